@@ -1,0 +1,22 @@
+"""What every test may ask for: golden stores, the fact tables, a scratch directory."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden, shared_directory
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the directory with facts and golden stores, or skip where there is none."""
+    directory = shared_directory()
+    if not directory.is_dir():
+        pytest.skip(f"no golden data at {directory}; set MQ_SHARED to where they are")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
+    """Return the golden stores; each call of ``store`` gives a private copy."""
+    return Golden(shared / "golden", tmp_path_factory.mktemp("golden"))
