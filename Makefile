@@ -1,0 +1,61 @@
+# Two commands do everything on a fresh machine: `make shell` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STORE  ?=
+UV     ?= uv
+# Everything is installed from a lock file with hashes; nothing is resolved here.
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
+
+.PHONY: shell test check unit bench soak docs lock clean
+
+shell: $(VENV)/.shell
+	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
+
+test: check unit
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not soak"
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m pytest -m soak --timeout 7200
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.run
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m docs.generate
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than 3.11: name a newer one, as in 'make shell PYTHON=python3.12'" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) >&2
+	@touch $@
+
+$(VENV)/.shell: requirements/shell.lock pyproject.toml | $(VENV)/python
+	@echo "installing into $(VENV)" >&2
+	@$(PIP) --require-hashes -r requirements/shell.lock >&2
+	@$(SELF) >&2
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/python
+	@echo "installing the tools and Spark into $(VENV)" >&2
+	@$(PIP) --require-hashes -r requirements/dev.lock >&2
+	@$(SELF) >&2
+	@touch $@ $(VENV)/.shell
+
+lock:
+	cd requirements && for name in shell dev; do \
+		$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+			--no-header $$name.in -o $$name.lock; done
+
+clean:
+	rm -rf $(VENV) *.egg-info
