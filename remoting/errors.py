@@ -1,0 +1,112 @@
+"""Errors of the wire.
+
+    RemotingError
+    ├── BadFrame          the peer sent bytes that are no frame: close the connection
+    ├── BadHeader         a frame is fine, a typed field in it is missing or wrong
+    ├── BadBody           a frame is fine, its JSON body is not what the code promises
+    ├── BadCall           our own caller asked for something that cannot be encoded
+    ├── ConnectFailed     nobody answered at that address
+    ├── ConnectionLost    the connection went away before the answer came
+    ├── RequestTimedOut   the answer did not come in time
+    └── ResponseError     the peer answered with a code that means no
+
+Rule: policy sits on the class (``retriable``: another try, perhaps elsewhere, may work;
+``exit_code``: what a command line exits with), data in attributes, never in parsed text.
+"""
+
+from typing import ClassVar
+
+
+class RemotingError(Exception):
+    """Root of every error of this package."""
+
+    retriable: ClassVar[bool] = False
+    exit_code: ClassVar[int] = 1
+
+
+class BadFrame(RemotingError):
+    """The bytes of the peer are not a frame; the connection cannot be used any more."""
+
+
+class BadHeader(RemotingError):
+    """A header field is missing or has no legal value.
+
+    Attributes:
+        header: name of the header class.
+        field: key on the wire.
+    """
+
+    def __init__(self, text: str, *, header: str, field: str) -> None:
+        super().__init__(text)
+        self.header = header
+        self.field = field
+
+
+class BadBody(RemotingError):
+    """The body is not the JSON document that the code promises.
+
+    Attributes:
+        body: name of the body class.
+        field: JSON key, or "" when the document as a whole is wrong.
+    """
+
+    def __init__(self, text: str, *, body: str, field: str = "") -> None:
+        super().__init__(text)
+        self.body = body
+        self.field = field
+
+
+class BadCall(RemotingError):
+    """The caller asks for something the protocol cannot say; a fault of ours."""
+
+
+class ConnectFailed(RemotingError):
+    """No connection to ``address`` could be made in time."""
+
+    retriable = True
+    exit_code = 4
+
+    def __init__(self, text: str, *, address: str) -> None:
+        super().__init__(text)
+        self.address = address
+
+
+class ConnectionLost(RemotingError):
+    """The connection to ``address`` ended; whether the request was executed is not known."""
+
+    retriable = True
+    exit_code = 4
+
+    def __init__(self, text: str, *, address: str) -> None:
+        super().__init__(text)
+        self.address = address
+
+
+class RequestTimedOut(RemotingError):
+    """No answer from ``address`` in ``timeout_ms``; the request may have been executed."""
+
+    retriable = True
+    exit_code = 4
+
+    def __init__(self, text: str, *, address: str, timeout_ms: int) -> None:
+        super().__init__(text)
+        self.address = address
+        self.timeout_ms = timeout_ms
+
+
+class ResponseError(RemotingError):
+    """The peer answered with a response code that means no.
+
+    Attributes:
+        code: response code, see ``remoting.codes.ResponseCode``.
+        remark: the peer's text, "" without one.
+        address: who answered.
+    """
+
+    exit_code = 2
+
+    def __init__(self, code: int, remark: str | None, *, address: str) -> None:
+        super().__init__(f"{address} answered code {code}: {remark or 'no remark'}")
+        self.code = code
+        self.remark = remark or ""
+        self.address = address

@@ -1,0 +1,151 @@
+"""Frames: the lengths around a header and a body.
+
+    0           4                             8               8 + h
+    | i32 length | u8 serialise, u24 h = header size | header | body |     big endian
+
+``length`` counts what follows it: 4 + header + body, at most 16 MiB. A frame that is too long,
+has an unknown serialisation byte or a header longer than itself is a BadFrame: the connection
+is to be closed without an answer, because where the next frame starts is not known.
+
+Rule: a length is checked as soon as its bytes are there, before memory is taken for it.
+
+Source: remoting/netty/NettyDecoder.java, remoting/protocol/RemotingCommand.java#decode.
+"""
+
+import re
+import struct
+from typing import Final, NamedTuple
+
+from remoting.codes import SerializeType
+from remoting.command import Command
+from remoting.errors import BadCall, BadFrame
+from remoting.serialize import decode_header, encode_header
+
+FRAME_SIZE_MAX: Final = 16_777_216
+"""Largest ``length`` of a frame, bytes (Java's com.rocketmq.remoting.frameMaxLength)."""
+
+_HEAD: Final = struct.Struct(">iI")
+_HEAD_SIZE: Final = 8
+_HEADER_SIZE_MASK: Final = 0xFFFFFF
+_CODE_FIRST: Final = re.compile(rb'\{"code":(-?\d{1,9})[,}]')
+_CODE: Final = struct.Struct(">h")
+
+
+class RawFrame(NamedTuple):
+    """One complete frame, its header not looked at yet."""
+
+    serialize: int
+    header: bytes
+    body: bytes
+
+
+class FrameReader:
+    """Cuts a byte stream into frames.
+
+    Bytes of an unfinished frame wait in a list of parts and are joined once, when the frame is
+    complete: a frame that comes in n reads costs n appends, not n copies.
+    """
+
+    __slots__ = ("_frame_size_max", "_needed", "_parts", "_waiting")
+
+    def __init__(self, *, frame_size_max: int = FRAME_SIZE_MAX) -> None:
+        self._frame_size_max = frame_size_max
+        self._parts: list[bytes] = []
+        self._waiting = 0
+        self._needed = _HEAD_SIZE
+
+    @property
+    def waiting_size(self) -> int:
+        """Bytes held of a frame that is not complete; 0 between frames."""
+        return self._waiting
+
+    def feed(self, data: bytes) -> list[RawFrame]:
+        """Take the next bytes of the stream and return the frames they complete, in order.
+
+        Raises:
+            BadFrame: the stream is not made of frames; this reader cannot go on.
+        """
+        if self._waiting:
+            self._parts.append(data)
+            self._waiting += len(data)
+            if self._waiting < self._needed:
+                return []
+            data = b"".join(self._parts)
+            self._parts.clear()
+            self._waiting = 0
+        size = len(data)
+        pos = 0
+        frames: list[RawFrame] = []
+        while True:
+            left = size - pos
+            if left < _HEAD_SIZE:
+                self._needed = _HEAD_SIZE
+                break
+            length, mark = _HEAD.unpack_from(data, pos)
+            header_size = mark & _HEADER_SIZE_MASK
+            if mark >> 24 > 1 or length > self._frame_size_max or length < 4 + header_size:
+                raise self._bad_head(length, mark)
+            end = pos + 4 + length
+            if end > size:
+                self._needed = 4 + length
+                break
+            body_at = pos + _HEAD_SIZE + header_size
+            frames.append(RawFrame(mark >> 24, data[pos + _HEAD_SIZE : body_at], data[body_at:end]))
+            pos = end
+        if left:
+            self._parts.append(data[pos:] if pos else data)
+            self._waiting = left
+        return frames
+
+    def _bad_head(self, length: int, mark: int) -> BadFrame:
+        if length > self._frame_size_max:
+            return BadFrame(f"frame of {length} bytes, the limit is {self._frame_size_max}")
+        if mark >> 24 > 1:
+            return BadFrame(f"serialisation byte {mark >> 24}, expected 0 (JSON) or 1 (ROCKETMQ)")
+        return BadFrame(f"header of {mark & _HEADER_SIZE_MASK} bytes in a frame of {length}")
+
+
+def frame_bytes(serialize: int, header: bytes, body: bytes) -> bytes:
+    """Return the frame around encoded header bytes.
+
+    Raises:
+        BadCall: the header passes 24 bits or the frame passes ``FRAME_SIZE_MAX``.
+    """
+    header_size = len(header)
+    length = 4 + header_size + len(body)
+    if header_size > _HEADER_SIZE_MASK or length > FRAME_SIZE_MAX:
+        raise BadCall(f"frame of {length} bytes, the limit is {FRAME_SIZE_MAX}")
+    return _HEAD.pack(length, serialize << 24 | header_size) + header + body
+
+
+def encode_frame(cmd: Command) -> bytes:
+    """Return ``cmd`` as one frame, header in its own serialisation.
+
+    Raises:
+        BadCall: the command does not fit the format.
+    """
+    return frame_bytes(cmd.serialize, encode_header(cmd), cmd.body)
+
+
+def decode_frame(raw: RawFrame) -> Command:
+    """Return the command in a frame; raises BadFrame when its header cannot be read."""
+    cmd = decode_header(raw.serialize, raw.header)
+    cmd.body = raw.body
+    return cmd
+
+
+def peek_code(raw: RawFrame) -> int:
+    """Return the code of a frame, cheaply where the layout is Java's.
+
+    Raises:
+        BadFrame: the header cannot be read.
+    """
+    if raw.serialize == SerializeType.ROCKETMQ:
+        if len(raw.header) < _CODE.size:
+            raise BadFrame(f"binary header of {len(raw.header)} bytes, at least 21 expected")
+        code: int = _CODE.unpack_from(raw.header)[0]
+        return code
+    found = _CODE_FIRST.match(raw.header)
+    if found is not None:
+        return int(found[1])
+    return decode_header(raw.serialize, raw.header).code

@@ -1,0 +1,245 @@
+"""Header bytes to ``Command`` and back, in both serialisations of 4.9.
+
+JSON (0): one object, keys in alphabetical order, ``extFields`` and ``remark`` only when there:
+
+    {"code":0,"extFields":{..},"flag":1,"language":"JAVA","opaque":7,"remark":"..",
+     "serializeTypeCurrentRPC":"JSON","version":407}
+
+ROCKETMQ (1), big endian:
+
+    0         2          3            5          9        13            13+4+n
+    | i16 code | i8 lang | i16 version | i32 opaque | i32 flag | i32 n, remark | i32 m, ext |
+    ext = ( i16 k, key | i32 v, value )*      n = 0 and v = 0 read as null, as in Java
+
+Rule: reading is lenient where fastjson is (language by name or number, numbers and booleans in
+``extFields``, nulls, unknown keys) and raises BadFrame for all that has no meaning; it never
+raises anything else. In ``extFields`` a key that comes twice counts with its last value.
+
+Source: remoting/protocol/RemotingCommand.java, remoting/protocol/RocketMQSerializable.java.
+"""
+
+import json
+import re
+import struct
+from json.encoder import encode_basestring
+from typing import Final
+
+from remoting.codes import LanguageCode, SerializeType
+from remoting.command import Command
+from remoting.errors import BadCall, BadFrame
+from remoting.header import parse_int
+
+_FIXED: Final = struct.Struct(">hbhii")
+_INT: Final = struct.Struct(">i")
+_SHORT: Final = struct.Struct(">h")
+_LANGUAGE_NAMES: Final = {int(code): code.name for code in LanguageCode}
+_LANGUAGE_CODES: Final = {code.name: int(code) for code in LanguageCode}
+_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029]')
+_SHORT_ESCAPES: Final = {
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+# Where Python's own escaping differs from fastjson's: letters in the hex digits, and these blocks.
+_RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    return _SHORT_ESCAPES.get(char) or f"\\u{ord(char):04X}"
+
+
+def quote(text: str) -> str:
+    """Return ``text`` as a JSON string in fastjson's spelling, non-ASCII left as it is."""
+    if _RARE.search(text) is None:
+        return encode_basestring(text)
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def encode_header(cmd: Command) -> bytes:
+    """Return the header bytes of ``cmd`` in its own serialisation.
+
+    Raises:
+        BadCall: a number does not fit its field, or a text has no UTF-8 form.
+    """
+    try:
+        if cmd.serialize == SerializeType.JSON:
+            return _encode_json(cmd)
+        return _encode_binary(cmd)
+    except UnicodeEncodeError as error:
+        raise BadCall(f"header of code {cmd.code} holds text without UTF-8 form: {error}") from None
+    except struct.error as error:
+        raise BadCall(
+            f"header of code {cmd.code} holds a number that does not fit: {error}"
+        ) from None
+
+
+def _encode_json(cmd: Command) -> bytes:
+    ext = ""
+    if cmd.ext or cmd.ext_written:
+        pairs = ",".join([f"{quote(name)}:{quote(value)}" for name, value in cmd.ext.items()])
+        ext = f'"extFields":{{{pairs}}},'
+    remark = "" if cmd.remark is None else f'"remark":{quote(cmd.remark)},'
+    language = _LANGUAGE_NAMES.get(cmd.language, "OTHER")
+    return (
+        f'{{"code":{cmd.code:d},{ext}"flag":{cmd.flag:d},"language":"{language}",'
+        f'"opaque":{cmd.opaque:d},{remark}"serializeTypeCurrentRPC":"JSON",'
+        f'"version":{cmd.version:d}}}'
+    ).encode()
+
+
+def _encode_binary(cmd: Command) -> bytes:
+    remark = b"" if cmd.remark is None else cmd.remark.encode()
+    pairs = bytearray()
+    for name, value in cmd.ext.items():
+        name_raw, value_raw = name.encode(), value.encode()
+        pairs += _SHORT.pack(len(name_raw))
+        pairs += name_raw
+        pairs += _INT.pack(len(value_raw))
+        pairs += value_raw
+    fixed = _FIXED.pack(cmd.code, cmd.language, cmd.version, cmd.opaque, cmd.flag)
+    return b"".join((fixed, _INT.pack(len(remark)), remark, _INT.pack(len(pairs)), pairs))
+
+
+def decode_header(serialize: int, data: bytes) -> Command:
+    """Return the command in header bytes, with an empty body.
+
+    Args:
+        serialize: the frame's serialisation byte.
+        data: the header, whole.
+
+    Raises:
+        BadFrame: unknown serialisation, or the bytes are no header.
+    """
+    if serialize == SerializeType.JSON:
+        return _decode_json(data)
+    if serialize == SerializeType.ROCKETMQ:
+        return _decode_binary(data)
+    raise BadFrame(f"serialisation byte {serialize}, expected 0 (JSON) or 1 (ROCKETMQ)")
+
+
+def _refuse_constant(text: str) -> object:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _int_of(fields: dict[str, object], name: str, missing: int | None) -> int:
+    value = fields.get(name)
+    if isinstance(value, str):
+        try:
+            value = parse_int(value)
+        except ValueError as error:
+            raise BadFrame(f"header key {name}: {error}") from None
+    if value is None:
+        if missing is None:
+            raise BadFrame(f"header has no {name}")
+        return missing
+    if type(value) is not int or not _INT32_MIN <= value <= _INT32_MAX:
+        raise BadFrame(f"header key {name} is {str(value)[:40]!r}, expected a 32 bit number")
+    return value
+
+
+def _language_of(value: object) -> int:
+    if value is None:
+        return LanguageCode.JAVA
+    if isinstance(value, str):
+        return _LANGUAGE_CODES.get(value, LanguageCode.OTHER)
+    if type(value) is int and value in _LANGUAGE_NAMES:
+        return value
+    return LanguageCode.OTHER
+
+
+def _ext_of(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise BadFrame(f"header key extFields is a {type(value).__name__}, expected an object")
+    out: dict[str, str] = {}
+    for name, item in value.items():
+        if isinstance(item, str):
+            out[name] = item
+        elif item is True:
+            out[name] = "true"
+        elif item is False:
+            out[name] = "false"
+        elif item is not None:
+            out[name] = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+    return out
+
+
+def _decode_json(data: bytes) -> Command:
+    try:
+        text = data.decode()
+        fields = json.loads(text, parse_constant=_refuse_constant)
+        if _SURROGATE.search(text) is not None:
+            # Half a pair would fail much later, where the text is written again.
+            json.dumps(fields, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise BadFrame(f"header of {len(data)} bytes is not JSON: {str(error)[:120]}") from None
+    if not isinstance(fields, dict):
+        raise BadFrame(f"header is a JSON {type(fields).__name__}, expected an object")
+    remark = fields.get("remark")
+    if remark is not None and not isinstance(remark, str):
+        remark = json.dumps(remark, ensure_ascii=False, separators=(",", ":"))
+    ext = fields.get("extFields")
+    return Command(
+        code=_int_of(fields, "code", None),
+        opaque=_int_of(fields, "opaque", None),
+        flag=_int_of(fields, "flag", 0),
+        language=_language_of(fields.get("language")),
+        version=_int_of(fields, "version", 0),
+        remark=remark,
+        ext={} if ext is None else _ext_of(ext),
+        ext_written=ext is not None,
+    )
+
+
+def _decode_binary(data: bytes) -> Command:
+    try:
+        code, language, version, opaque, flag = _FIXED.unpack_from(data, 0)
+        (remark_size,) = _INT.unpack_from(data, 13)
+        pos = 17 + remark_size
+        if remark_size < 0 or pos > len(data):
+            raise BadFrame(f"remark of {remark_size} bytes in a header of {len(data)}")
+        remark = data[17:pos].decode() if remark_size else None
+        (ext_size,) = _INT.unpack_from(data, pos)
+        pos += 4
+        if ext_size < 0 or pos + ext_size > len(data):
+            raise BadFrame(
+                f"extFields of {ext_size} bytes at byte {pos} in a header of {len(data)}"
+            )
+        ext = _ext_pairs(data, pos, pos + ext_size)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise BadFrame(f"binary header of {len(data)} bytes is cut or no UTF-8: {error}") from None
+    return Command(
+        code=code,
+        opaque=opaque,
+        flag=flag,
+        language=language,
+        version=version,
+        remark=remark,
+        ext=ext,
+        serialize=SerializeType.ROCKETMQ,
+        ext_written=ext_size > 0,
+    )
+
+
+def _ext_pairs(data: bytes, pos: int, end: int) -> dict[str, str]:
+    """Read the key and value pairs between two positions; a pair past ``end`` is a BadFrame."""
+    ext: dict[str, str] = {}
+    while pos < end:
+        (key_size,) = _SHORT.unpack_from(data, pos)
+        key_end = pos + 2 + key_size
+        if key_size < 0 or key_end + 4 > end:
+            raise BadFrame(f"extFields key of {key_size} bytes at byte {pos} passes byte {end}")
+        (value_size,) = _INT.unpack_from(data, key_end)
+        value_end = key_end + 4 + value_size
+        if value_size < 0 or value_end > end:
+            raise BadFrame(f"extFields value of {value_size} bytes at {key_end} passes byte {end}")
+        if value_size:
+            ext[data[pos + 2 : key_end].decode()] = data[key_end + 4 : value_end].decode()
+        pos = value_end
+    return ext
