@@ -21,7 +21,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Annotated, ClassVar, Final, NamedTuple, Self
+from typing import Annotated, Final, NamedTuple, Self
 
 from remoting.errors import BadCall, BadHeader
 
@@ -173,12 +173,9 @@ def _decode_value(cls: type, declared: HeaderField, text: str) -> object:
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """A typed header; subclasses are frozen keyword-only dataclasses in ``remoting.headers``."""
-
-    __slots__ = ()
-    java_name: ClassVar[str] = ""
-    """Simple name of the Java class."""
 
     def to_ext(self) -> dict[str, str]:
         """Return the wire map, keys in declared order, fields that are None left out.
