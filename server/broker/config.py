@@ -1,0 +1,195 @@
+"""The settings of one broker, under RocketMQ's own keys.
+
+A broker.conf has one flat key space; here :class:`BrokerConfig` takes the keys of the
+broker and the network, its ``store`` (``server.store.config``) those of the store.
+
+Rule: an attribute exists only where the broker acts on it. A key that Java has and we do
+not is accepted with a warning (``server.runtime.javakeys``), a role or a value that we
+cannot serve is refused by name.
+
+Source: common/BrokerConfig.java, store/config/MessageStoreConfig.java,
+remoting/netty/NettyServerConfig.java.
+"""
+
+import dataclasses
+import logging
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from server.runtime.hostaddress import is_any_address, join_address, local_ip
+from server.runtime.javakeys import BROKER_KEYS
+from server.runtime.settings import (
+    Settings,
+    SettingsError,
+    Value,
+    computed,
+    format_settings,
+    keys_of,
+    setting,
+)
+from server.store.config import StoreConfig
+
+LOG = logging.getLogger(__name__)
+
+NAME_SIZE_MAX = 127
+"""Broker and cluster names are topics too, and a record holds no longer topic."""
+
+_DELAY = re.compile(r"(\d+)([smhd])")
+_DELAY_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+
+class BrokerRole(Enum):
+    """The part a broker plays in its group."""
+
+    ASYNC_MASTER = "a master that does not wait for its slaves"
+    SYNC_MASTER = "a master that waits for a slave"
+    SLAVE = "a copy of a master"
+
+
+_ASYNC_MASTER = BrokerRole.ASYNC_MASTER
+
+
+@dataclass(slots=True)
+class BrokerConfig:
+    """Settings of the broker and its network; times in ms, sizes in bytes."""
+
+    broker_name: str = computed(socket.gethostname, important=True)
+    broker_cluster_name: str = setting("DefaultCluster", important=True)
+    broker_id: int = setting(0, low=0, important=True)
+    broker_role: BrokerRole = setting(_ASYNC_MASTER, important=True)
+    broker_ip1: str = computed(local_ip, key="brokerIP1", important=True)
+    broker_ip2: str = computed(local_ip, key="brokerIP2")
+    bind_address: str = setting("0.0.0.0")
+    """Ours: the interface to listen on; Java 4.9 always listens on all of them."""
+    listen_port: int = setting(10911, low=0, high=65535, important=True)
+    """0 takes a free port."""
+    namesrv_addr: str | None = setting(None, important=True)
+    broker_permission: int = setting(6, low=0, high=7)
+    default_topic_queue_nums: int = setting(8, low=1, high=65536)
+    auto_create_topic_enable: bool = setting(True, important=True)
+    auto_create_subscription_group: bool = setting(True, important=True)
+    cluster_topic_enable: bool = setting(True)
+    broker_topic_enable: bool = setting(True)
+    msg_trace_topic_name: str = setting("RMQ_SYS_TRACE_TOPIC", important=True)
+    trace_topic_enable: bool = setting(False, important=True)
+    trace_on: bool = setting(True)
+    region_id: str = setting("DefaultRegion")
+    reject_transaction_message: bool = setting(False, important=True)
+    long_polling_enable: bool = setting(True)
+    short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
+    notify_consumer_ids_changed_enable: bool = setting(True)
+    flush_consumer_offset_interval_ms: int = setting(
+        5_000, key="flushConsumerOffsetInterval", low=1
+    )
+    message_delay_level: str = setting(_DELAY_LEVELS)
+    flush_delay_offset_interval_ms: int = setting(10_000, key="flushDelayOffsetInterval", low=1)
+    default_query_max_num: int = setting(32, low=1)
+    register_name_server_period_ms: int = setting(30_000, key="registerNameServerPeriod", low=1)
+    register_broker_timeout_ms: int = setting(6_000, key="registerBrokerTimeoutMills", low=1)
+    compressed_register: bool = setting(False)
+    force_register: bool = setting(True)
+    server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
+    server_socket_backlog: int = setting(1_024, low=1)
+    store: StoreConfig = dataclasses.field(default_factory=StoreConfig)
+
+    @property
+    def broker_addr(self) -> str:
+        """The address clients are told: ``brokerIP1:listenPort``."""
+        return join_address(self.broker_ip1, self.listen_port)
+
+    @property
+    def ha_server_addr(self) -> str:
+        """The address slaves are told: ``brokerIP2:listenPort+1``."""
+        return join_address(self.broker_ip2, self.listen_port + 1)
+
+    @property
+    def namesrv_addrs(self) -> list[str]:
+        """The name servers to register with."""
+        parts = (self.namesrv_addr or "").split(";")
+        return [part.strip() for part in parts if part.strip()]
+
+    @property
+    def delay_levels_ms(self) -> list[int]:
+        """The delay of each level; level n is entry n - 1."""
+        return _delay_levels_ms(self.message_delay_level)
+
+
+def broker_config(values: Iterable[Value]) -> BrokerConfig:
+    """Return the configuration that raw settings describe.
+
+    Settings that only Java acts on are logged as one warning.
+
+    Raises:
+        SettingsError: a value or a combination that cannot be used, a line for each.
+    """
+    known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
+    settings = Settings(values, known=known, java_keys=BROKER_KEYS)
+    config = settings.build(BrokerConfig)
+    config.store = settings.build(StoreConfig)
+    # Who binds one interface is reached there, and usually nowhere else.
+    if not is_any_address(config.bind_address):
+        config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
+        config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
+    check(config)
+    if settings.not_used:
+        names = ", ".join(value.key for value in settings.not_used)
+        LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)
+    return config
+
+
+def check(config: BrokerConfig) -> None:
+    """Refuse what each value alone allows and the broker cannot serve.
+
+    Raises:
+        SettingsError: one line for each fault.
+    """
+    faults = []
+    if config.broker_role is not BrokerRole.ASYNC_MASTER:
+        faults.append(
+            f"brokerRole is {config.broker_role.name}, and replication is not supported yet; "
+            "use ASYNC_MASTER"
+        )
+    elif config.broker_id != 0:
+        faults.append(f"brokerId is {config.broker_id}, expected 0 for a master")
+    for key, name in (
+        ("brokerName", config.broker_name),
+        ("brokerClusterName", config.broker_cluster_name),
+    ):
+        if not name or len(name) > NAME_SIZE_MAX or not name.isprintable() or " " in name:
+            faults.append(
+                f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
+            )
+    for address in config.namesrv_addrs:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            faults.append(f"namesrvAddr has {address!r}, expected host:port, several joined by ;")
+    try:
+        _delay_levels_ms(config.message_delay_level)
+    except SettingsError as error:
+        faults.append(str(error))
+    if faults:
+        raise SettingsError("\n".join(faults))
+
+
+def printed(config: BrokerConfig, *, important_only: bool = False) -> Sequence[tuple[str, str]]:
+    """Return key and text of every setting, or of the important ones."""
+    return [
+        *format_settings(config, important_only=important_only),
+        *format_settings(config.store, important_only=important_only),
+    ]
+
+
+def _delay_levels_ms(text: str) -> list[int]:
+    levels = []
+    for word in text.split():
+        found = _DELAY.fullmatch(word)
+        if found is None:
+            raise SettingsError(
+                f"messageDelayLevel has {word!r}, expected a number and one of s m h d"
+            )
+        levels.append(int(found[1]) * _DELAY_UNIT_MS[found[2]])
+    return levels

@@ -1,0 +1,85 @@
+"""The flags of ``mqnamesrv`` and ``mqbroker``, as RocketMQ's own scripts take them.
+
+    -c FILE  -n HOST:PORT;…  -p print every setting  -m print the important ones  -h
+
+Rule: the order of priority is fixed here, once: NAMESRV_ADDR is a default as in Java,
+then the file, then ``ROCKETMQ_<key>`` variables, then flags.
+
+Source: srvutil/ServerUtil.java, broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+from server.runtime.settings import Value, read_environment, read_file
+
+
+class Printing(Enum):
+    """What a start-up flag asks to print instead of starting."""
+
+    NOTHING = "start the server"
+    ALL = "every setting"
+    IMPORTANT = "the settings that matter most"
+
+
+class Flags(NamedTuple):
+    """What the command line says."""
+
+    config_file: Path | None
+    namesrv_addr: str | None
+    printing: Printing
+
+
+def read_flags(argv: Sequence[str], *, program: str, about: str) -> Flags:
+    """Return the flags in ``argv`` (without the program name).
+
+    Raises:
+        SystemExit: help was asked for (0), or a flag is wrong (2).
+    """
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=about,
+        epilog="Each key may also be set by an environment variable ROCKETMQ_<key>, "
+        "as ROCKETMQ_listenPort=10921; NAMESRV_ADDR gives the default of namesrvAddr.",
+    )
+    parser.add_argument(
+        "-c", "--configFile", type=Path, metavar="FILE", help="properties file (or .yml, .yaml)"
+    )
+    parser.add_argument(
+        "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as 10.0.0.1:9876;10.0.0.2:9876"
+    )
+    printing = parser.add_mutually_exclusive_group()
+    printing.add_argument(
+        "-p", "--printConfigItem", action="store_true", help="print all settings and exit"
+    )
+    printing.add_argument(
+        "-m", "--printImportantConfig", action="store_true", help="print important settings, exit"
+    )
+    found = parser.parse_args(argv)
+    wanted = Printing.NOTHING
+    if found.printConfigItem:
+        wanted = Printing.ALL
+    elif found.printImportantConfig:
+        wanted = Printing.IMPORTANT
+    return Flags(found.configFile, found.namesrvAddr, wanted)
+
+
+def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:
+    """Return the settings of all sources, in rising priority.
+
+    Raises:
+        SettingsError: the configuration file cannot be read.
+    """
+    values = []
+    if environment.get("NAMESRV_ADDR"):
+        source = "environment variable NAMESRV_ADDR"
+        values.append(Value("namesrvAddr", environment["NAMESRV_ADDR"], source))
+    if flags.config_file is not None:
+        values += read_file(flags.config_file)
+    values += read_environment(environment)
+    if flags.namesrv_addr is not None:
+        values.append(Value("namesrvAddr", flags.namesrv_addr, "flag -n"))
+    return values

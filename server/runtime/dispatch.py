@@ -1,0 +1,146 @@
+"""Takes each frame of a connection to its handler and its answer back.
+
+    raw frame ─ peek code ─ raw handler ──────────────── answers by itself
+                    └────── decode ── response? ──────── on_response
+                                └──── ordinary handler ─ answer, or None: none yet
+                                └──── no handler ─────── code 3 (broker), silence (namesrv)
+
+Rule: a peer never stops the server. A frame that cannot be read closes its own
+connection; a handler that raises is answered with code 1 and the text of the
+exception, and logged with its traceback once a minute per code and type.
+
+Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand; that the name
+server stays silent on an unknown code was seen with a real 4.9.7.
+"""
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from typing import Generic, TypeVar
+
+from remoting.aio.server import ServerConn
+from remoting.codes import ResponseCode
+from remoting.command import Command
+from remoting.errors import BadFrame
+from remoting.frame import RawFrame, decode_frame, peek_code
+from server.runtime.clock import Clock
+from server.runtime.registry import Handlers
+from server.runtime.request import Request
+
+AppT = TypeVar("AppT")
+
+LOG = logging.getLogger(__name__)
+
+LOG_AGAIN_MS = 60_000
+
+
+class UnknownCode(Enum):
+    """What a server does with a request code that it has no handler for."""
+
+    REFUSE = "answer code 3, as a broker does"
+    IGNORE = "answer nothing, as a name server does"
+
+
+class Dispatcher(Generic[AppT]):
+    """Runs the handlers of one server.
+
+    Args:
+        handlers: what ``collect`` found.
+        app: handed to every handler as its first argument.
+        clock: read once a frame.
+        unknown: what to do with a code nobody handles.
+        on_response: takes answers to requests that this server sent to a client.
+    """
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        app: AppT,
+        *,
+        clock: Clock,
+        unknown: UnknownCode = UnknownCode.REFUSE,
+        on_response: Callable[[ServerConn, Command], None] | None = None,
+    ) -> None:
+        self._ordinary = handlers.ordinary
+        self._raw = handlers.raw
+        self._app = app
+        self._clock = clock
+        self._unknown = unknown
+        self._on_response = on_response
+        self._logged_ms: dict[tuple[int, str], int] = {}
+
+    def on_frame(self, conn: ServerConn, raw: RawFrame) -> None:
+        """Handle one frame; never raises, whatever the peer sent."""
+        now_ms = self._clock.now_ms()
+        command: Command | None = None
+        try:
+            if self._raw and self._taken_raw(conn, raw, now_ms):
+                return
+            command = decode_frame(raw)
+            if not command.is_response:
+                self._answer(Request(conn, command, now_ms))
+            elif self._on_response is not None:
+                self._on_response(conn, command)
+        except BadFrame as error:
+            LOG.warning("closing %s: %s", conn.address, error)
+            conn.close()
+        except Exception as error:
+            self._refuse(conn, raw, command, error, now_ms)
+
+    def _taken_raw(self, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
+        handler = self._raw.get(peek_code(raw))
+        return handler is not None and handler(self._app, conn, raw, now_ms) is not False
+
+    def _answer(self, request: Request) -> None:
+        handler = self._ordinary.get(request.command.code)
+        if handler is None:
+            self._unknown_code(request)
+            return
+        response = handler(self._app, request)
+        if isinstance(response, Command):
+            request.reply(response)
+
+    def _unknown_code(self, request: Request) -> None:
+        code = request.command.code
+        # Once per code, ever: an old client may ask again every few seconds.
+        if (code, "") not in self._logged_ms:
+            self._logged_ms[code, ""] = request.now_ms
+            LOG.warning("%s sent request code %d, which nobody handles", request.conn.address, code)
+        if self._unknown is UnknownCode.REFUSE:
+            request.reply(
+                request.command.response(
+                    ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                    remark=f" request type {code} not supported",
+                )
+            )
+
+    def _refuse(
+        self,
+        conn: ServerConn,
+        raw: RawFrame,
+        command: Command | None,
+        error: Exception,
+        now_ms: int,
+    ) -> None:
+        """Answer code 1 with the text of ``error``, as Java answers an exception."""
+        try:
+            command = command or decode_frame(raw)
+        except BadFrame as bad:
+            LOG.warning("closing %s: %s", conn.address, bad)
+            conn.close()
+            return
+        self._log(conn, command, error, now_ms)
+        if not command.is_response:
+            remark = f"{type(error).__name__}: {error}"
+            answer = command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+            Request(conn, command, now_ms).reply(answer)
+
+    def _log(self, conn: ServerConn, command: Command, error: Exception, now_ms: int) -> None:
+        kind = type(error).__name__
+        last_ms = self._logged_ms.get((command.code, kind))
+        if last_ms is not None and now_ms - last_ms < LOG_AGAIN_MS:
+            return
+        self._logged_ms[command.code, kind] = now_ms
+        LOG.error(
+            "request code %d of %s: %s: %s", command.code, conn.address, kind, error, exc_info=error
+        )

@@ -1,0 +1,77 @@
+"""Periodic work of a server: each service is one task with a name and an interval.
+
+Rule: a service that raises is logged and goes on at its next turn; the interval counts
+from the end of one run to the start of the next, so a slow run never piles up.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from server.runtime.clock import Clock
+
+LOG = logging.getLogger(__name__)
+
+Action = Callable[[int], Awaitable[None] | None]
+"""What a service does; its argument is ``now_ms``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    name: str
+    interval_ms: int
+    first_ms: int
+    action: Action
+
+
+class Services:
+    """Starts and stops the periodic work of one server together.
+
+    Args:
+        clock: gives the ``now_ms`` each action gets.
+        sleep: waits for so many seconds; tests put their own here.
+    """
+
+    def __init__(
+        self, clock: Clock, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._services: list[_Service] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def every(
+        self, interval_ms: int, action: Action, *, name: str, first_ms: int | None = None
+    ) -> None:
+        """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``."""
+        first_ms = interval_ms if first_ms is None else first_ms
+        self._services.append(_Service(name, interval_ms, first_ms, action))
+
+    def start(self) -> None:
+        """Start every service; call it from a running loop."""
+        self._tasks = [
+            asyncio.create_task(self._run(service), name=service.name) for service in self._services
+        ]
+
+    async def stop(self) -> None:
+        """Cancel every service and wait until each has ended."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self, service: _Service) -> None:
+        wait_ms = service.first_ms
+        while True:
+            await self._sleep(wait_ms / 1000)
+            try:
+                outcome = service.action(self._clock.now_ms())
+                if outcome is not None:
+                    await outcome
+            except Exception:
+                LOG.exception("service %s; it runs again in %d ms", service.name, wait_ms)
+            wait_ms = service.interval_ms
