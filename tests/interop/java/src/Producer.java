@@ -1,0 +1,135 @@
+import com.alibaba.fastjson.JSONArray;
+import com.alibaba.fastjson.JSONObject;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendCallback;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageClientIDSetter;
+import org.apache.rocketmq.common.message.MessageQueue;
+
+/**
+ * Sends messages with DefaultMQProducer.
+ *
+ * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver, messages: a
+ * list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
+ * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
+ */
+final class Producer implements Program {
+    public static void main(String[] args) throws Exception {
+        Program.main(new Producer(), args);
+    }
+
+    @Override
+    public void run(JSONObject spec, Out out) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"));
+        producer.setNamesrvAddr(spec.getString("namesrv"));
+        producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 10000);
+        producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
+        if (spec.containsKey("compressOver")) {
+            producer.setCompressMsgBodyOverHowmuch(spec.getIntValue("compressOver"));
+        }
+        producer.start();
+        try {
+            JSONArray wanted = spec.getJSONArray("messages");
+            List<Message> messages = new ArrayList<>();
+            for (int i = 0; i < wanted.size(); i++) {
+                messages.add(message(spec.getString("topic"), wanted.getJSONObject(i)));
+            }
+            switch (spec.getString("mode")) {
+                case "sync":
+                    sync(producer, messages, wanted, out);
+                    break;
+                case "async":
+                    async(producer, messages, out);
+                    break;
+                case "oneway":
+                    oneway(producer, messages, out);
+                    break;
+                case "batch":
+                    batch(producer, messages, out);
+                    break;
+                default:
+                    throw new IllegalArgumentException("mode is sync, async, oneway or batch");
+            }
+        } finally {
+            producer.shutdown();
+        }
+    }
+
+    private static Message message(String topic, JSONObject o) {
+        byte[] body = o.containsKey("bodyBase64")
+            ? Base64.getDecoder().decode(o.getString("bodyBase64"))
+            : o.getString("body").getBytes(StandardCharsets.UTF_8);
+        Message m = new Message(topic, o.getString("tags"), o.getString("keys"), o.getIntValue("flag"), body, true);
+        if (o.containsKey("delay")) {
+            m.setDelayTimeLevel(o.getIntValue("delay"));
+        }
+        if (o.containsKey("properties")) {
+            JSONObject properties = o.getJSONObject("properties");
+            properties.keySet().stream().sorted().forEach(k -> m.putUserProperty(k, properties.getString(k)));
+        }
+        return m;
+    }
+
+    private static void sync(DefaultMQProducer producer, List<Message> messages, JSONArray wanted, Out out) {
+        for (int i = 0; i < messages.size(); i++) {
+            JSONObject o = wanted.getJSONObject(i);
+            Message m = messages.get(i);
+            try {
+                SendResult r = o.containsKey("queue")
+                    ? producer.send(m, new MessageQueue(m.getTopic(), o.getString("broker"), o.getIntValue("queue")))
+                    : producer.send(m);
+                out.line(Shown.sent(i, r));
+            } catch (Exception e) {
+                out.line(Shown.refused(i, e));
+            }
+        }
+    }
+
+    private static void async(DefaultMQProducer producer, List<Message> messages, Out out) throws Exception {
+        CountDownLatch left = new CountDownLatch(messages.size());
+        for (int i = 0; i < messages.size(); i++) {
+            final int index = i;
+            producer.send(messages.get(i), new SendCallback() {
+                @Override
+                public void onSuccess(SendResult r) {
+                    out.line(Shown.sent(index, r));
+                    left.countDown();
+                }
+
+                @Override
+                public void onException(Throwable e) {
+                    out.line(Shown.refused(index, e));
+                    left.countDown();
+                }
+            });
+        }
+        left.await(30, TimeUnit.SECONDS);
+    }
+
+    private static void oneway(DefaultMQProducer producer, List<Message> messages, Out out) throws Exception {
+        for (int i = 0; i < messages.size(); i++) {
+            producer.sendOneway(messages.get(i));
+            JSONObject o = Shown.event("oneway");
+            o.put("index", i);
+            o.put("msgId", MessageClientIDSetter.getUniqID(messages.get(i)));
+            out.line(o);
+        }
+        // A one-way send is only on its way: closing at once could lose the last ones.
+        out.awaitStop(500);
+    }
+
+    private static void batch(DefaultMQProducer producer, List<Message> messages, Out out) {
+        try {
+            out.line(Shown.sent(0, producer.send(messages)));
+        } catch (Exception e) {
+            out.line(Shown.refused(0, e));
+        }
+    }
+}

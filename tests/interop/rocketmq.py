@@ -1,0 +1,201 @@
+"""The real name server and broker of RocketMQ 4.9.7 as processes of a test.
+
+    JavaHome       ROCKETMQ_HOME in a scratch directory, with quiet logging
+    JavaNamesrv    127.0.0.1, a free port
+    JavaBroker     127.0.0.1, three free ports in a row, a store directory of its own
+
+Rule: everything is written below the scratch directory, also what RocketMQ puts into the
+user's home; both are stopped by SIGTERM, the broker also by SIGKILL where a test wants that.
+
+Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
+"""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.interop.process import Child
+
+START_TIMEOUT_S = 60.0
+
+_LOGBACK = """<configuration>
+  <appender name="FILE" class="ch.qos.logback.core.FileAppender">
+    <file>{directory}/{name}.log</file>
+    <encoder><pattern>%d %p %t - %m%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="FILE"/></root>
+</configuration>
+"""
+
+SMALL_STORE: Mapping[str, str] = {
+    "mappedFileSizeCommitLog": str(1024 * 1024),
+    "mappedFileSizeConsumeQueue": "20000",
+    "maxHashSlotNum": "5000",
+    "maxIndexNum": "20000",
+}
+"""1 MiB commit log files, 1,000 entries a consume queue file: what rolls over in a test."""
+
+_BROKER_SETTINGS: Mapping[str, str] = {
+    "brokerClusterName": "JavaCluster",
+    "brokerName": "java-a",
+    "brokerId": "0",
+    "brokerIP1": "127.0.0.1",
+    "brokerIP2": "127.0.0.1",
+    "autoCreateTopicEnable": "true",
+    "enablePropertyFilter": "true",
+    "enableConsumeQueueExt": "false",
+    # Two busy cores must not look like an overloaded broker.
+    "brokerFastFailureEnable": "false",
+    "osPageCacheBusyTimeOutMills": "20000",
+    "waitTimeMillsInSendQueue": "20000",
+    "diskMaxUsedSpaceRatio": "95",
+    "registerNameServerPeriod": "10000",
+    "flushConsumerOffsetInterval": "500",
+}
+
+
+@dataclass(frozen=True)
+class JavaHome:
+    """ROCKETMQ_HOME and the flags every JVM of a test gets."""
+
+    directory: Path
+    class_path: str
+    logs: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        conf = self.directory / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        object.__setattr__(self, "logs", self.directory / "logs")
+        self.logs.mkdir(exist_ok=True)
+        for name in ("namesrv", "broker", "tools"):
+            text = _LOGBACK.format(directory=self.logs, name=name)
+            (conf / f"logback_{name}.xml").write_text(text)
+
+    def java(self, main: str, *args: str, heap: str = "512m") -> list[str]:
+        """Return the command line of one JVM; ``heap`` is its upper limit."""
+        return [
+            "java",
+            "-Xms64m",
+            f"-Xmx{heap}",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+            f"-Duser.home={self.directory}",
+            f"-Drocketmq.home.dir={self.directory}",
+            f"-Drocketmq.client.logRoot={self.logs}",
+            "-Drocketmq.client.logUseSlf4j=false",
+            f"-Djava.io.tmpdir={self.directory}",
+            "-cp",
+            self.class_path,
+            main,
+            *args,
+        ]
+
+
+class JavaNamesrv:
+    """A running name server; ``address`` is where it listens."""
+
+    def __init__(self, home: JavaHome) -> None:
+        self.address = f"127.0.0.1:{free_ports(1)}"
+        conf = home.directory / f"namesrv-{self.address.rpartition(':')[2]}.conf"
+        _write_properties(
+            conf,
+            {
+                "listenPort": self.address.rpartition(":")[2],
+                "kvConfigPath": f"{conf}.kv.json",
+                "configStorePath": f"{conf}.store",
+            },
+        )
+        words = home.java(
+            "org.apache.rocketmq.namesrv.NamesrvStartup", "-c", str(conf), heap="256m"
+        )
+        self._child = Child(words, log=home.logs / "namesrv.err", directory=home.directory)
+
+    def await_ready(self) -> "JavaNamesrv":
+        """Return self once it serves."""
+        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order."""
+        return self._child.stop()
+
+
+class JavaBroker:
+    """A running master broker on a store directory.
+
+    Args:
+        home: the Java side.
+        store: storePathRootDir; made when missing.
+        namesrv: address of the name server, or None for a broker on its own.
+        settings: broker.conf keys that differ from the test defaults.
+    """
+
+    def __init__(
+        self,
+        home: JavaHome,
+        *,
+        store: Path,
+        namesrv: str | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        port = free_ports(4) + 2
+        self.address = f"127.0.0.1:{port}"
+        self.store = store
+        self.settings = {
+            **_BROKER_SETTINGS,
+            **SMALL_STORE,
+            "listenPort": str(port),
+            "haListenPort": str(port + 1),
+            "storePathRootDir": str(store),
+            "storePathCommitLog": str(store / "commitlog"),
+            **({"namesrvAddr": namesrv} if namesrv else {}),
+            **(settings or {}),
+        }
+        self.name = self.settings["brokerName"]
+        self.cluster = self.settings["brokerClusterName"]
+        conf = home.directory / f"broker-{port}.conf"
+        _write_properties(conf, self.settings)
+        words = home.java("org.apache.rocketmq.broker.BrokerStartup", "-c", str(conf))
+        self._child = Child(words, log=home.logs / "broker.err", directory=home.directory)
+
+    def await_ready(self) -> "JavaBroker":
+        """Return self once it serves and has registered."""
+        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order: everything is flushed, the abort file goes."""
+        return self._child.stop(timeout_s=60.0)
+
+    def kill(self) -> int:
+        """Stop it as a power cut would."""
+        return self._child.kill()
+
+
+def free_ports(count: int) -> int:
+    """Return the first of ``count`` TCP ports in a row that are free on 127.0.0.1 now."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        # Half of what is left in the range stays free for everybody else's port 0.
+        if first + count < 65_000 and all(_is_free(first + i) for i in range(count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
+    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
