@@ -50,9 +50,6 @@ class BrokerRole(Enum):
     SLAVE = "a copy of a master"
 
 
-_ASYNC_MASTER = BrokerRole.ASYNC_MASTER
-
-
 @dataclass(slots=True)
 class BrokerConfig:
     """Settings of the broker and its network; times in ms, sizes in bytes."""
@@ -60,7 +57,9 @@ class BrokerConfig:
     broker_name: str = computed(socket.gethostname, important=True)
     broker_cluster_name: str = setting("DefaultCluster", important=True)
     broker_id: int = setting(0, low=0, important=True)
-    broker_role: BrokerRole = setting(_ASYNC_MASTER, important=True)
+    broker_role: BrokerRole = dataclasses.field(
+        default=BrokerRole.ASYNC_MASTER, metadata={"important": True}
+    )
     broker_ip1: str = computed(local_ip, key="brokerIP1", important=True)
     broker_ip2: str = computed(local_ip, key="brokerIP2")
     bind_address: str = setting("0.0.0.0")
