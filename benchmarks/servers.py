@@ -1,0 +1,139 @@
+"""The two sides of a benchmark: the real Java broker and ours, each with its own name server.
+
+Both get the same keys in broker.conf and a store of their own on the same file system.
+The broker is a process by itself, so that its CPU time and memory are its alone.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+JARS = REPOSITORY / "tests" / "interop" / "java" / "lib"
+OPENED = [
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+]
+# The Java servers refuse to start without a logging configuration in their home.
+QUIET_LOG = '<configuration><root level="OFF"/></configuration>'
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A running name server and broker."""
+
+    name: str
+    namesrv: str
+    broker_pid: int
+    started_s: float
+    """Seconds from starting the broker's process to its port accepting."""
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds the broker has used, all threads, user and system."""
+        fields = Path(f"/proc/{self.broker_pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+    def heap_mb(self) -> float:
+        """Return the broker's resident anonymous memory, without mapped files, in MB."""
+        for line in Path(f"/proc/{self.broker_pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) / 1024
+        raise LookupError(f"no RssAnon in /proc/{self.broker_pid}/status")
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that were free a moment ago, each with its neighbours -2 and +1 free too."""
+    found: list[int] = []
+    for candidate in range(20_000 + os.getpid() % 20_000, 60_000, 8):
+        if all(_is_free(candidate + near) for near in (-2, 0, 1)):
+            found.append(candidate)
+        if len(found) == count:
+            return found
+    raise OSError("no free ports left between 20000 and 60000")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side]:
+    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``)."""
+    namesrv_port, broker_port = free_ports(2)
+    home = scratch / f"{name}-{broker_port}"
+    (home / "conf").mkdir(parents=True)
+    for role in ("namesrv", "broker"):
+        (home / "conf" / f"logback_{role}.xml").write_text(QUIET_LOG)
+    conf = home / "broker.conf"
+    keys = {
+        "brokerClusterName": "Bench",
+        "brokerName": "bench",
+        "brokerIP1": "127.0.0.1",
+        "brokerIP2": "127.0.0.1",
+        "listenPort": str(broker_port),
+        "haListenPort": str(broker_port + 1),
+        "namesrvAddr": f"127.0.0.1:{namesrv_port}",
+        "storePathRootDir": str(home / "store"),
+        "storePathCommitLog": str(home / "store" / "commitlog"),
+        **settings,
+    }
+    conf.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    namesrv_conf = home / "namesrv.conf"
+    namesrv_conf.write_text(f"listenPort={namesrv_port}\nkvConfigPath={home / 'kv.json'}\n")
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        running.append(_start(name, "namesrv", home, namesrv_conf))
+        _wait_for(namesrv_port, running[-1])
+        begin = time.monotonic()
+        running.append(_start(name, "broker", home, conf))
+        _wait_for(broker_port, running[-1])
+        started_s = time.monotonic() - begin
+        time.sleep(3)  # both register with their name server soon after they serve
+        yield Side(name, f"127.0.0.1:{namesrv_port}", running[-1].pid, started_s)
+    finally:
+        for process in reversed(running):
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+        shutil.rmtree(home)
+
+
+def _start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[bytes]:
+    log = (home / f"{role}.log").open("wb")
+    if name == "ours":
+        command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
+    else:
+        main = {"namesrv": "namesrv.NamesrvStartup", "broker": "broker.BrokerStartup"}[role]
+        heap = ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"] if role == "broker" else ["-Xmx256m"]
+        command = ["java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"]
+        command += ["-cp", f"{JARS}/*", f"org.apache.rocketmq.{main}", "-c", str(conf)]
+    return subprocess.Popen(
+        command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+    )
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], wait_s_max: float = 60) -> None:
+    deadline = time.monotonic() + wait_s_max
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise ChildProcessError(f"{process.args!r} ended with {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.01)
+    raise TimeoutError(f"nothing listens on port {port} after {wait_s_max} s")

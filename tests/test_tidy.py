@@ -1,0 +1,84 @@
+"""The house rules that a machine can hold: sizes, names, and what must not be swallowed."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGES = ("storefmt", "remoting", "mqclient", "server", "mqadmin", "pipeline")
+SOURCES = [
+    path
+    for folder in (*PACKAGES, "tests", "benchmarks", "docs", "examples")
+    for path in sorted((REPOSITORY / folder).rglob("*.py"))
+]
+BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "manager", "misc", "core"}
+LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+DEPTH_MAX = 3
+
+
+def in_packages() -> Iterator[Path]:
+    return (path for path in SOURCES if path.relative_to(REPOSITORY).parts[0] in PACKAGES)
+
+
+def test_there_are_sources_to_check() -> None:
+    assert {path.relative_to(REPOSITORY).parts[0] for path in in_packages()} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("rule", ["lines", "functions", "names", "depth", "docstrings", "except"])
+def test_sources_keep_the_rule(rule: str) -> None:
+    check = {
+        "lines": too_long,
+        "functions": long_functions,
+        "names": banned_names,
+        "depth": too_deep,
+        "docstrings": without_docstring,
+        "except": swallowed_errors,
+    }[rule]
+
+    found = [finding for path in SOURCES for finding in check(path)]
+
+    assert found == []
+
+
+def too_long(path: Path) -> Iterator[str]:
+    count = len(path.read_text().splitlines())
+    if count > LINES_MAX:
+        yield f"{path}: {count} lines, at most {LINES_MAX}"
+
+
+def long_functions(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            count = (node.end_lineno or node.lineno) - node.lineno + 1
+            if count > FUNCTION_LINES_MAX:
+                yield f"{path}:{node.lineno}: {node.name} has {count} lines"
+
+
+def banned_names(path: Path) -> Iterator[str]:
+    for part in path.relative_to(REPOSITORY).with_suffix("").parts:
+        if part in BANNED_NAMES:
+            yield f"{path}: a file or folder named {part} says nothing of what it owns"
+
+
+def too_deep(path: Path) -> Iterator[str]:
+    relative = path.relative_to(REPOSITORY)
+    if relative.parts[0] in PACKAGES and len(relative.parts) - 1 > DEPTH_MAX:
+        yield f"{path}: more than {DEPTH_MAX} folders deep"
+
+
+def without_docstring(path: Path) -> Iterator[str]:
+    text = path.read_text()
+    if text.strip() and ast.get_docstring(ast.parse(text)) is None:
+        yield f"{path}: the module does not say what it owns"
+
+
+def swallowed_errors(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ExceptHandler):
+            if node.type is None:
+                yield f"{path}:{node.lineno}: a bare except"
+            if len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
+                yield f"{path}:{node.lineno}: an error is swallowed"
