@@ -31,10 +31,17 @@ class Flags(NamedTuple):
     config_file: Path | None
     namesrv_addr: str | None
     printing: Printing
+    registers: bool = True
 
 
-def read_flags(argv: Sequence[str], *, program: str, about: str) -> Flags:
+def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool = True) -> Flags:
     """Return the flags in ``argv`` (without the program name).
+
+    Args:
+        argv: the command line.
+        program: its name in help and errors.
+        about: one sentence for the help.
+        registers: whether the program has name servers (``-n``).
 
     Raises:
         SystemExit: help was asked for (0), or a flag is wrong (2).
@@ -43,14 +50,16 @@ def read_flags(argv: Sequence[str], *, program: str, about: str) -> Flags:
         prog=program,
         description=about,
         epilog="Each key may also be set by an environment variable ROCKETMQ_<key>, "
-        "as ROCKETMQ_listenPort=10921; NAMESRV_ADDR gives the default of namesrvAddr.",
+        "as ROCKETMQ_listenPort=10921, which wins over the file."
+        + (" NAMESRV_ADDR gives the default of namesrvAddr." if registers else ""),
     )
     parser.add_argument(
         "-c", "--configFile", type=Path, metavar="FILE", help="properties file (or .yml, .yaml)"
     )
-    parser.add_argument(
-        "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as 10.0.0.1:9876;10.0.0.2:9876"
-    )
+    if registers:
+        parser.add_argument(
+            "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876;b:9876"
+        )
     printing = parser.add_mutually_exclusive_group()
     printing.add_argument(
         "-p", "--printConfigItem", action="store_true", help="print all settings and exit"
@@ -64,7 +73,7 @@ def read_flags(argv: Sequence[str], *, program: str, about: str) -> Flags:
         wanted = Printing.ALL
     elif found.printImportantConfig:
         wanted = Printing.IMPORTANT
-    return Flags(found.configFile, found.namesrvAddr, wanted)
+    return Flags(found.configFile, getattr(found, "namesrvAddr", None), wanted, registers)
 
 
 def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:
@@ -74,7 +83,7 @@ def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:
         SettingsError: the configuration file cannot be read.
     """
     values = []
-    if environment.get("NAMESRV_ADDR"):
+    if flags.registers and environment.get("NAMESRV_ADDR"):
         source = "environment variable NAMESRV_ADDR"
         values.append(Value("namesrvAddr", environment["NAMESRV_ADDR"], source))
     if flags.config_file is not None:

@@ -1,0 +1,53 @@
+"""The settings of one name server, under RocketMQ's own keys.
+
+Rule: as in a broker, an attribute exists only where the server acts on it; other keys of
+Java's name server are accepted with a warning.
+
+Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from server.runtime.javakeys import NAMESRV_KEYS
+from server.runtime.settings import Settings, Value, computed, keys_of, setting
+
+LOG = logging.getLogger(__name__)
+
+CHANGEABLE: Final = frozenset({"orderMessageEnable"})
+"""Keys that UPDATE_NAMESRV_CONFIG may change; never a path."""
+
+
+def _default_kv_config_path() -> str:
+    return str(Path.home() / "namesrv" / "kvConfig.json")
+
+
+@dataclass(slots=True)
+class NamesrvConfig:
+    """Settings of the name server and its network."""
+
+    listen_port: int = setting(9876, low=0, high=65535, important=True)
+    """0 takes a free port."""
+    bind_address: str = setting("0.0.0.0", important=True)
+    """Ours: the interface to listen on; Java 4.9 always listens on all of them."""
+    kv_config_path: str = computed(_default_kv_config_path, important=True)
+    order_message_enable: bool = setting(False)
+    """Whether a route carries the order configuration of its topic."""
+    server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
+
+
+def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
+    """Return the configuration that raw settings describe.
+
+    Raises:
+        SettingsError: a value that cannot be used, a line for each.
+    """
+    settings = Settings(values, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
+    config = settings.build(NamesrvConfig)
+    if settings.not_used:
+        names = ", ".join(value.key for value in settings.not_used)
+        LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)
+    return config

@@ -1,0 +1,138 @@
+"""Runs one server as a process: start, ready line, wait for a signal, clean stop.
+
+    exit 0  stopped by SIGTERM or SIGINT
+    exit 1  could not start, one line on stderr says why
+    exit 2  the command line or a setting is wrong
+
+Rule: the first signal asks for a clean stop, a second one kills, since the handlers are
+gone by then. stdout carries what was asked for, the log goes to stderr.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from server.runtime.settings import SettingsError
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL)
+
+
+class Server(Protocol):
+    """What can be started and stopped; the name server and the broker are."""
+
+    async def start(self) -> int:
+        """Begin to serve and return the port."""
+        ...
+
+    async def stop(self) -> None:
+        """End cleanly; what must survive is on the disk afterwards."""
+        ...
+
+
+class StartFailed(Exception):
+    """A server cannot start; the text is one line for whoever started it."""
+
+
+async def start(server: Server, *, address: str) -> int:
+    """Start ``server`` and return its port; ``address`` is the ``host:port`` it listens on.
+
+    Raises:
+        StartFailed: the port is taken or not allowed.
+    """
+    try:
+        return await server.start()
+    except OSError as error:
+        if error.errno not in _PORT_ERRORS:
+            raise
+        reason = os.strerror(error.errno).lower()
+        raise StartFailed(
+            f"cannot listen on {address}: {reason}; stop what uses it, or choose another "
+            "address with listenPort or bindAddress"
+        ) from error
+
+
+def serve(
+    server: Server,
+    *,
+    program: str,
+    address: str,
+    ready: Callable[[int], str],
+    expected: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run ``server`` until a signal comes, and return the exit code of the process.
+
+    Args:
+        server: started and stopped in one event loop.
+        program: name in front of error lines.
+        address: ``host:port`` for the text of a port conflict.
+        ready: makes the line printed on stdout once the port is open.
+        expected: errors of a start that are told in one line, without a traceback.
+    """
+    configure_logging()
+    try:
+        asyncio.run(_serve(server, address=address, ready=ready))
+    except (StartFailed, OSError, *expected) as error:
+        complain(program, error)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+def stop_event() -> asyncio.Event:
+    """Return an event that the first SIGTERM or SIGINT sets; call it inside the loop."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def first_signal() -> None:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+        stop.set()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, first_signal)
+    return stop
+
+
+def configure_logging() -> None:
+    """Send the log to stderr, a line an event, unless the caller set it up already."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s - %(message)s",
+    )
+
+
+def complain(program: str, error: Exception) -> None:
+    """Print an error on stderr, each line behind the name of the program."""
+    for line in str(error).splitlines() or [type(error).__name__]:
+        print(f"{program}: {line}", file=sys.stderr)
+
+
+def print_settings(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print ``key=value`` lines on stdout, as ``-p`` and ``-m`` ask for."""
+    for key, text in pairs:
+        print(f"{key}={text}")
+
+
+def refuse_settings(program: str, error: SettingsError) -> int:
+    """Print what is wrong with the configuration and return the exit code for it."""
+    complain(program, error)
+    return EXIT_USAGE
+
+
+async def _serve(server: Server, *, address: str, ready: Callable[[int], str]) -> None:
+    # Before the start: a signal that comes during a long recovery is not lost.
+    stop = stop_event()
+    port = await start(server, address=address)
+    print(ready(port), flush=True)
+    await stop.wait()
+    await server.stop()
