@@ -1,0 +1,265 @@
+"""The answering side: accepts connections and hands every frame to one function.
+
+    RemotingServer ──< ServerConn (one socket each)
+        on_frame(conn, raw)   for every complete frame of a read, before anything is written
+        on_close(conn)        once, when the connection is gone
+
+Rule: this module knows frames and sockets, not what a request means. A peer can hurt itself
+only: bytes that are no frame, a frame that never ends, silence and a full send queue each
+close that one connection.
+
+Source: remoting/netty/NettyRemotingServer.java.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from remoting.aio.link import Link, Outbox
+from remoting.command import Command
+from remoting.errors import BadCall, BadFrame
+from remoting.frame import RawFrame, encode_frame
+from storefmt.hosts import host_text, pack_host
+
+LOG = logging.getLogger(__name__)
+
+WRITE_BUFFER_MAX: Final = 64 * 1024 * 1024
+CONNECTIONS_MAX: Final = 65_536
+_CLOSE_GRACE_S: Final = 3.0
+_BACKLOG: Final = 1024
+
+
+@dataclass(slots=True)
+class Watch:
+    """What the last look at a connection saw, and since when it is so (loop seconds)."""
+
+    activity: int = -1
+    active_s: float = 0.0
+    frame_count: int = -1
+    partial_s: float = 0.0
+    closing_s: float = -1.0
+
+
+class ServerConn(Link):
+    """One client's connection.
+
+    Attributes:
+        id: number of the connection, unique in this server.
+        peer: address and port of the client.
+        peer_host: the same packed as in a record, 8 or 20 bytes.
+        address: the same as text, ``1.2.3.4:5``.
+        local_port: port the client connected to.
+    """
+
+    def __init__(self, server: "RemotingServer", number: int) -> None:
+        super().__init__(server.outbox, write_buffer_max=server.write_buffer_max)
+        self._server = server
+        self._on_frame = server.on_frame
+        self._accepted = False
+        self.id = number
+        self.peer: tuple[str, int] = ("", 0)
+        self.peer_host = b""
+        self.address = f"connection {number}"
+        self.local_port = 0
+        self.frame_count = 0
+        self.watch = Watch()
+
+    def __str__(self) -> str:
+        return self.address
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Learn who connected, and refuse it when there are too many."""
+        super().connection_made(transport)
+        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        if peer is None or local is None or not self._server.accept(self):
+            self.abort()
+            return
+        self._accepted = True
+        ip = peer[0].partition("%")[0]
+        if ip.startswith("::ffff:") and "." in ip:
+            # A dual-stack socket shows IPv4 clients so; records and ACL rules want IPv4.
+            ip = ip[7:]
+        self.peer = (ip, peer[1])
+        self.peer_host = pack_host(ip, peer[1])
+        self.address = host_text(self.peer_host)
+        self.local_port = local[1]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the owner, once."""
+        self._closing = True
+        self._out.clear()
+        if self._accepted:
+            self._accepted = False
+            self._server.forget(self)
+
+    def on_frames(self, frames: Sequence[RawFrame]) -> None:
+        """Hand over the frames of one read in order; stop when the connection is closed."""
+        self.frame_count += len(frames)
+        on_frame = self._on_frame
+        for raw in frames:
+            if self._closing:
+                return
+            try:
+                on_frame(self, raw)
+            except Exception:
+                LOG.exception("%s: request not handled, connection closed", self.address)
+                self.close()
+
+    def on_bad_frame(self, error: BadFrame) -> None:
+        """Say once why this connection ends."""
+        LOG.warning("%s sent no frame, connection closed: %s", self.address, error)
+
+    def send_command(self, cmd: Command) -> None:
+        """Queue one command as a frame; raises BadCall when it cannot be encoded."""
+        self.send(encode_frame(cmd))
+
+
+class RemotingServer:
+    """Listens on one port.
+
+    Args:
+        on_frame: called with every complete frame; it never waits. What it raises closes the
+            connection.
+        on_close: called once for a connection that is gone.
+        idle_s: a connection on which nothing moves for so long is closed.
+        partial_frame_s: a frame that is not complete after so long closes its connection.
+        write_buffer_max: bytes a peer may leave unread before its connection is cut.
+        connections_max: connections beyond this are closed at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_frame: Callable[[ServerConn, RawFrame], None],
+        on_close: Callable[[ServerConn], None],
+        idle_s: float = 120.0,
+        partial_frame_s: float = 30.0,
+        write_buffer_max: int = WRITE_BUFFER_MAX,
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
+        self.on_frame = on_frame
+        self.on_close = on_close
+        self.write_buffer_max = write_buffer_max
+        self._idle_s = idle_s
+        self._partial_frame_s = partial_frame_s
+        self._connections_max = connections_max
+        self._conns: set[ServerConn] = set()
+        self._numbers = itertools.count(1)
+        self._refused = False
+        self._outbox: Outbox | None = None
+        self._server: asyncio.Server | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._emptied: asyncio.Event | None = None
+
+    @property
+    def outbox(self) -> Outbox:
+        """The connections that have something to write this turn."""
+        if self._outbox is None:
+            raise BadCall("the server is not started")
+        return self._outbox
+
+    @property
+    def connections(self) -> Iterator[ServerConn]:
+        """The open connections, in no order."""
+        return iter(tuple(self._conns))
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port (the one the system chose when ``port`` is 0).
+
+        Raises:
+            OSError: the address cannot be bound.
+        """
+        loop = asyncio.get_running_loop()
+        self._outbox = Outbox(loop)
+        self._emptied = asyncio.Event()
+        self._server = await loop.create_server(
+            lambda: ServerConn(self, next(self._numbers)), host, port, backlog=_BACKLOG
+        )
+        self._sweep_later(loop)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening, send what is queued, close every connection and wait for that."""
+        if self._server is None or self._emptied is None:
+            return
+        self._server.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for conn in tuple(self._conns):
+            conn.close()
+        try:
+            async with asyncio.timeout(_CLOSE_GRACE_S if self._conns else None):
+                if self._conns:
+                    await self._emptied.wait()
+        except TimeoutError:
+            # A peer that does not read must not keep us from stopping.
+            for conn in tuple(self._conns):
+                conn.abort()
+            await self._emptied.wait()
+        await self._server.wait_closed()
+        self._server = None
+
+    def flush(self) -> None:
+        """Write what is queued now, for an owner that knows its turn is over."""
+        self.outbox.flush()
+
+    def accept(self, conn: ServerConn) -> bool:
+        """Take a new connection in; False when there are too many."""
+        if len(self._conns) >= self._connections_max:
+            if not self._refused:
+                LOG.warning("more than %d connections, new ones are closed", self._connections_max)
+            self._refused = True
+            return False
+        self._refused = False
+        self._conns.add(conn)
+        if self._emptied is not None:
+            self._emptied.clear()
+        return True
+
+    def forget(self, conn: ServerConn) -> None:
+        """Let a lost connection go and tell the owner."""
+        self._conns.discard(conn)
+        if not self._conns and self._emptied is not None:
+            self._emptied.set()
+        try:
+            self.on_close(conn)
+        except Exception:
+            LOG.exception("%s: end of the connection not handled", conn.address)
+
+    def _sweep_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        def look() -> None:
+            self.sweep(loop.time())
+            self._sweep_later(loop)
+
+        self._sweeper = loop.call_later(min(self._idle_s, self._partial_frame_s) / 8, look)
+
+    def sweep(self, now_s: float) -> None:
+        """Close what was silent, unfinished or closing for too long at ``now_s``."""
+        for conn in tuple(self._conns):
+            watch = conn.watch
+            if conn.is_closing:
+                if watch.closing_s < 0:
+                    watch.closing_s = now_s
+                elif now_s - watch.closing_s > _CLOSE_GRACE_S:
+                    conn.abort()
+                continue
+            if conn.activity != watch.activity:
+                watch.activity, watch.active_s = conn.activity, now_s
+            elif now_s - watch.active_s >= self._idle_s:
+                LOG.info("%s was idle for %d s, connection closed", conn.address, self._idle_s)
+                conn.close()
+                continue
+            if not conn.waiting_size or conn.frame_count != watch.frame_count:
+                watch.frame_count = conn.frame_count if conn.waiting_size else -1
+                watch.partial_s = now_s
+            elif now_s - watch.partial_s >= self._partial_frame_s and not conn.write_paused:
+                LOG.warning(
+                    "%s left a frame unfinished for %d s, connection closed",
+                    conn.address,
+                    self._partial_frame_s,
+                )
+                conn.close()
