@@ -1,0 +1,42 @@
+"""Doubles for server tests: a clock moved by hand, a connection that keeps what is sent."""
+
+from remoting.command import Command
+from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
+
+
+class FakeClock:
+    """A clock that stands still until ``ms`` is set."""
+
+    def __init__(self, ms: int = 1_000_000) -> None:
+        self.ms = ms
+
+    def now_ms(self) -> int:
+        return self.ms
+
+
+class FakeConn:
+    """A server connection without a socket."""
+
+    def __init__(self, number: int = 1, peer: tuple[str, int] = ("127.0.0.1", 40_000)) -> None:
+        self.id = number
+        self.peer = peer
+        self.peer_host = b"\x7f\0\0\x01\0\0\x9c\x40"
+        self.address = f"{peer[0]}:{peer[1]}"
+        self.local_port = 0
+        self.is_closing = False
+        self.sent: list[Command] = []
+
+    def send(self, data: bytes) -> None:
+        self.sent += [decode_frame(raw) for raw in FrameReader().feed(data)]
+
+    def send_command(self, command: Command) -> None:
+        self.send(encode_frame(command))
+
+    def close(self) -> None:
+        self.is_closing = True
+
+
+def frame_of(command: Command) -> RawFrame:
+    """Return ``command`` as it arrives at a server."""
+    (raw,) = FrameReader().feed(encode_frame(command))
+    return raw

@@ -1,0 +1,70 @@
+"""A server process starts, says so, stops on a signal and exits with the right code."""
+
+import asyncio
+import errno
+import os
+import signal
+
+import pytest
+
+from server.runtime.process import EXIT_FAILED, EXIT_OK, StartFailed, serve, start
+
+
+class OneShot:
+    """A server that asks for its own end as soon as it runs."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.stopped = 0
+
+    async def start(self) -> int:
+        if self.error is not None:
+            raise self.error
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+        return 9876
+
+    async def stop(self) -> None:
+        self.stopped += 1
+
+
+def run(server: OneShot, **options) -> int:
+    options.setdefault("ready", "listening on {}".format)
+    return serve(server, program="mqtest", address="127.0.0.1:9876", **options)
+
+
+def test_a_signal_stops_the_server_cleanly(capsys) -> None:
+    server = OneShot()
+
+    assert run(server) == EXIT_OK
+
+    assert server.stopped == 1
+    assert capsys.readouterr().out == "listening on 9876\n"
+
+
+@pytest.mark.parametrize("number", [errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL])
+def test_a_port_that_cannot_be_had_is_one_line(number: int, capsys) -> None:
+    server = OneShot(OSError(number, "error while attempting to bind"))
+
+    assert run(server) == EXIT_FAILED
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("mqtest: cannot listen on 127.0.0.1:9876: ")
+    assert "listenPort" in line
+
+
+def test_an_expected_error_is_one_line(capsys) -> None:
+    assert run(OneShot(LookupError("store is locked")), expected=(LookupError,)) == EXIT_FAILED
+
+    assert capsys.readouterr().err == "mqtest: store is locked\n"
+
+
+def test_an_unexpected_error_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(OneShot(ZeroDivisionError("a bug")))
+
+
+def test_other_system_errors_keep_their_own_text() -> None:
+    with pytest.raises(OSError, match="disk"):
+        asyncio.run(start(OneShot(OSError(errno.EIO, "disk")), address="x:1"))
+    with pytest.raises(StartFailed, match="cannot listen on x:1"):
+        asyncio.run(start(OneShot(OSError(errno.EADDRINUSE, "taken")), address="x:1"))

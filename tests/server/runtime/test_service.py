@@ -1,0 +1,78 @@
+"""Periodic services run on time, survive their own errors and stop."""
+
+import asyncio
+import logging
+
+from server.runtime.service import Services
+from tests.server.doubles import FakeClock
+
+
+class Sleeps:
+    """A sleep that returns at once and remembers, until ``count_max`` were asked for."""
+
+    def __init__(self, count_max: int) -> None:
+        self.asked_s: list[float] = []
+        self.left = count_max
+        self.done = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked_s.append(seconds)
+        if self.left == 0:
+            self.done.set()
+            await asyncio.Event().wait()
+        self.left -= 1
+
+
+def run(action, *, turns: int, **options) -> Sleeps:
+    async def scenario() -> Sleeps:
+        sleeps = Sleeps(turns)
+        services = Services(FakeClock(5_000), sleep=sleeps)
+        services.every(2_000, action, name="test", **options)
+        services.start()
+        await sleeps.done.wait()
+        await services.stop()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return sleeps
+
+    return asyncio.run(scenario())
+
+
+def test_a_service_runs_after_each_interval_with_the_time() -> None:
+    seen: list[int] = []
+
+    sleeps = run(seen.append, turns=3)
+
+    assert seen == [5_000] * 3
+    assert sleeps.asked_s == [2.0] * 4
+
+
+def test_the_first_run_may_come_earlier() -> None:
+    sleeps = run(lambda now_ms: None, turns=2, first_ms=10)
+
+    assert sleeps.asked_s == [0.01, 2.0, 2.0]
+
+
+def test_an_error_is_logged_and_the_service_goes_on(caplog) -> None:
+    runs = []
+
+    def failing(now_ms: int) -> None:
+        runs.append(now_ms)
+        raise OSError("disk full")
+
+    with caplog.at_level(logging.ERROR):
+        run(failing, turns=2)
+
+    assert len(runs) == 2
+    assert "service test" in caplog.text
+
+
+def test_a_coroutine_is_awaited() -> None:
+    runs = []
+
+    async def action(now_ms: int) -> None:
+        await asyncio.sleep(0)
+        runs.append(now_ms)
+
+    run(action, turns=2)
+
+    assert runs == [5_000, 5_000]
