@@ -1,0 +1,150 @@
+"""What a command is given besides its arguments: servers, store, settings, questions.
+
+Where the name servers come from, first one that says so:
+
+    -n/--namesrv   `connect` in the shell   --context NAME   NAMESRV_ADDR   current context
+
+Rule: a command reaches the outside only through its ``Call``, so that tests can give it
+another one; reading the clock is ``now_ms``.
+"""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqadmin.console import Console
+from mqadmin.contexts import Context, ContextFile
+from mqadmin.errors import CommandError, Usage
+from mqadmin.link import Link, Target
+from mqadmin.settings import Settings
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+    from mqclient.instance import MQClient
+
+
+@dataclass(slots=True)
+class Workplace:
+    """What lasts from one command of the shell to the next.
+
+    Attributes:
+        namesrv: set by ``connect``.
+        store: directory set by ``store open``.
+        output: set by ``set output``.
+        topic: set by ``use topic``.
+    """
+
+    link: Link = field(default_factory=Link)
+    namesrv: str | None = None
+    context: str | None = None
+    store: str | None = None
+    output: str | None = None
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One run of one command."""
+
+    settings: Settings
+    console: Console
+    workplace: Workplace
+    store: str | None = None
+
+    @property
+    def dry_run(self) -> bool:
+        """Return whether nothing must be changed."""
+        return self.settings.dry_run
+
+    @property
+    def store_dir(self) -> Path:
+        """Return the store directory of a command with ``Needs.STORE``.
+
+        Raises:
+            Usage: none was given.
+        """
+        if self.store is None:
+            raise Usage("no store directory given", hint="name it as the first argument, DIR")
+        return Path(self.store)
+
+    def now_ms(self) -> int:
+        """Return the time of the machine in epoch ms."""
+        return time.time_ns() // 1_000_000
+
+    def warn(self, text: str) -> None:
+        """Say one line on standard error."""
+        self.console.warn(text)
+
+    def context(self) -> Context | None:
+        """Return the context that applies: ``--context``, the shell's, or the current one.
+
+        Raises:
+            NotFound: the named one does not exist.
+        """
+        file = ContextFile.of(self.console.env)
+        named = self.settings.context or self.workplace.context
+        return file.load().get(named)
+
+    def target(self) -> Target:
+        """Return whom to talk to.
+
+        Raises:
+            Usage: nothing says so.
+        """
+        env = self.console.env
+        settings = self.settings
+        context = self.context()
+        namesrv = settings.namesrv or self.workplace.namesrv
+        if not namesrv and settings.context and context is not None:
+            namesrv = context.namesrv
+        namesrv = namesrv or env.get("NAMESRV_ADDR") or (context.namesrv if context else None)
+        if not namesrv:
+            raise Usage(
+                "no name server given", hint="use -n HOST:PORT, NAMESRV_ADDR or `context use`"
+            )
+        held = context if context is not None and context.namesrv == namesrv else None
+        return Target(
+            namesrv=namesrv,
+            timeout_s=settings.timeout,
+            access_key=settings.access_key
+            or env.get("MQADMIN_ACCESS_KEY")
+            or (held.access_key if held else None),
+            secret_key=settings.secret_key
+            or env.get("MQADMIN_SECRET_KEY")
+            or (held.secret_key if held else None),
+        )
+
+    async def client(self) -> "MQClient":
+        """Return the client for this call's name servers, connected on first use."""
+        return await self.workplace.link.client(self.target())
+
+    async def admin(self) -> "Admin":
+        """Return the admin interface of this call's client."""
+        from mqclient.admin import Admin
+
+        return Admin(await self.client())
+
+    async def confirm(self, question: str) -> None:
+        """Ask before a destructive write, unless ``-y``; for ``async`` commands.
+
+        Raises:
+            Usage: nobody is there to be asked.
+            CommandError: the person said no.
+        """
+        if self._must_ask(question) and not await self.workplace.link.ask(
+            lambda: self.console.ask(question)
+        ):
+            raise CommandError("not confirmed", hint="nothing was changed")
+
+    def confirm_here(self, question: str) -> None:
+        """Ask as ``confirm`` does; for commands that are plain functions."""
+        if self._must_ask(question) and not self.console.ask(question):
+            raise CommandError("not confirmed", hint="nothing was changed")
+
+    def _must_ask(self, question: str) -> bool:
+        if self.settings.yes or self.dry_run:
+            return False
+        if not self.console.can_ask:
+            raise Usage(f"{question} nobody is there to answer", hint="add -y to say yes")
+        return True

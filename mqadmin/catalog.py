@@ -1,0 +1,139 @@
+"""Which commands there are, found by name without importing the others.
+
+    topic list          -> mqadmin/commands/topic/list.py
+    broker config get   -> mqadmin/commands/broker/config_get.py
+    shell               -> mqadmin/commands/shell/shell.py
+    topicStatus         -> JAVA_NAMES says: topic status
+
+Rule: names match without regard to case, ``_`` and ``-``; the longest name wins. The
+table of Java names is checked against the declarations by a test, so that a look-up
+needs no import.
+"""
+
+import importlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from mqadmin.errors import Usage
+from mqadmin.registry import Command, Java, declared_in
+
+JAVA_NAMES: Final[dict[str, str]] = {}
+
+WORDS_MAX: Final = 3
+
+FOLDER: Final = os.path.join(os.path.dirname(__file__), "commands")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A command, by which Java name it was called, and how many words that took."""
+
+    command: Command[object]
+    java: Java | None
+    word_count: int
+
+
+def fold(word: str) -> str:
+    """Return a name as it is compared: lower case, without ``_`` and ``-``."""
+    return word.lower().replace("-", "").replace("_", "")
+
+
+def find(words: Sequence[str]) -> Found:
+    """Return the command that the first of ``words`` name.
+
+    Raises:
+        Usage: there is no such command; the hint names the nearest.
+    """
+    for word_count in range(min(len(words), WORDS_MAX), 0, -1):
+        spot = _module_of(words[:word_count])
+        if spot is not None:
+            return Found(load(spot), None, word_count)
+    native = JAVA_NAMES.get(fold(words[0])) if words else None
+    if native is not None:
+        made = find(native.split()).command
+        java = next(java for java in made.java if _called(java, words[0]))
+        return Found(made, java, 1)
+    raise _unknown(words)
+
+
+def load(module_name: str) -> Command[object]:
+    """Import one command module and return its command."""
+    return declared_in(importlib.import_module(module_name))
+
+
+@cache
+def modules() -> dict[str, dict[str, str]]:
+    """Return the module of every command: noun, folded verb, module name."""
+    found: dict[str, dict[str, str]] = {}
+    for noun in sorted(os.listdir(FOLDER)):
+        folder = os.path.join(FOLDER, noun)
+        if not os.path.isfile(os.path.join(folder, "__init__.py")):
+            continue
+        for file_name in sorted(os.listdir(folder)):
+            stem, extension = os.path.splitext(file_name)
+            if extension == ".py" and not stem.startswith("_"):
+                verb = "" if stem == noun else fold(stem)
+                found.setdefault(fold(noun), {})[verb] = f"mqadmin.commands.{noun}.{stem}"
+    return found
+
+
+def everything() -> Iterator[Command[object]]:
+    """Import every command module and yield the commands, sorted by name."""
+    yield from sorted((load(name) for name in module_names()), key=lambda made: made.name)
+
+
+def nouns() -> list[str]:
+    """Return the first words of all commands."""
+    return sorted({native_name(name).split()[0] for name in module_names()})
+
+
+def module_names() -> list[str]:
+    """Return the modules of all commands."""
+    return [name for verbs in modules().values() for name in verbs.values()]
+
+
+def native_name(module_name: str) -> str:
+    """Return the words of a command as typed, from where its module is."""
+    noun, stem = module_name.split(".")[-2:]
+    noun_typed, verb = noun.replace("_", "-"), stem.replace("_", "-")
+    return noun_typed if noun == stem else f"{noun_typed} {verb}"
+
+
+def _module_of(words: Sequence[str]) -> str | None:
+    verbs = modules().get(fold(words[0]))
+    return verbs.get("".join(fold(word) for word in words[1:])) if verbs else None
+
+
+def _called(java: Java, word: str) -> bool:
+    return fold(word) in {fold(name) for name in (java.name, *java.aliases)}
+
+
+def _unknown(words: Sequence[str]) -> Usage:
+    if not words:
+        return Usage("no command given", hint="`mqadmin help` lists them")
+    typed = " ".join(words[:2])
+    verbs = modules().get(fold(words[0]))
+    if verbs is not None:
+        known = [native_name(name) for name in verbs.values()]
+        if len(words) == 1:
+            return Usage(f"{words[0]} what?", hint="one of: " + ", ".join(known))
+        near = get_close_matches(typed.lower(), known, n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else "one of: " + ", ".join(known)
+        return Usage(f"unknown command `{typed}`", hint=hint)
+    every = [*(native_name(name) for name in module_names()), *JAVA_NAMES]
+    near = get_close_matches(typed.lower(), every, n=1, cutoff=0.6) or get_close_matches(
+        words[0].lower(), [*{name.split()[0] for name in every}], n=1, cutoff=0.6
+    )
+    shown = next((java for java in _java_spelling() if near and java.lower() == near[0]), None)
+    hint = f"did you mean `{shown or near[0]}`?" if near else "`mqadmin help` lists them"
+    return Usage(f"unknown command `{words[0]}`", hint=hint)
+
+
+def _java_spelling() -> Iterator[str]:
+    for name in sorted(set(JAVA_NAMES.values())):
+        for java in find(name.split()).command.java:
+            yield from (java.name, *java.aliases)

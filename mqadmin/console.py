@@ -1,0 +1,62 @@
+"""The streams of a call: where rows go, where warnings go, and whether a person is there.
+
+Rule: rows on ``out``, everything else on ``err``. A question is asked only where both
+standard input and standard error are a terminal.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, TextIO
+
+
+@dataclass(slots=True)
+class Console:
+    """The three streams and what is known about them.
+
+    Attributes:
+        out_is_tty: rows are read by a person: colour, and cutting to the width.
+        can_ask: a person can answer a question.
+    """
+
+    stdin: TextIO
+    out: TextIO
+    err: TextIO
+    out_is_tty: bool
+    can_ask: bool
+    env: Mapping[str, str]
+
+    @classmethod
+    def of_process(cls) -> "Console":
+        """Return the streams of this process, written as UTF-8 whatever the locale."""
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(encoding="utf-8", errors="backslashreplace")
+        return cls(
+            stdin=sys.stdin,
+            out=sys.stdout,
+            err=sys.stderr,
+            out_is_tty=sys.stdout.isatty(),
+            can_ask=sys.stdin.isatty() and sys.stderr.isatty(),
+            env=os.environ,
+        )
+
+    def warn(self, text: str) -> None:
+        """Print one line on standard error."""
+        self.out.flush()
+        self.err.write(" ".join(text.split()) + "\n")
+        self.err.flush()
+
+    def ask(self, question: str) -> bool:
+        """Return whether the person says yes."""
+        self.out.flush()
+        self.err.write(f"{question} [y/N] ")
+        self.err.flush()
+        return self.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def read_bytes(self) -> bytes:
+        """Return all of standard input."""
+        binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
+        return binary.read() if binary is not None else self.stdin.read().encode()

@@ -1,0 +1,139 @@
+"""Every way a command can end badly, with its exit code and its one line of text.
+
+    CommandError              code            exit
+    |- Usage                  usage           2      the words on the line are wrong
+    |- NotFound               not_found       3      topic, group, message, file
+    |- Unreachable            unreachable     4      cannot connect, or timed out
+    |- Refused                refused         1      the server said no
+    |- CheckFailed            check_failed    1      an assertion did not hold
+    |- Damaged                damaged         6      damage found in a store
+    `- Interrupted            interrupted     130    Ctrl-C
+
+Rule: a command raises one of these or lets an error of a lower package through;
+``describe`` turns both into a ``Failure``, and nothing else prints an error.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from storefmt.errors import BadCall, ConfigDamaged, NotAStore, RecordDamaged, StoreError
+
+
+class CommandError(Exception):
+    """A command ended; ``message`` says what and where, ``hint`` what to do next."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Usage(CommandError):
+    """The command line is wrong: nothing was sent."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class NotFound(CommandError):
+    """The topic, group, message or file is not there."""
+
+    code = "not_found"
+    exit_code = 3
+
+
+class Unreachable(CommandError):
+    """No server answered in time."""
+
+    code = "unreachable"
+    exit_code = 4
+
+
+class Refused(CommandError):
+    """A server answered, and the answer was no."""
+
+    code = "refused"
+
+
+class CheckFailed(CommandError):
+    """What was asked to hold does not hold."""
+
+    code = "check_failed"
+
+
+class Damaged(CommandError):
+    """Bytes at rest are not what they should be."""
+
+    code = "damaged"
+    exit_code = 6
+
+
+class Interrupted(CommandError):
+    """The person pressed Ctrl-C."""
+
+    code = "interrupted"
+    exit_code = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is told about an error: ``{"error": {"code", "message", "hint"}}``."""
+
+    code: str
+    message: str
+    hint: str
+    exit_code: int
+
+    @property
+    def line(self) -> str:
+        """Return the one line a person reads."""
+        text = f"{self.message}; {self.hint}" if self.hint else self.message
+        return " ".join(text.split())
+
+
+CODE_OF_EXIT = {1: "failed", 2: "usage", 3: "not_found", 4: "unreachable", 6: "damaged"}
+
+STORE_EXITS: tuple[tuple[type[StoreError], int], ...] = (
+    (BadCall, 2),
+    (NotAStore, 3),
+    (RecordDamaged, 6),
+    (ConfigDamaged, 6),
+    (StoreError, 1),
+)
+
+
+def describe(error: BaseException) -> Failure:
+    """Return what to tell about ``error``, whichever package raised it.
+
+    Errors of the client and the protocol carry their own ``exit_code``; errors of the
+    store format are matched by class; anything else is a fault of ours with exit code 1.
+    """
+    if isinstance(error, CommandError):
+        return Failure(error.code, error.message, error.hint, error.exit_code)
+    if isinstance(error, KeyboardInterrupt):
+        return Failure(Interrupted.code, "interrupted", "", Interrupted.exit_code)
+    text = str(error) or type(error).__name__
+    for kind, exit_code in STORE_EXITS:
+        if isinstance(error, kind):
+            return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
+    declared = getattr(error, "exit_code", None)
+    if isinstance(declared, int):
+        return Failure(CODE_OF_EXIT.get(declared, "failed"), text, "", declared)
+    if isinstance(error, OSError):
+        return _describe_os_error(error)
+    return Failure(
+        "internal", f"{type(error).__name__}: {text}", "run again with -v for the trace", 1
+    )
+
+
+def _describe_os_error(error: OSError) -> Failure:
+    where = f"{error.filename}: " if error.filename else ""
+    text = f"{where}{error.strerror or error}"
+    if isinstance(error, FileNotFoundError):
+        return Failure(NotFound.code, text, "check the path", NotFound.exit_code)
+    if isinstance(error, (ConnectionError, TimeoutError)):
+        return Failure(Unreachable.code, text, "check the address", Unreachable.exit_code)
+    return Failure("failed", text, "", 1)

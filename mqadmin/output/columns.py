@@ -1,0 +1,130 @@
+"""Which columns a row class has, and the value of each in a given row.
+
+    frozen dataclass           columns
+    topic: str                 topic
+    store_ms: EpochMs          store_ms, store_time (ISO 8601, UTC)
+    body: str | None           body, absent in a record where it is None and ``omitted``
+
+Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is told before
+the command runs.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from enum import Enum
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, TypeAlias, get_args, get_origin, get_type_hints
+
+from mqadmin.errors import Usage
+from mqadmin.rows import INSTANT, OMIT, Row
+from mqadmin.times import iso_utc
+
+Value: TypeAlias = "None | bool | int | float | str | list[Value] | dict[str, Value]"
+Record = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, how to read it, whether None leaves it out."""
+
+    name: str
+    read: Callable[[Row], object]
+    omit_none: bool
+
+
+_KNOWN: dict[type[Row], tuple[Column, ...]] = {}
+
+
+def columns_of(row_class: type[Row]) -> tuple[Column, ...]:
+    """Return all columns of a row class in the order of its fields."""
+    known = _KNOWN.get(row_class)
+    if known is None:
+        known = _KNOWN[row_class] = _work_out(row_class)
+    return known
+
+
+def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
+    hints = get_type_hints(row_class, include_extras=True)
+    found = []
+    for spot in fields(row_class):
+        read = attrgetter(spot.name)
+        found.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
+        if _is_instant(hints[spot.name]):
+            name = spot.name.removesuffix("_ms") + "_time"
+            found.append(Column(name, _time_reader(spot.name), False))
+    return tuple(found)
+
+
+def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
+    """Return the named columns, in the order given.
+
+    Raises:
+        Usage: a name is no column of these rows.
+    """
+    by_name = {column.name: column for column in columns_of(row_class)}
+    chosen = []
+    for name in names:
+        column = by_name.get(name.strip().lower())
+        if column is None:
+            near = get_close_matches(name, list(by_name), n=1)
+            hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(by_name)
+            raise Usage(f"no column {name!r}", hint=hint)
+        chosen.append(column)
+    return tuple(chosen)
+
+
+def record_of(row: Row, columns: Iterable[Column]) -> Record:
+    """Return the values of ``row``, by column name."""
+    record: Record = {}
+    for column in columns:
+        value = column.read(row)
+        if value is None and column.omit_none:
+            continue
+        if value is None or type(value) in {str, int, bool, float}:
+            record[column.name] = value  # type: ignore[assignment]
+        else:
+            record[column.name] = plain(value)
+    return record
+
+
+def plain(value: object) -> Value:
+    """Return a value as json knows it: nested rows become objects, tuples lists.
+
+    Raises:
+        TypeError: it is of a type that rows must not hold.
+    """
+    if value is None or isinstance(value, (str, bool, float)):
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Row):
+        return record_of(value, columns_of(type(value)))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if is_dataclass(value):
+        return {spot.name: plain(getattr(value, spot.name)) for spot in fields(value)}
+    raise TypeError(f"a row holds {type(value).__name__}, which no output can print")
+
+
+def _is_instant(annotation: object) -> bool:
+    if get_origin(annotation) is Annotated:
+        return INSTANT in get_args(annotation)
+    return any(_is_instant(part) for part in get_args(annotation))
+
+
+def _time_reader(name: str) -> Callable[[Row], object]:
+    read = attrgetter(name)
+
+    def time_of(row: Row) -> str | None:
+        value = read(row)
+        return iso_utc(value) if value is not None and value > 0 else None
+
+    return time_of

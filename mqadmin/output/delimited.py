@@ -1,0 +1,48 @@
+"""Formats for spreadsheets and shell loops: csv, and the first column alone.
+
+Rule: numbers are never grouped, a nested value is json in its cell, None is empty.
+"""
+
+import csv
+from typing import TextIO
+
+from mqadmin.output.columns import Record, Value
+from mqadmin.output.printer import Look, Printer
+from mqadmin.output.structured import json_text
+
+
+def cell_text(value: Value) -> str:
+    """Return a value as one cell: true and false as json spells them."""
+    if value is None:
+        return ""
+    if isinstance(value, (bool, list, dict)):
+        return json_text(value)
+    return str(value)
+
+
+class CsvPrinter(Printer):
+    """RFC 4180 rows, with line feeds as line ends."""
+
+    def __init__(self, out: TextIO, look: Look) -> None:
+        super().__init__(out, look)
+        self._writer = csv.writer(out, lineterminator="\n")
+        if look.headers:
+            self._writer.writerow(look.names)
+
+    def row(self, record: Record) -> None:
+        self._writer.writerow([cell_text(record.get(name)) for name in self.look.names])
+        self.flush_followed()
+
+    def end(self) -> None:
+        self.out.flush()
+
+
+class NamePrinter(Printer):
+    """The first column, one value on a line: for ``xargs`` and ``while read``."""
+
+    def row(self, record: Record) -> None:
+        self.out.write(cell_text(next(iter(record.values()), None)) + "\n")
+        self.flush_followed()
+
+    def end(self) -> None:
+        self.out.flush()

@@ -1,0 +1,63 @@
+"""What every printer does: take records one by one, and finish.
+
+Rule: ``end`` leaves a complete document behind even where the rows stopped half way, so
+that a json array is closed before the error is told.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import BinaryIO, TextIO
+
+from mqadmin.output.columns import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to print: what the options and the terminal say.
+
+    Attributes:
+        names: the columns, for a header even when there is no row.
+        follow: print each row at once.
+        single: one object, not a list.
+        width: columns of the terminal; 0 for a pipe, where nothing is cut.
+    """
+
+    names: tuple[str, ...]
+    follow: bool = False
+    single: bool = False
+    headers: bool = True
+    color: bool = False
+    width: int = 0
+
+
+class Printer(ABC):
+    """Prints records to a stream."""
+
+    def __init__(self, out: TextIO, look: Look) -> None:
+        self.out = out
+        self.look = look
+
+    @abstractmethod
+    def row(self, record: Record) -> None:
+        """Print one record, now or at the end."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Print what is left and close the document."""
+
+    def flush_followed(self) -> None:
+        """Push the row out where a person is waiting for it."""
+        if self.look.follow:
+            self.out.flush()
+
+
+def binary_of(out: TextIO) -> BinaryIO:
+    """Return the byte stream below a text stream.
+
+    Raises:
+        ValueError: it has none.
+    """
+    buffer: BinaryIO | None = getattr(out, "buffer", None)
+    if buffer is None:
+        raise ValueError("this output takes text only; msgpack needs a file or a pipe")
+    return buffer

@@ -1,0 +1,97 @@
+"""Formats for programs that keep types: json, jsonl, yaml, msgpack.
+
+    json     one array (or one object), a row on a line
+    jsonl    one object on a line, no array
+    yaml     a list of maps
+    msgpack  one array; maps one after the other while following
+
+Rule: text stays text as it is, 64-bit numbers stay whole numbers.
+"""
+
+import json
+from typing import TextIO
+
+from mqadmin.output.columns import Record
+from mqadmin.output.printer import Look, Printer, binary_of
+
+
+def json_text(value: object, *, pretty: bool = False) -> str:
+    """Return json without escapes for what is no control character."""
+    return json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
+
+
+class JsonPrinter(Printer):
+    """One array with a row on each line, or one indented object."""
+
+    def __init__(self, out: TextIO, look: Look) -> None:
+        super().__init__(out, look)
+        self._count = 0
+
+    def row(self, record: Record) -> None:
+        if self.look.single:
+            self.out.write(json_text(record, pretty=True) + "\n")
+        else:
+            self.out.write(("[" if self._count == 0 else ",") + "\n  " + json_text(record))
+        self._count += 1
+        self.flush_followed()
+
+    def end(self) -> None:
+        if not self.look.single:
+            self.out.write("\n]\n" if self._count else "[]\n")
+
+
+class JsonLinesPrinter(Printer):
+    """One object on each line."""
+
+    def row(self, record: Record) -> None:
+        self.out.write(json_text(record) + "\n")
+        self.flush_followed()
+
+    def end(self) -> None:
+        self.out.flush()
+
+
+class YamlPrinter(Printer):
+    """A list of maps, or one map."""
+
+    def __init__(self, out: TextIO, look: Look) -> None:
+        import yaml
+
+        super().__init__(out, look)
+        self._yaml = yaml
+        self._count = 0
+
+    def row(self, record: Record) -> None:
+        shown = record if self.look.single else [record]
+        text = self._yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=1000)
+        self.out.write(text)
+        self._count += 1
+        self.flush_followed()
+
+    def end(self) -> None:
+        if not self._count and not self.look.single:
+            self.out.write("[]\n")
+
+
+class MsgpackPrinter(Printer):
+    """One array of maps, or one map; bytes, so it needs a stream that takes them."""
+
+    def __init__(self, out: TextIO, look: Look) -> None:
+        import msgpack
+
+        super().__init__(out, look)
+        self._pack = msgpack.packb
+        self._bytes = binary_of(out)
+        self._rows: list[Record] = []
+
+    def row(self, record: Record) -> None:
+        if self.look.single or self.look.follow:
+            self._bytes.write(self._pack(record))
+            self._bytes.flush()
+        else:
+            self._rows.append(record)
+
+    def end(self) -> None:
+        if not self.look.single and not self.look.follow:
+            self._bytes.write(self._pack(self._rows))
+        self._bytes.flush()

@@ -1,0 +1,199 @@
+"""Arguments and options of a command, declared once as the fields of a dataclass.
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Send:
+        topic: Annotated[str, argument("topic to send to", kind=Kind.TOPIC)]
+        body: Annotated[str | None, argument("the text; '-' reads standard input")] = None
+        tag: Annotated[str | None, option("tag of the message")] = None
+        key: Annotated[tuple[str, ...], option("a key", short="k")] = ()
+
+Rule: the annotation says everything: no default means required, ``bool`` is a flag,
+``tuple[X, ...]`` may be repeated, ``Literal`` and ``Enum`` list the choices, and ``parse``
+turns the text into any other type. Parser, help, completion and docs read ``Parameter``.
+"""
+
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum, auto
+from pathlib import Path
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+
+Parse = Callable[[str], object]
+
+
+class Kind(Enum):
+    """What a value names, for completion of live names."""
+
+    TEXT = auto()
+    TOPIC = auto()
+    GROUP = auto()
+    BROKER = auto()
+    CLUSTER = auto()
+    QUEUE = auto()
+    CLIENT = auto()
+    FILE = auto()
+    DIR = auto()
+    TIME = auto()
+    CONTEXT = auto()
+    COMMAND = auto()
+    ADDRESS = auto()
+    COLUMN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What ``argument`` or ``option`` says about a field."""
+
+    help: str
+    positional: bool
+    kind: Kind
+    short: str
+    metavar: str
+    parse: Parse | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or option with its types worked out.
+
+    Attributes:
+        name: attribute of the dataclass; ``long`` is the same with dashes.
+        takes_value: False for a flag.
+        many: may be given more than once (option) or takes the rest (argument).
+        choices: the words that are allowed, or empty.
+    """
+
+    name: str
+    help: str
+    positional: bool
+    required: bool
+    takes_value: bool
+    many: bool
+    kind: Kind
+    short: str
+    metavar: str
+    choices: tuple[str, ...]
+    parse: Parse
+    default: object
+
+    @property
+    def long(self) -> str:
+        """Return the name as it is typed: ``queue_count`` is ``queue-count``."""
+        return self.name.replace("_", "-")
+
+
+def argument(
+    help: str,  # noqa: A002
+    *,
+    kind: Kind = Kind.TEXT,
+    metavar: str = "",
+    parse: Parse | None = None,
+) -> Declared:
+    """Declare a field that is given by its place on the line."""
+    return Declared(help, True, kind, "", metavar, parse)
+
+
+def option(
+    help: str,  # noqa: A002
+    *,
+    short: str = "",
+    kind: Kind = Kind.TEXT,
+    metavar: str = "",
+    parse: Parse | None = None,
+) -> Declared:
+    """Declare a field that is given as ``--name VALUE``, or ``-x VALUE`` with ``short``."""
+    return Declared(help, False, kind, short, metavar, parse)
+
+
+def parameters_of(declaration: type) -> tuple[Parameter, ...]:
+    """Return the parameters of a dataclass in the order of its fields.
+
+    Raises:
+        TypeError: a field has no ``argument`` or ``option``, or a type without ``parse``.
+    """
+    hints = get_type_hints(declaration, include_extras=True)
+    found = []
+    for spot in fields(declaration):
+        annotation = hints[spot.name]
+        if get_origin(annotation) is not Annotated:
+            raise TypeError(f"{declaration.__name__}.{spot.name} has no argument() or option()")
+        inner, declared = get_args(annotation)[:2]
+        found.append(_parameter(spot.name, inner, declared, default=spot.default))
+    return tuple(found)
+
+
+def truth(text: str) -> bool:
+    """Read ``true`` or ``false`` as the Java flags spell them.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    lowered = text.strip().lower()
+    if lowered not in {"true", "false"}:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return lowered == "true"
+
+
+def _parameter(name: str, inner: object, declared: Declared, *, default: object) -> Parameter:
+    required = default is MISSING
+    kept = None if required else default
+    plain = _without_none(inner)
+    many = get_origin(plain) is tuple
+    if many:
+        plain = get_args(plain)[0]
+    flag = plain is bool and not declared.positional
+    choices = _choices(plain)
+    return Parameter(
+        name=name,
+        help=declared.help,
+        positional=declared.positional,
+        required=required,
+        takes_value=not flag,
+        many=many,
+        kind=declared.kind,
+        short=declared.short,
+        metavar=declared.metavar or ("|".join(choices) if choices else name.upper()),
+        choices=choices,
+        parse=declared.parse or _parser_of(name, plain),
+        default=kept,
+    )
+
+
+def _without_none(annotation: object) -> object:
+    if get_origin(annotation) in {Union, types.UnionType}:
+        left = [part for part in get_args(annotation) if part is not type(None)]
+        return left[0] if len(left) == 1 else annotation
+    return annotation
+
+
+def _choices(plain: object) -> tuple[str, ...]:
+    if get_origin(plain) is Literal:
+        return tuple(str(word) for word in get_args(plain))
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        return tuple(str(member.value) for member in plain)
+    return ()
+
+
+def _parser_of(name: str, plain: object) -> Parse:
+    if plain is bool:
+        return truth
+    if plain is int:
+        return _whole_number
+    if plain in {str, float, Path}:
+        return _TEXT_PARSERS[plain]
+    if get_origin(plain) is Literal:
+        return str
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        return plain
+    raise TypeError(f"{name}: say how to parse {plain}")
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a whole number") from None
+
+
+_TEXT_PARSERS: dict[object, Parse] = {str: str, float: float, Path: Path}

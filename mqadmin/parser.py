@@ -1,0 +1,201 @@
+"""From the words of a line to typed arguments.
+
+    tokens -> the command's name -> options and words -> dataclass of the command
+
+Rule: nothing is guessed. A word too many, a value of the wrong type and an unknown option
+are errors that name the word and what was expected.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mqadmin.catalog import Found, find
+from mqadmin.errors import Usage
+from mqadmin.parameters import Parameter
+from mqadmin.registry import Command, Java, Needs
+from mqadmin.settings import GLOBAL_NAMES, GLOBALS, Settings
+from mqadmin.spelling import REFUSED, STORE_DIR, Spelling, spell_out
+
+T = TypeVar("T")
+Given = list[tuple[Parameter, str | None]]
+"""Options with their texts; None for a flag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A call that is ready to run."""
+
+    command: Command[object]
+    arguments: object
+    settings: Settings
+    store: str | None
+
+
+def parse(tokens: Sequence[str], *, store: str | None = None) -> Parsed | Settings:
+    """Return the call that a line stands for, or only settings where it names no command.
+
+    Args:
+        store: directory that the shell has open; then DIR may be left out.
+
+    Raises:
+        Usage: the line is wrong.
+    """
+    first = spell_out(tokens, Spelling(None), lenient=True)
+    if not first.words:
+        spelled = spell_out(tokens, Spelling(None))
+        return bind(Settings, GLOBALS, spelled.options, [])
+    found = find(first.words)
+    spelling = Spelling(found)
+    spelled = spell_out(_without_name(tokens, first.words[: found.word_count]), spelling)
+    made = found.command
+    chosen = [pair for pair in spelled.options if pair[0].name in GLOBAL_NAMES]
+    settings = bind(Settings, GLOBALS, chosen, [])
+    if settings.help or settings.version:
+        return Parsed(made, None, settings, None)
+    own = [pair for pair in spelled.options if pair[0].name not in GLOBAL_NAMES]
+    words = list(spelled.words)
+    if made.needs is Needs.STORE:
+        own, words, store = _take_store(own, words, store)
+    return Parsed(made, _bind_command(found, own, words), settings, store)
+
+
+def _without_name(tokens: Sequence[str], name: Sequence[str]) -> list[str]:
+    """Return the tokens without the words of the command's name.
+
+    They stand in order and before any option of the command itself; what stands between
+    them are global options whose values may equal a word, so those are skipped over.
+    """
+    spelling = Spelling(None)
+    left = list(name)
+    kept: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if not left:
+            return kept + list(tokens[at:])
+        step = _width(tokens[at:], spelling)
+        if step == 1 and tokens[at] == left[0]:
+            left.pop(0)
+        else:
+            kept += tokens[at : at + step]
+        at += step
+    return kept
+
+
+def _width(tokens: Sequence[str], spelling: Spelling) -> int:
+    """Return how many tokens a global option with its value is, 1 for anything else."""
+    token = tokens[0]
+    if len(token) < 2 or token[0] != "-" or "=" in token:
+        return 1
+    parameter = spelling.named(token.lstrip("-"))
+    if parameter is None and len(token) == 2:
+        parameter = spelling.lettered(token[1])
+    return 2 if parameter is not None and parameter.takes_value else 1
+
+
+def _take_store(own: Given, words: list[str], opened: str | None) -> tuple[Given, list[str], str]:
+    """Take the store directory out of the options or the first word."""
+    given = [value for parameter, value in own if parameter is STORE_DIR]
+    rest = [pair for pair in own if pair[0] is not STORE_DIR]
+    if given and given[-1]:
+        return rest, words, given[-1]
+    if words and (opened is None or _looks_like_path(words[0])):
+        return rest, words[1:], words[0]
+    if opened is None:
+        raise Usage("no store directory given", hint="name it as the first argument, DIR")
+    return rest, words, opened
+
+
+def _looks_like_path(word: str) -> bool:
+    return "/" in word or word in {".", ".."}
+
+
+def _bind_command(found: Found, options: Given, words: list[str]) -> object:
+    made = found.command
+    if found.java is None:
+        return bind(made.arguments, made.parameters, options, words)
+    if words:
+        raise Usage(
+            f"{found.java.name} takes no argument {words[0]!r}", hint="-h lists its options"
+        )
+    return bind(made.arguments, made.parameters, _from_java(made, found.java, options), [])
+
+
+def _from_java(made: Command[object], java: Java, options: Given) -> Given:
+    """Return native options for Java's flags and for what the name itself implies."""
+    by_name = {parameter.name: parameter for parameter in made.parameters}
+    given = {parameter.name for parameter, _ in options}
+    for flag in java.options:
+        if flag.required and flag.field not in given:
+            raise Usage(f"{java.name} needs -{flag.short}/--{flag.long.strip()}")
+    if java.any_of and not given & set(java.any_of):
+        flags = [f"-{f.short}/--{f.long.strip()}" for f in java.options if f.field in java.any_of]
+        raise Usage(f"{java.name} needs one of {', '.join(flags)}")
+    native: Given = [(by_name[name], text) for name, text in java.preset if name not in given]
+    for parameter, text in options:
+        if parameter.name == REFUSED:
+            raise Usage(f"not supported: {parameter.help}")
+        target = by_name[parameter.name]
+        if parameter.takes_value and not target.takes_value:
+            if convert(parameter, text or ""):
+                native.append((target, None))
+        elif target.takes_value and text is None:
+            native.append((target, str(parameter.default)))
+        else:
+            native.append((target, text))
+    return native
+
+
+def bind(
+    declaration: type[T], parameters: Sequence[Parameter], options: Given, words: Sequence[str]
+) -> T:
+    """Return the dataclass ``declaration`` filled from options and words.
+
+    A parameter that is not given keeps the default of its field. An argument may also be
+    given as an option (Java's flags do so); words fill the ones that are left, in order.
+
+    Raises:
+        Usage: something is missing, too much, or of the wrong type.
+    """
+    values: dict[str, object] = {}
+    for parameter, text in options:
+        value = True if text is None else convert(parameter, text)
+        if parameter.many:
+            before = values.get(parameter.name, ())
+            values[parameter.name] = (*(before if isinstance(before, tuple) else ()), value)
+        else:
+            values[parameter.name] = value
+    left = list(words)
+    for parameter in parameters:
+        if not parameter.positional or parameter.name in values or not left:
+            continue
+        if parameter.many:
+            values[parameter.name] = tuple(convert(parameter, word) for word in left)
+            left = []
+        else:
+            values[parameter.name] = convert(parameter, left.pop(0))
+    if left:
+        raise Usage(f"unexpected argument {left[0]!r}", hint="-h shows the usage")
+    missing = [p for p in parameters if p.required and p.name not in values]
+    if missing:
+        names = [p.metavar if p.positional else f"--{p.long}" for p in missing]
+        raise Usage(f"missing {', '.join(names)}", hint="-h shows the usage")
+    return declaration(**values)
+
+
+def convert(parameter: Parameter, text: str) -> object:
+    """Return the typed value of ``text``.
+
+    Raises:
+        Usage: it is not one of the choices, or the parser of the type refuses it.
+    """
+    label = parameter.metavar if parameter.positional else f"--{parameter.long}"
+    if parameter.choices and text not in parameter.choices:
+        folded = {choice.lower(): choice for choice in parameter.choices}
+        if text.lower() not in folded:
+            raise Usage(f"{label}: {text!r} is none of {', '.join(parameter.choices)}")
+        text = folded[text.lower()]
+    try:
+        return parameter.parse(text)
+    except ValueError as error:
+        raise Usage(f"{label}: {error}") from None

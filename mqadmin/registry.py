@@ -1,0 +1,183 @@
+"""How a command is declared: one file, one function, one decorator.
+
+A command lives in ``mqadmin/commands/<noun>/<verb>.py``; ``topic list`` is ``topic/list.py``
+and ``broker config get`` is ``broker/config_get.py``. Being there is enough: nothing else
+lists it, and its module is imported only when it is called, completed or documented.
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Arguments:
+        entry_count: Annotated[int, argument("entries to show")] = 10
+        start: Annotated[When | None, option("first time", parse=parse_when)] = None
+
+    @dataclass(frozen=True, slots=True)
+    class QueueRow(Row):
+        topic: str
+        queue_id: int
+        born_ms: EpochMs
+
+    @command(
+        "store queue",
+        "list the entries of a consume queue",
+        needs=Needs.STORE,
+        examples=(("mqadmin store queue DIR T 0", "the entries of queue 0 of T"),),
+        columns=("queue_id", "born_time"),
+    )
+    def show_queue(call: Call, args: Arguments) -> Outcome:
+        store = StoreDir.open(call.store_dir)
+        return Outcome(QueueRow(...) for entry in ...)
+
+What the function may rely on:
+    - ``def`` or ``async def``; it returns an ``Outcome`` (``rows.one`` for a single object)
+      and never prints; ``rows`` may be a generator, or an async one.
+    - ``call.store_dir`` with ``Needs.STORE``: the command line then takes DIR as its first
+      argument or ``--store DIR``, or the shell's ``store open``; the dataclass leaves it out.
+    - ``await call.admin()`` with ``Needs.NAMESRV``; ``call.now_ms()``; ``call.dry_run``;
+      ``call.confirm(text)`` before a destructive write; ``call.warn(text)``.
+    - errors: raise one of ``mqadmin.errors``, or let errors of storefmt and mqclient through.
+    - ``call.warn`` and ``Outcome.notes`` go to standard error.
+``columns`` are the ones a table shows; every other format has all of the fields.
+An ``EpochMs`` field ``x_ms`` gives a second column ``x_time`` in ISO 8601.
+
+Java's names are data: ``java=(Java("topicStatus", (JavaOption("t", "topic", "topic"),)),)``.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from types import ModuleType
+from typing import Final, Generic, TypeVar, cast
+
+from mqadmin.call import Call
+from mqadmin.parameters import Parameter, parameters_of
+from mqadmin.rows import Outcome, Row
+
+A = TypeVar("A")
+Answer = Outcome | Awaitable[Outcome]
+
+
+class Needs(Enum):
+    """What a command works on."""
+
+    NAMESRV = auto()
+    STORE = auto()
+    NONE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class JavaOption:
+    """A flag of the Java tool: ``-t``, ``--topic``, and the field it fills.
+
+    Attributes:
+        field: attribute of the arguments; empty for one that is refused, see ``why_not``.
+        has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
+        value: what a flag without value stands for, where the field is no bool.
+        why_not: the reason told to whoever uses a flag that has no field.
+    """
+
+    short: str
+    long: str
+    field: str = ""
+    has_arg: bool = True
+    value: str = ""
+    required: bool = False
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A name of the Java tool, with its own flags, for the same command.
+
+    ``preset`` gives arguments that the name itself implies, as (field, text) pairs.
+    """
+
+    name: str
+    options: tuple[JavaOption, ...] = ()
+    aliases: tuple[str, ...] = ()
+    preset: tuple[tuple[str, str], ...] = ()
+    any_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command(Generic[A]):
+    """A command: everything that parser, help, completion and docs want to know."""
+
+    name: str
+    summary: str
+    details: str
+    examples: tuple[tuple[str, str], ...]
+    arguments: type[A]
+    run: Callable[[Call, A], Answer]
+    rows: type[Row] | None
+    columns: tuple[str, ...]
+    needs: Needs
+    writes: bool
+    java: tuple[Java, ...]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return its arguments and options, in order."""
+        return parameters_of(self.arguments)
+
+
+ATTRIBUTE: Final = "declared_command"
+
+
+def command(
+    name: str,
+    summary: str,
+    *,
+    details: str = "",
+    examples: tuple[tuple[str, str], ...] = (),
+    rows: type[Row] | None = None,
+    columns: tuple[str, ...] = (),
+    needs: Needs = Needs.NAMESRV,
+    writes: bool = False,
+    java: tuple[Java, ...] = (),
+) -> Callable[[Callable[[Call, A], Answer]], Callable[[Call, A], Answer]]:
+    """Declare the decorated function as the command ``name``.
+
+    Args:
+        name: noun and verb as typed, in lower case.
+        summary: one phrase, lower case, no full stop.
+        details: paragraphs of the help, after the examples.
+        examples: (command line, what it does) pairs; help shows them first.
+        rows: class of the rows, for the header of an empty table.
+        columns: what a table shows; all of the fields where left out.
+        writes: the command changes something on a server.
+    """
+
+    def declare(run: Callable[[Call, A], Answer]) -> Callable[[Call, A], Answer]:
+        arguments = cast(type[A], run.__annotations__["args"])
+        made = Command(
+            name=name,
+            summary=summary,
+            details=details,
+            examples=examples,
+            arguments=arguments,
+            run=run,
+            rows=rows,
+            columns=columns,
+            needs=needs,
+            writes=writes,
+            java=java,
+        )
+        setattr(run, ATTRIBUTE, made)
+        return run
+
+    return declare
+
+
+def declared_in(module: ModuleType) -> "Command[object]":
+    """Return the one command that a module declares.
+
+    Raises:
+        LookupError: it declares none, or more than one.
+    """
+    found = [
+        getattr(value, ATTRIBUTE)
+        for value in vars(module).values()
+        if callable(value) and isinstance(getattr(value, ATTRIBUTE, None), Command)
+    ]
+    if len(found) != 1:
+        raise LookupError(f"{module.__name__} declares {len(found)} commands, expected 1")
+    return cast("Command[object]", found[0])

@@ -1,0 +1,184 @@
+"""Run one line: find the command, parse, run, print, and return the exit code.
+
+    tokens -> parser -> Command.run -> Outcome -> printer -> exit code
+                                            errors -> one line (or json) on standard error
+
+Rule: this is the only place that turns errors into text and exit codes; the one-shot
+program, the shell and scripts all go through ``run_line``.
+"""
+
+import inspect
+import traceback
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from typing import cast
+
+from mqadmin.call import Call, Workplace
+from mqadmin.console import Console
+from mqadmin.errors import Interrupted, Usage, describe
+from mqadmin.helptext import command_help, overview, version_text
+from mqadmin.output.columns import Column, choose, columns_of, record_of
+from mqadmin.output.formats import printer_for, sorted_rows
+from mqadmin.output.printer import Look
+from mqadmin.output.structured import json_text
+from mqadmin.output.table import terminal_width
+from mqadmin.parser import Parsed, parse
+from mqadmin.registry import Command
+from mqadmin.rows import Outcome, Row
+from mqadmin.settings import Format, Settings
+
+
+def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
+    """Run the command that ``tokens`` name and return its exit code.
+
+    Every error is told on ``console.err``; only BrokenPipeError is left to the caller.
+    """
+    wants_json = _wants_json(tokens, workplace)
+    verbose = "-v" in tokens or "--verbose" in tokens
+    try:
+        parsed = parse(tokens, store=workplace.store)
+        if isinstance(parsed, Settings):
+            return _bare(parsed, console)
+        if parsed.settings.help:
+            console.out.write(command_help(parsed.command))
+            return 0
+        if parsed.settings.version:
+            console.out.write(version_text())
+            return 0
+        return _run(parsed, console, workplace)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        tell(error, console, as_json=wants_json, verbose=verbose)
+        return describe(error).exit_code
+
+
+def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool) -> None:
+    """Print an error: one line, or an object with ``-o json``; the trace with ``-v``."""
+    failure = describe(error)
+    if verbose and failure.exit_code != Interrupted.exit_code:
+        console.err.write("".join(traceback.format_exception(error)))
+    if as_json:
+        said = {"code": failure.code, "message": failure.message, "hint": failure.hint}
+        console.warn(json_text({"error": said}))
+    else:
+        console.warn(f"error: {failure.line}")
+
+
+def _bare(settings: Settings, console: Console) -> int:
+    """Answer a line without a command: help or version, else usage."""
+    if settings.version:
+        console.out.write(version_text())
+        return 0
+    if settings.help:
+        console.out.write(overview())
+        return 0
+    console.err.write(overview())
+    return Usage.exit_code
+
+
+def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
+    settings = parsed.settings
+    made = parsed.command
+    if made.rows is not None:
+        _check_columns(settings, made.rows)
+    call = Call(settings, console, workplace, parsed.store)
+    answer = made.run(call, parsed.arguments)
+    if inspect.isawaitable(answer):
+        outcome = workplace.link.run(cast("Coroutine[None, None, Outcome]", answer))
+    else:
+        outcome = answer
+    for note in outcome.notes:
+        console.warn(note)
+    _print(outcome, made, call)
+    return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+
+
+def _check_columns(settings: Settings, row_class: type[Row]) -> None:
+    if settings.columns:
+        choose(row_class, settings.columns.split(","))
+    if settings.sort:
+        choose(row_class, [key.strip().lstrip("-") for key in settings.sort.split(",")])
+
+
+def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
+    """Print the rows as they come; close the document whatever ends them."""
+    settings = call.settings
+    chosen = _format(settings, call.workplace)
+    rows = _iterate(outcome, call.workplace)
+    if settings.sort and not outcome.follow:
+        rows = iter(sorted_rows(rows, settings.sort.split(",")))
+    first = next(rows, None)
+    row_class = type(first) if first is not None else made.rows
+    if row_class is None:
+        return
+    columns = _columns(settings, made, chosen, outcome, row_class)
+    look = Look(
+        names=tuple(column.name for column in columns),
+        follow=outcome.follow,
+        single=outcome.single,
+        headers=not settings.no_headers,
+        color=call.console.out_is_tty
+        and not settings.no_color
+        and "NO_COLOR" not in call.console.env,
+        width=terminal_width() if call.console.out_is_tty else 0,
+    )
+    printer = printer_for(chosen, call.console.out, look)
+    try:
+        if first is not None:
+            printer.row(record_of(first, columns))
+            for row in rows:
+                printer.row(record_of(row, columns))
+    except BrokenPipeError:
+        raise
+    except BaseException:
+        printer.end()
+        raise
+    printer.end()
+
+
+def _columns(
+    settings: Settings,
+    made: Command[object],
+    chosen: Format,
+    outcome: Outcome,
+    row_class: type[Row],
+) -> tuple[Column, ...]:
+    if settings.columns:
+        return choose(row_class, settings.columns.split(","))
+    if chosen == "table" and made.columns and not outcome.single:
+        return choose(row_class, made.columns)
+    return columns_of(row_class)
+
+
+def _iterate(outcome: Outcome, workplace: Workplace) -> Iterator[Row]:
+    rows = outcome.rows
+    if isinstance(rows, AsyncIterator):
+        return _drain(rows, workplace)
+    return iter(rows)
+
+
+def _drain(rows: AsyncIterator[Row], workplace: Workplace) -> Iterator[Row]:
+    """Yield from an async generator that lives in the loop thread."""
+
+    async def following() -> Row | None:
+        return await anext(rows, None)
+
+    while (row := workplace.link.run(following())) is not None:
+        yield row
+
+
+def _format(settings: Settings, workplace: Workplace) -> Format:
+    return settings.output or cast("Format | None", workplace.output) or "table"
+
+
+def _wants_json(tokens: Sequence[str], workplace: Workplace) -> bool:
+    """Return whether errors are told as json: known even where parsing fails."""
+    chosen = workplace.output or "table"
+    for spot, token in enumerate(tokens):
+        if token in {"-o", "--output"} and spot + 1 < len(tokens):
+            chosen = tokens[spot + 1]
+        elif token.startswith("--output="):
+            chosen = token.partition("=")[2]
+        elif token.startswith("-o") and len(token) > 2:
+            chosen = token[2:]
+    return chosen in {"json", "jsonl"}

@@ -1,0 +1,78 @@
+"""Global options: they may stand before or after the command, for every command.
+
+Rule: a value comes from the flag, else from what the shell was told (``set``, ``connect``),
+else from the environment, else from the context; see ``mqadmin.call`` for the address.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from mqadmin.parameters import Kind, Parameter, option, parameters_of
+
+Format = Literal["table", "json", "jsonl", "yaml", "msgpack", "csv", "name"]
+
+
+def positive_seconds(text: str) -> float:
+    """Read a number of seconds above zero.
+
+    Raises:
+        ValueError: it is no number, or not above zero.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{text!r} is not above zero")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The global options of one call."""
+
+    namesrv: Annotated[
+        str | None,
+        option(
+            "name servers (also NAMESRV_ADDR)",
+            short="n",
+            kind=Kind.ADDRESS,
+            metavar="ADDR[;ADDR...]",
+        ),
+    ] = None
+    context: Annotated[
+        str | None, option("a named context instead of the current one", kind=Kind.CONTEXT)
+    ] = None
+    output: Annotated[Format | None, option("how to print the rows", short="o")] = None
+    columns: Annotated[
+        str | None,
+        option("which columns, in this order", kind=Kind.COLUMN, metavar="A,B,..."),
+    ] = None
+    sort: Annotated[
+        str | None,
+        option("sort rows by these columns; -A is descending", kind=Kind.COLUMN, metavar="A,-B"),
+    ] = None
+    no_headers: Annotated[bool, option("leave out the header line")] = False
+    timeout: Annotated[
+        float, option("for each request", metavar="SECONDS", parse=positive_seconds)
+    ] = 5.0
+    yes: Annotated[bool, option("do not ask before a destructive write", short="y")] = False
+    dry_run: Annotated[bool, option("print what would change, and change nothing")] = False
+    no_color: Annotated[bool, option("no colours (also NO_COLOR)")] = False
+    verbose: Annotated[bool, option("say more; a trace for errors of our own", short="v")] = False
+    explain: Annotated[bool, option("print each request on standard error")] = False
+    access_key: Annotated[
+        str | None, option("user of an ACL (also MQADMIN_ACCESS_KEY)", metavar="KEY")
+    ] = None
+    secret_key: Annotated[
+        str | None, option("its secret (better: MQADMIN_SECRET_KEY)", metavar="KEY")
+    ] = None
+    help: Annotated[bool, option("this text", short="h")] = False
+    version: Annotated[bool, option("print the version")] = False
+
+
+GLOBALS: tuple[Parameter, ...] = parameters_of(Settings)
+GLOBAL_NAMES = frozenset(parameter.name for parameter in GLOBALS)
+
+JAVA_GLOBAL_LONG = {"namesrvaddr": "namesrv"}
+"""Long names of the Java tool's own common options, folded, and our name."""
