@@ -121,7 +121,9 @@ def describe(error: BaseException) -> Failure:
             return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
     declared = getattr(error, "exit_code", None)
     if isinstance(declared, int):
-        return Failure(CODE_OF_EXIT.get(declared, "failed"), text, "", declared)
+        hint = getattr(error, "hint", "")
+        said = hint if isinstance(hint, str) else ""
+        return Failure(CODE_OF_EXIT.get(declared, "failed"), text, said, declared)
     if isinstance(error, OSError):
         return _describe_os_error(error)
     return Failure(

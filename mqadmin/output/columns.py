@@ -21,7 +21,7 @@ from mqadmin.errors import Usage
 from mqadmin.rows import INSTANT, OMIT, Row
 from mqadmin.times import iso_utc
 
-Value: TypeAlias = "None | bool | int | float | str | list[Value] | dict[str, Value]"
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Record = dict[str, Value]
 
 
