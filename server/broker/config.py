@@ -13,11 +13,12 @@ remoting/netty/NettyServerConfig.java.
 
 import dataclasses
 import logging
-import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
+from typing import Final
 
 from server.runtime.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
@@ -31,15 +32,31 @@ from server.runtime.settings import (
     setting,
 )
 from server.store.config import StoreConfig
+from storefmt.paths import StorePaths
 
 LOG = logging.getLogger(__name__)
 
 NAME_SIZE_MAX = 127
 """Broker and cluster names are topics too, and a record holds no longer topic."""
 
-_DELAY = re.compile(r"(\d+)([smhd])")
-_DELAY_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
+    "aclEnable": ("false",),
+    "enableConsumeQueueExt": ("false",),
+    "enableDLegerCommitLog": ("false",),
+    "enableLmq": ("false",),
+    "enableMultiDispatch": ("false",),
+    "haMasterAddress": ("",),
+    "messageStorePlugIn": ("",),
+    "readOnlyCommitLogStorePaths": ("",),
+    "storePathDLedgerCommitLog": ("",),
+}
+"""Keys not supported yet whose other values change who may do what, or where data lies:
+a warning would not do. The values listed mean the same here and in Java."""
+
+
+def default_store_path() -> Path:
+    """Return where a broker keeps its data unless told otherwise, as Java does."""
+    return Path.home() / "store"
 
 
 class BrokerRole(Enum):
@@ -48,6 +65,10 @@ class BrokerRole(Enum):
     ASYNC_MASTER = "a master that does not wait for its slaves"
     SYNC_MASTER = "a master that waits for a slave"
     SLAVE = "a copy of a master"
+
+
+def _default_store() -> StoreConfig:
+    return StoreConfig(store_path_root_dir=default_store_path())
 
 
 @dataclass(slots=True)
@@ -84,7 +105,6 @@ class BrokerConfig:
     flush_consumer_offset_interval_ms: int = setting(
         5_000, key="flushConsumerOffsetInterval", low=1
     )
-    message_delay_level: str = setting(_DELAY_LEVELS)
     flush_delay_offset_interval_ms: int = setting(10_000, key="flushDelayOffsetInterval", low=1)
     default_query_max_num: int = setting(32, low=1)
     register_name_server_period_ms: int = setting(30_000, key="registerNameServerPeriod", low=1)
@@ -93,7 +113,7 @@ class BrokerConfig:
     force_register: bool = setting(True)
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     server_socket_backlog: int = setting(1_024, low=1)
-    store: StoreConfig = dataclasses.field(default_factory=StoreConfig)
+    store: StoreConfig = dataclasses.field(default_factory=_default_store)
 
     @property
     def broker_addr(self) -> str:
@@ -111,11 +131,6 @@ class BrokerConfig:
         parts = (self.namesrv_addr or "").split(";")
         return [part.strip() for part in parts if part.strip()]
 
-    @property
-    def delay_levels_ms(self) -> list[int]:
-        """The delay of each level; level n is entry n - 1."""
-        return _delay_levels_ms(self.message_delay_level)
-
 
 def broker_config(values: Iterable[Value]) -> BrokerConfig:
     """Return the configuration that raw settings describe.
@@ -128,67 +143,68 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     settings = Settings(values, known=known, java_keys=BROKER_KEYS)
     config = settings.build(BrokerConfig)
-    config.store = settings.build(StoreConfig)
+    config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # Who binds one interface is reached there, and usually nowhere else.
     if not is_any_address(config.bind_address):
         config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
         config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
-    check(config)
+    faults = [*_ignored_in_vain(settings.not_used, config.store), *_faults(config)]
+    if faults:
+        raise SettingsError("\n".join(faults))
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
         LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)
     return config
 
 
-def check(config: BrokerConfig) -> None:
-    """Refuse what each value alone allows and the broker cannot serve.
+def _ignored_in_vain(not_used: Iterable[Value], store: StoreConfig) -> Iterator[str]:
+    """Yield a text for each unsupported setting that must not be passed over."""
+    for value in not_used:
+        harmless = NOT_TO_BE_IGNORED.get(value.key)
+        if harmless is not None and value.text not in harmless:
+            yield f"{value.source}: {value.key} is {value.text!r}, which is not supported yet"
+        elif value.key == "storePathCommitLog" and Path(value.text) != _commitlog_of(store):
+            yield (
+                f"{value.source}: storePathCommitLog is {value.text!r}, and only "
+                f"{str(_commitlog_of(store))!r}, inside storePathRootDir, is supported yet"
+            )
 
-    Raises:
-        SettingsError: one line for each fault.
-    """
-    faults = []
+
+def _commitlog_of(store: StoreConfig) -> Path:
+    return StorePaths(store.store_path_root_dir).commitlog
+
+
+def _faults(config: BrokerConfig) -> Iterator[str]:
+    """Yield what each value alone allows and the broker cannot serve."""
     if config.broker_role is not BrokerRole.ASYNC_MASTER:
-        faults.append(
+        yield (
             f"brokerRole is {config.broker_role.name}, and replication is not supported yet; "
             "use ASYNC_MASTER"
         )
     elif config.broker_id != 0:
-        faults.append(f"brokerId is {config.broker_id}, expected 0 for a master")
+        yield f"brokerId is {config.broker_id}, expected 0 for a master"
     for key, name in (
         ("brokerName", config.broker_name),
         ("brokerClusterName", config.broker_cluster_name),
     ):
         if not name or len(name) > NAME_SIZE_MAX or not name.isprintable() or " " in name:
-            faults.append(
-                f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
-            )
+            yield f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
     for address in config.namesrv_addrs:
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            faults.append(f"namesrvAddr has {address!r}, expected host:port, several joined by ;")
+            yield f"namesrvAddr has {address!r}, expected host:port, several joined by ;"
+    for key, text in format_settings(config.store):
+        if text.lstrip("-").isdecimal() and int(text) < 1:
+            yield f"{key} is {text}, expected an integer, at least 1"
     try:
-        _delay_levels_ms(config.message_delay_level)
-    except SettingsError as error:
-        faults.append(str(error))
-    if faults:
-        raise SettingsError("\n".join(faults))
+        config.store.delays_ms()
+    except ValueError as error:
+        yield str(error)
 
 
-def printed(config: BrokerConfig, *, important_only: bool = False) -> Sequence[tuple[str, str]]:
+def printed(config: BrokerConfig, *, important_only: bool = False) -> list[tuple[str, str]]:
     """Return key and text of every setting, or of the important ones."""
     return [
         *format_settings(config, important_only=important_only),
         *format_settings(config.store, important_only=important_only),
     ]
-
-
-def _delay_levels_ms(text: str) -> list[int]:
-    levels = []
-    for word in text.split():
-        found = _DELAY.fullmatch(word)
-        if found is None:
-            raise SettingsError(
-                f"messageDelayLevel has {word!r}, expected a number and one of s m h d"
-            )
-        levels.append(int(found[1]) * _DELAY_UNIT_MS[found[2]])
-    return levels

@@ -79,9 +79,10 @@ def serve(
         expected: errors of a start that are told in one line, without a traceback.
     """
     configure_logging()
+    told: tuple[type[Exception], ...] = (StartFailed, OSError, *expected)
     try:
         asyncio.run(_serve(server, address=address, ready=ready))
-    except (StartFailed, OSError, *expected) as error:
+    except told as error:
         complain(program, error)
         return EXIT_FAILED
     return EXIT_OK

@@ -4,7 +4,7 @@
 
 A config is a plain dataclass, one attribute a key. The key is RocketMQ's own: the
 camelCase of the attribute, or the ``key`` of its metadata. Values are converted by the
-annotation: str, int, bool, an Enum by name, each also ``| None``.
+annotation: str, int, bool, Path, an Enum by name, each also ``| None``.
 
 Rule: nothing is swallowed. A malformed value and a key that nobody knows are errors that
 name the file, the line and what is expected; a key that Java's RocketMQ knows and we do
@@ -163,13 +163,17 @@ class Settings:
             else:
                 self._errors.append(self._unknown(value, [*known, *java_keys]))
 
-    def build(self, config_type: type[ConfigT]) -> ConfigT:
+    def build(self, config_type: type[ConfigT], **defaults: object) -> ConfigT:
         """Return a config with every value that was given for its keys.
+
+        Args:
+            config_type: the dataclass.
+            defaults: attributes that have no default in the class, or another one here.
 
         Raises:
             SettingsError: any value, of whichever config, cannot be used.
         """
-        arguments: dict[str, object] = {}
+        arguments = dict(defaults)
         errors = list(self._errors)
         for name, key in keys_of(config_type).items():
             if name in self._values:
@@ -212,6 +216,10 @@ def convert(value: Value, key: Key) -> object:
         if text not in key.kind.__members__:
             raise _refused(value, "one of " + ", ".join(key.kind.__members__))
         return key.kind[text]
+    if key.kind is Path:
+        if not text:
+            raise _refused(value, "a path")
+        return Path(text)
     return text
 
 
@@ -230,7 +238,7 @@ def _kind(hint: object) -> tuple[type | None, bool]:
         members = [member for member in typing.get_args(hint) if member is not type(None)]
         optional = len(members) < len(typing.get_args(hint))
         hint = members[0]
-    if isinstance(hint, type) and (hint in (str, int, bool) or issubclass(hint, Enum)):
+    if isinstance(hint, type) and (hint in (str, int, bool, Path) or issubclass(hint, Enum)):
         return hint, optional
     return None, optional
 
