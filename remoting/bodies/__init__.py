@@ -1,0 +1,155 @@
+"""JSON bodies: one dataclass per body class of RocketMQ 4.9.7, under Java's own names.
+
+``Xxx.decode(data)`` reads what a Java peer wrote, ``xxx.encode()`` writes what it reads.
+
+Rule: sets are lists here, in the order they came; Java's own order is that of its hash tables,
+so two bodies that mean the same may differ in their bytes.
+"""
+
+from remoting.bodies.acl import (
+    AclConfig,
+    ClusterAclVersionInfo,
+    GetBrokerClusterAclConfigResponseBody,
+    PlainAccessConfig,
+)
+from remoting.bodies.base import Body
+from remoting.bodies.clients import (
+    CMResult,
+    Connection,
+    ConsumeMessageDirectlyResult,
+    ConsumerConnection,
+    ConsumerRunningInfo,
+    ConsumeStatus,
+    ProcessQueueInfo,
+    ProducerConnection,
+    ProducerInfo,
+    ProducerTableInfo,
+)
+from remoting.bodies.configs import (
+    SubscriptionGroupWrapper,
+    TopicConfigSerializeWrapper,
+    decode_value,
+    encode_value,
+)
+from remoting.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+from remoting.bodies.filters import BloomFilterData, ConsumerFilterData
+from remoting.bodies.heartbeat import (
+    CheckClientRequestBody,
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    HeartbeatData,
+    MessageModel,
+    ProducerData,
+    SubscriptionData,
+)
+from remoting.bodies.locks import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    UnlockBatchRequestBody,
+)
+from remoting.bodies.offsets import (
+    ConsumerOffsetSerializeWrapper,
+    DelayOffsetSerializeWrapper,
+    GetConsumerStatusBody,
+    OffsetMovedEvent,
+    OffsetSerializeWrapper,
+    QueryConsumeTimeSpanBody,
+    QueryCorrectionOffsetBody,
+    QueueTimeSpan,
+    ResetOffsetBody,
+    ResetOffsetBodyForC,
+)
+from remoting.bodies.queues import MessageQueue, MessageQueueForC
+from remoting.bodies.register import RegisterBrokerBody
+from remoting.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
+from remoting.bodies.stats import (
+    BrokerStatsData,
+    BrokerStatsItem,
+    ConsumeStats,
+    ConsumeStatsList,
+    OffsetWrapper,
+    RollbackStats,
+    TopicOffset,
+    TopicStatsTable,
+)
+from remoting.bodies.tables import (
+    ConsumeByWho,
+    GetConsumerListByGroupResponseBody,
+    GroupList,
+    KVConfigSerializeWrapper,
+    KVTable,
+    TopicList,
+)
+from storefmt.configs import DataVersion, SubscriptionGroup, TopicConfig
+
+__all__ = [
+    "AclConfig",
+    "BloomFilterData",
+    "Body",
+    "BrokerData",
+    "BrokerStatsData",
+    "BrokerStatsItem",
+    "CMResult",
+    "CheckClientRequestBody",
+    "ClusterAclVersionInfo",
+    "ClusterInfo",
+    "Connection",
+    "ConsumeByWho",
+    "ConsumeFromWhere",
+    "ConsumeMessageDirectlyResult",
+    "ConsumeQueueData",
+    "ConsumeStats",
+    "ConsumeStatsList",
+    "ConsumeStatus",
+    "ConsumeType",
+    "ConsumerConnection",
+    "ConsumerData",
+    "ConsumerFilterData",
+    "ConsumerOffsetSerializeWrapper",
+    "ConsumerRunningInfo",
+    "DataVersion",
+    "DelayOffsetSerializeWrapper",
+    "GetBrokerClusterAclConfigResponseBody",
+    "GetConsumerListByGroupResponseBody",
+    "GetConsumerStatusBody",
+    "GroupList",
+    "HeartbeatData",
+    "KVConfigSerializeWrapper",
+    "KVTable",
+    "LockBatchRequestBody",
+    "LockBatchResponseBody",
+    "MessageModel",
+    "MessageQueue",
+    "MessageQueueForC",
+    "OffsetMovedEvent",
+    "OffsetSerializeWrapper",
+    "OffsetWrapper",
+    "PlainAccessConfig",
+    "ProcessQueueInfo",
+    "ProducerConnection",
+    "ProducerData",
+    "ProducerInfo",
+    "ProducerTableInfo",
+    "QueryConsumeQueueResponseBody",
+    "QueryConsumeTimeSpanBody",
+    "QueryCorrectionOffsetBody",
+    "QueueData",
+    "QueueTimeSpan",
+    "RegisterBrokerBody",
+    "ResetOffsetBody",
+    "ResetOffsetBodyForC",
+    "RollbackStats",
+    "SubscriptionData",
+    "SubscriptionGroup",
+    "SubscriptionGroupWrapper",
+    "TopicConfig",
+    "TopicConfigSerializeWrapper",
+    "TopicList",
+    "TopicOffset",
+    "TopicRouteData",
+    "TopicStatsTable",
+    "UnlockBatchRequestBody",
+    "decode_value",
+    "encode_value",
+]
