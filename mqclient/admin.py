@@ -1,0 +1,22 @@
+"""Everything an operator may ask of name servers and brokers, one method a request.
+
+    async with MQClient("127.0.0.1:9876") as client:
+        admin = Admin(client)
+        names = await admin.topic_list()
+
+Rule: methods have the names of Java's MQAdminExt in snake_case and live in one family file
+each; a method that goes to one broker takes its address, so that a caller sees what happens
+where. What a server cannot do is the error it answers, never a guess.
+
+Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+"""
+
+from mqclient.admin_broker import BrokerCalls, NamesrvCalls
+from mqclient.admin_lock import LockCalls
+from mqclient.admin_message import MessageCalls
+from mqclient.admin_offset import OffsetCalls
+from mqclient.admin_topic import TopicCalls
+
+
+class Admin(TopicCalls, LockCalls, OffsetCalls, MessageCalls, BrokerCalls, NamesrvCalls):
+    """All families of admin calls on one client; group calls come with the lock calls."""

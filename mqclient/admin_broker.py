@@ -1,0 +1,176 @@
+"""A broker or a name server as a whole: settings, counters, write permission, clean-up.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+"""
+
+from collections.abc import Mapping
+
+from mqclient import answers
+from mqclient.admin_calls import AdminCalls
+from mqclient.errors import NotFound
+from remoting.bodies import BrokerStatsData, ConsumeStatsList, KVTable
+from remoting.codes import RequestCode, ResponseCode
+from remoting.headers import (
+    AddWritePermOfBroker,
+    AddWritePermOfBrokerResponse,
+    DeleteKVConfig,
+    GetConsumeStatsInBroker,
+    GetKVConfig,
+    GetKVConfigResponse,
+    GetKVListByNamespace,
+    PutKVConfig,
+    ViewBrokerStatsData,
+    WipeWritePermOfBroker,
+    WipeWritePermOfBrokerResponse,
+)
+from storefmt.configs import DelayOffsets
+
+
+class BrokerCalls(AdminCalls):
+    """Requests about one broker."""
+
+    async def broker_runtime(self, address: str) -> dict[str, str]:
+        """Return counters and gauges of a broker, sorted by name."""
+        answer = await self._broker(
+            address, RequestCode.GET_BROKER_RUNTIME_INFO, what="runtime info"
+        )
+        return dict(sorted(answers.body(answer, KVTable, address=address).table.items()))
+
+    async def broker_config(self, address: str) -> dict[str, str]:
+        """Return every setting of a broker, sorted by name."""
+        answer = await self._broker(address, RequestCode.GET_BROKER_CONFIG, what="settings")
+        return answers.properties(answer)
+
+    async def update_broker_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running broker; a 4.9 broker takes unknown names silently."""
+        await self._broker(
+            address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def broker_stats(self, address: str, name: str, key: str) -> BrokerStatsData:
+        """Return one statistic of the last minute, hour and day.
+
+        Raises:
+            BrokerRefused: code 1 when nothing was counted under this name and key.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.VIEW_BROKER_STATS_DATA,
+            ViewBrokerStatsData(stats_name=name, stats_key=key),
+            what=f"statistic {name} of {key}",
+        )
+        return answers.body(answer, BrokerStatsData, address=address)
+
+    async def broker_consume_stats(self, address: str, *, order: bool = False) -> ConsumeStatsList:
+        """Return the progress of every group on a broker."""
+        answer = await self._broker(
+            address,
+            RequestCode.GET_BROKER_CONSUME_STATS,
+            GetConsumeStatsInBroker(is_order=order),
+            what="progress of all groups",
+        )
+        return answers.body(answer, ConsumeStatsList, address=address)
+
+    async def delay_offsets(self, address: str) -> dict[int, int]:
+        """Return delay level -> next queue offset to deliver."""
+        answer = await self._broker(address, RequestCode.GET_ALL_DELAY_OFFSET, what="delay offsets")
+        return answers.body(answer, DelayOffsets, address=address).offsets
+
+    async def clean_expired_queues(self, address: str) -> None:
+        """Delete consume queues older than the commit log."""
+        await self._broker(address, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, what="clean queues")
+
+    async def clean_unused_topics(self, address: str) -> None:
+        """Delete consume queues of topics without settings."""
+        await self._broker(address, RequestCode.CLEAN_UNUSED_TOPIC, what="clean topics")
+
+    async def delete_expired_log(self, address: str) -> None:
+        """Delete commit log files past their age."""
+        await self._broker(address, RequestCode.DELETE_EXPIRED_COMMITLOG, what="clean log")
+
+
+class NamesrvCalls(AdminCalls):
+    """Requests about the name servers."""
+
+    async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
+        """Return every setting of a name server, the first that answers when none is named."""
+        if address is not None:
+            answer = await self._broker(address, RequestCode.GET_NAMESRV_CONFIG, what="settings")
+        else:
+            address, answer = await self._namesrv(RequestCode.GET_NAMESRV_CONFIG, what="settings")
+        return answers.properties(answer)
+
+    async def update_namesrv_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running name server."""
+        await self._broker(
+            address, RequestCode.UPDATE_NAMESRV_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def wipe_write_perm(self, address: str, broker_name: str) -> int:
+        """Take write permission from all queues of a broker, on one name server.
+
+        Returns:
+            How many topics it changed.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+            WipeWritePermOfBroker(broker_name=broker_name),
+            what=f"broker {broker_name}",
+        )
+        return answers.header(
+            answer, WipeWritePermOfBrokerResponse, address=address
+        ).wipe_topic_count
+
+    async def add_write_perm(self, address: str, broker_name: str) -> int:
+        """Give all queues of a broker read and write permission; as the other call."""
+        answer = await self._broker(
+            address,
+            RequestCode.ADD_WRITE_PERM_OF_BROKER,
+            AddWritePermOfBroker(broker_name=broker_name),
+            what=f"broker {broker_name}",
+        )
+        return answers.header(answer, AddWritePermOfBrokerResponse, address=address).add_topic_count
+
+    async def kv_get(self, namespace: str, key: str) -> str | None:
+        """Return one value of a name server's key-value table, None when it is not there."""
+        what = f"key {key} of namespace {namespace}"
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KV_CONFIG, GetKVConfig(namespace=namespace, key=key), what=what
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return None
+            raise
+        return answers.header(answer, GetKVConfigResponse, address=address).value
+
+    async def kv_list(self, namespace: str) -> dict[str, str]:
+        """Return all keys of a namespace, sorted; none for an unknown one."""
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KVLIST_BY_NAMESPACE,
+                GetKVListByNamespace(namespace=namespace),
+                what=f"namespace {namespace}",
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return {}
+            raise
+        return dict(sorted(answers.body(answer, KVTable, address=address).table.items()))
+
+    async def kv_put(self, namespace: str, key: str, value: str) -> None:
+        """Set one value on every name server."""
+        header = PutKVConfig(namespace=namespace, key=key, value=value)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what)
+
+    async def kv_delete(self, namespace: str, key: str) -> None:
+        """Delete one value on every name server."""
+        header = DeleteKVConfig(namespace=namespace, key=key)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what)
+
+
+def _lines(settings: Mapping[str, str]) -> bytes:
+    return "".join(f"{key}={value}\n" for key, value in settings.items()).encode()

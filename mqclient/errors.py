@@ -1,0 +1,158 @@
+"""Errors of the client library.
+
+    ClientError
+    ├── NotFound           what was asked for is not there (message, key, offset)
+    │   └── NoRoute        no name server knows the topic
+    ├── BrokerRefused      a server answered with a code that means no
+    ├── Unreachable        no connection, or it broke before the answer
+    ├── TimedOut           no answer in time
+    ├── BadAnswer          the answer is not what the protocol promises
+    └── BadRequest         the caller asked for something that cannot be sent
+
+Rule: every error carries the same data (``code``, ``remark``, ``address``, ``hint``,
+``retriable``), so that a caller shows any of them without looking at its class. ``retriable``
+means: the same call, a little later or at another server, may work.
+"""
+
+from typing import ClassVar, Final
+
+from remoting.codes import ResponseCode
+
+
+class ClientError(Exception):
+    """Root of every error of this package.
+
+    Attributes:
+        code: response code of the server, None when no answer came.
+        remark: the server's own text, "" without one.
+        address: the server that was asked, "" when none was.
+        hint: what to do next, "" when nothing better than the text is known.
+        retriable: True when another try may work.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        code: int | None = None,
+        remark: str = "",
+        address: str = "",
+        hint: str = "",
+        retriable: bool = False,
+    ) -> None:
+        super().__init__(text)
+        self.code = code
+        self.remark = remark
+        self.address = address
+        self.hint = hint
+        self.retriable = retriable
+
+
+class NotFound(ClientError):
+    """The server looked and there is no such thing."""
+
+    exit_code = 3
+
+
+class NoRoute(NotFound):
+    """No name server knows a broker with this topic."""
+
+    def __init__(self, topic: str, *, address: str = "", remark: str = "") -> None:
+        super().__init__(
+            f"topic {topic} has no route on {address or 'any name server'}",
+            code=ResponseCode.TOPIC_NOT_EXIST,
+            remark=remark,
+            address=address,
+            hint="create the topic, or wait for its broker to register",
+        )
+        self.topic = topic
+
+
+class BrokerRefused(ClientError):
+    """A server answered with a code that means no."""
+
+
+class Unreachable(ClientError):
+    """No connection to the server, or it ended before the answer came."""
+
+    exit_code = 4
+
+
+class TimedOut(ClientError):
+    """The server did not answer in time; it may have done what was asked."""
+
+    exit_code = 4
+
+
+class BadAnswer(ClientError):
+    """The server's answer cannot be read; the server is no RocketMQ, or a newer one."""
+
+
+class BadRequest(ClientError):
+    """The caller asked for something that cannot be sent; nothing left this process."""
+
+    exit_code = 2
+
+
+_RETRIABLE: Final = frozenset(
+    {
+        ResponseCode.SYSTEM_ERROR,
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.NO_PERMISSION,
+        ResponseCode.NO_BUYER_ID,
+        ResponseCode.NOT_IN_CURRENT_UNIT,
+        ResponseCode.FLOW_CONTROL,
+    }
+)
+"""Where Java's producer tries another broker (DefaultMQProducer#retryResponseCodes), and busy."""
+
+_NOT_FOUND: Final = frozenset(
+    {
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.QUERY_NOT_FOUND,
+        ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+        ResponseCode.NO_MESSAGE,
+    }
+)
+
+_NAMES: Final = {int(code): code.name for code in ResponseCode}
+
+_HINTS: Final[dict[int, str]] = {
+    ResponseCode.SYSTEM_BUSY: "the server is overloaded: try again, or send slower",
+    ResponseCode.REQUEST_CODE_NOT_SUPPORTED: "this server's version has no such request",
+    ResponseCode.MESSAGE_ILLEGAL: "check topic name, body size and properties size",
+    ResponseCode.SERVICE_NOT_AVAILABLE: "the store takes no writes: look at the broker's disk",
+    ResponseCode.NO_PERMISSION: "check the permission of the topic and of the broker",
+    ResponseCode.TOPIC_NOT_EXIST: "create the topic first",
+    ResponseCode.QUERY_NOT_FOUND: "nothing is stored under this name",
+    ResponseCode.SUBSCRIPTION_PARSE_FAILED: "the filter expression cannot be read",
+    ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST: "create the consumer group first",
+    ResponseCode.CONSUMER_NOT_ONLINE: "no consumer of the group is connected to this broker",
+    ResponseCode.NO_MESSAGE: "check topic, key and time span",
+}
+
+
+def refusal(code: int, remark: str | None, *, address: str, what: str) -> ClientError:
+    """Return the error for a response code that means no.
+
+    Args:
+        code: the response code, see ``remoting.codes.ResponseCode``.
+        remark: the server's text.
+        address: who answered.
+        what: what was asked for, as the start of a sentence: "topic T".
+    """
+    kind = NotFound if code in _NOT_FOUND else BrokerRefused
+    name = _NAMES.get(code, "unknown code")
+    text = (remark or "").strip()
+    return kind(
+        f"{what}: {address} answered {code} {name}" + (f", {text}" if text else ""),
+        code=code,
+        remark=text,
+        address=address,
+        hint=_HINTS.get(code, ""),
+        retriable=code in _RETRIABLE,
+    )

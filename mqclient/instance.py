@@ -1,0 +1,261 @@
+"""One client: its connections, its name servers, and the routes it knows.
+
+    async with MQClient("127.0.0.1:9876") as client:
+        result = await Producer(client).send(Message("T", b"hello"))
+
+Rule: everything above (producer, consumer, admin) asks through ``invoke`` or ``call``; only
+here are errors of the wire turned into errors of this package, and only here is the clock
+read. Name servers are tried in turn, the one that answered last comes first.
+
+Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
+common/UtilAll.java (4.9.7).
+"""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+from mqclient import answers, routes
+from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
+from remoting.aio.client import OnExchange, OnRequest, RemotingClient
+from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from remoting.header import Header
+from remoting.headers import GetRouteInfo
+from storefmt.msgid import UniqueIds
+
+NAMESRV_PORT: Final = 9876
+
+
+class MQClient:
+    """Connections to name servers and brokers, shared by producers, consumers and admin calls.
+
+    Args:
+        namesrv: ``host:port;host:port``; a missing port means 9876.
+        timeout_s: how long one request may take.
+        access_key: with ``secret_key``, signs every request (ACL of 4.9).
+        on_exchange: told of every request: address, request, answer or error, elapsed ms.
+        on_request: gets what a broker asks this client, such as "group members changed".
+        address_map: connect elsewhere than brokers advertise: advertised address to real one.
+        clock_ms: gives the time; tests give their own.
+
+    Raises:
+        BadRequest: no name server is given, or only one of the two keys.
+    """
+
+    def __init__(
+        self,
+        namesrv: str,
+        *,
+        timeout_s: float = 5.0,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        on_exchange: OnExchange | None = None,
+        on_request: OnRequest | None = None,
+        address_map: Mapping[str, str] | None = None,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.namesrv_addresses = parse_addresses(namesrv)
+        if bool(access_key) != bool(secret_key):
+            raise BadRequest("access key and secret key go together: give both or none")
+        self.timeout_s = timeout_s
+        self.now_ms = clock_ms
+        self.client_id = f"{local_ip()}@{os.getpid()}#{time.monotonic_ns()}"
+        self.unique_ids = UniqueIds(socket.inet_aton(local_ip()))
+        self._address_map = dict(address_map or {})
+        self._routes = routes.RouteCache()
+        self._remoting = RemotingClient(
+            connect_timeout_s=min(3.0, timeout_s),
+            on_request=on_request,
+            sign=_signer(access_key, secret_key),
+            on_exchange=on_exchange,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._remoting.close()
+
+    async def invoke(
+        self, address: str, command: Command, *, timeout_s: float | None = None
+    ) -> Command:
+        """Send a request, return the answer whatever its code.
+
+        Raises:
+            Unreachable: no connection, or it broke before the answer.
+            TimedOut: no answer in time.
+            BadRequest: the request cannot be encoded, or the address is none.
+        """
+        try:
+            return await self._remoting.invoke(
+                self._address_map.get(address, address),
+                command,
+                timeout_s=self.timeout_s if timeout_s is None else timeout_s,
+            )
+        except RemotingError as error:
+            raise answers.translated(error, address=address) from error
+
+    async def invoke_oneway(self, address: str, command: Command) -> None:
+        """Send a request that is not answered.
+
+        Raises:
+            Unreachable: no connection.
+            BadRequest: the request cannot be encoded, or the address is none.
+        """
+        try:
+            await self._remoting.invoke_oneway(self._address_map.get(address, address), command)
+        except RemotingError as error:
+            raise answers.translated(error, address=address) from error
+
+    async def call(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+    ) -> Command:
+        """Send a request, return the answer when it means success.
+
+        Args:
+            what: what is asked for, for the error: "topic T".
+
+        Raises:
+            NotFound, BrokerRefused: the server said no.
+            Unreachable, TimedOut, BadRequest: as ``invoke``.
+        """
+        command = Command.request(code, header, body=body)
+        answer = await self.invoke(address, command, timeout_s=timeout_s)
+        return answers.check(answer, address=address, what=what)
+
+    async def ask_namesrv(
+        self, code: int, header: Header | None = None, *, what: str, body: bytes = b""
+    ) -> tuple[str, Command]:
+        """Ask the name servers in turn until one answers; return its address and the answer.
+
+        A name server does not answer a request it does not know, so that is a TimedOut.
+
+        Raises:
+            Unreachable, TimedOut: none of them answered.
+            BadRequest: as ``invoke``.
+        """
+        failures: list[ClientError] = []
+        for address in list(self.namesrv_addresses):
+            try:
+                answer = await self.invoke(address, Command.request(code, header, body=body))
+            except (Unreachable, TimedOut) as error:
+                failures.append(error)
+                continue
+            self.namesrv_addresses.remove(address)
+            self.namesrv_addresses.insert(0, address)
+            return address, answer
+        if len(failures) == 1:
+            raise failures[0]
+        raise type(failures[-1])(
+            f"{what}: none of {len(failures)} name servers answered: "
+            + "; ".join(str(failure) for failure in failures),
+            address=";".join(self.namesrv_addresses),
+            hint="is one of them running?",
+            retriable=True,
+        ) from failures[-1]
+
+    async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
+        """Return the route of a topic; ``fresh`` asks the name server in any case.
+
+        Raises:
+            NoRoute: no broker has the topic.
+            Unreachable, TimedOut: no name server answered.
+        """
+        known = None if fresh else self._routes.get(topic, now_ms=self.now_ms())
+        if known is not None:
+            return known
+        header = GetRouteInfo(topic=topic, accept_standard_json_only=True)
+        what = f"route of topic {topic}"
+        address, answer = await self.ask_namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what=what
+        )
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            self._routes.drop(topic)
+            raise NoRoute(topic, address=address, remark=answer.remark or "")
+        answers.check(answer, address=address, what=what)
+        found = answers.body(answer, TopicRouteData, address=address)
+        self._routes.put(topic, found, now_ms=self.now_ms())
+        return found
+
+    def forget_route(self, topic: str) -> None:
+        """Ask again for the route of a topic next time, because a broker of it failed."""
+        self._routes.drop(topic)
+
+    async def master_of(self, queue: MessageQueue) -> str:
+        """Return the address of the master that has a queue.
+
+        Raises:
+            NoRoute: no broker has the topic, or not this broker.
+        """
+        return _address_of(queue, routes.masters(await self.route(queue.topic)))
+
+    async def reader_of(self, queue: MessageQueue) -> str:
+        """Return an address that a queue can be read from: the master, or else a slave.
+
+        Raises:
+            NoRoute: no broker has the topic, or not this broker.
+        """
+        return _address_of(queue, routes.readers(await self.route(queue.topic)))
+
+
+def parse_addresses(text: str) -> list[str]:
+    """Return the addresses in ``host:port;host:port``; a missing port means 9876.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    found = [part.strip() for part in text.replace(",", ";").split(";") if part.strip()]
+    if not found:
+        raise BadRequest("no name server is given", hint="host:port, or set NAMESRV_ADDR")
+    return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+
+
+def local_ip() -> str:
+    """Return the IPv4 address this machine would send from, 127.0.0.1 without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # No packet leaves: connecting a datagram socket only asks the routing table.
+            probe.connect(("192.0.2.1", NAMESRV_PORT))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
+
+
+def _address_of(queue: MessageQueue, addresses: Mapping[str, str]) -> str:
+    try:
+        return addresses[queue.broker_name]
+    except KeyError:
+        raise NoRoute(
+            queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
+        ) from None
+
+
+def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:
+    if access_key is None or secret_key is None:
+        return None
+    # Only here, because most one-shot calls sign nothing and need not load hmac.
+    from remoting.acl import sign
+
+    return lambda command: sign(command, access_key, secret_key)

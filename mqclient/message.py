@@ -1,0 +1,206 @@
+"""A message to send, and a message that was received.
+
+Rule: ``Message`` is what the user wants to say; ids, times and compression are added when
+it is sent. ``MessageExt`` is one stored record plus the broker it came from; its body is
+the user's again, decompressed.
+
+Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mqclient.errors import BadAnswer, BadRequest
+from storefmt.errors import StoreError
+from storefmt.hosts import host_text
+from storefmt.message import Record, decode_records
+from storefmt.properties import (
+    DELAY,
+    KEY_SEPARATOR,
+    KEYS,
+    SYSTEM_NAMES,
+    TAGS,
+    UNIQUE_KEY,
+    WAIT,
+    check_property,
+    hashmap_order,
+)
+from storefmt.sysflag import inflate
+
+BODY_SIZE_MAX: Final = 4 * 1024 * 1024
+"""The producer's and the broker's limit on a body as sent (maxMessageSize)."""
+
+INFLATED_SIZE_MAX: Final = 64 * 1024 * 1024
+"""No compressed body grows beyond this here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a user sends.
+
+    Args:
+        topic: an existing topic, or one the broker may make.
+        body: the content; not empty, 4 MiB at most.
+        tags: one word that subscriptions filter by.
+        keys: words to find the message by, a list or one blank separated text.
+        flag: a number of the user's own, stored and never looked at.
+        properties: the user's own names and values; RocketMQ's names are refused.
+        delay_level: 1 to 18 delays delivery (1 s to 2 h by default), 0 does not.
+        wait_stored: False lets the broker answer before slaves and disk have it.
+    """
+
+    topic: str
+    body: bytes
+    tags: str | None = field(default=None, kw_only=True)
+    keys: str | Sequence[str] | None = field(default=None, kw_only=True)
+    flag: int = field(default=0, kw_only=True)
+    properties: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    delay_level: int = field(default=0, kw_only=True)
+    wait_stored: bool = field(default=True, kw_only=True)
+
+    def wire_properties(self, unique_key: str | None) -> dict[str, str]:
+        """Return all properties as they travel, in the order in which Java writes them.
+
+        Raises:
+            BadRequest: a property cannot be written, or is RocketMQ's own.
+        """
+        own = {
+            name: value
+            for name, value in (
+                (TAGS, self.tags),
+                (KEYS, self.keys_text),
+                (WAIT, "true" if self.wait_stored else "false"),
+                (DELAY, str(self.delay_level) if self.delay_level else None),
+            )
+            if value
+        }
+        for name in self.properties:
+            if name in SYSTEM_NAMES:
+                raise BadRequest(
+                    f"property {name} is RocketMQ's own", hint="choose another name for yours"
+                )
+        own |= self.properties
+        if unique_key is not None:
+            own[UNIQUE_KEY] = unique_key
+        for name, value in own.items():
+            try:
+                check_property(name, value)
+            except StoreError as error:
+                raise BadRequest(str(error)) from error
+        return {name: own[name] for name in hashmap_order(list(own))}
+
+    @property
+    def keys_text(self) -> str:
+        """The keys as one text, "" without any."""
+        if self.keys is None or isinstance(self.keys, str):
+            return self.keys or ""
+        return KEY_SEPARATOR.join(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageExt:
+    """A received message.
+
+    Attributes:
+        record: the stored record; hosts are packed, its body is as stored.
+        broker_name: where it came from, "" when that is not known.
+        body: the user's body, decompressed.
+        properties: parsed once.
+    """
+
+    record: Record
+    broker_name: str
+    body: bytes
+    properties: Mapping[str, str]
+
+    @classmethod
+    def of(cls, record: Record, *, broker_name: str) -> "MessageExt":
+        """Return the message in a record.
+
+        Raises:
+            BadAnswer: the body cannot be decompressed.
+        """
+        try:
+            body = inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
+        except StoreError as error:
+            raise BadAnswer(f"message {record.msg_id}: {error}") from error
+        return cls(record, broker_name, body, record.properties)
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+        return self.record.topic
+
+    @property
+    def queue_id(self) -> int:
+        """The queue."""
+        return self.record.queue_id
+
+    @property
+    def queue_offset(self) -> int:
+        """Place in the queue, in entries."""
+        return self.record.queue_offset
+
+    @property
+    def log_offset(self) -> int:
+        """Place in the commit log, in bytes."""
+        return self.record.log_offset
+
+    @property
+    def msg_id(self) -> str:
+        """The offset message id: broker address and log offset."""
+        return self.record.msg_id
+
+    @property
+    def unique_key(self) -> str | None:
+        """The id the producer gave, None where it gave none."""
+        return self.properties.get(UNIQUE_KEY)
+
+    @property
+    def tags(self) -> str | None:
+        """The tag, None without one."""
+        return self.properties.get(TAGS)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys, empty ones dropped."""
+        return [key for key in self.properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
+
+    @property
+    def born_ms(self) -> int:
+        """When the producer made it."""
+        return self.record.born_ms
+
+    @property
+    def store_ms(self) -> int:
+        """When the broker stored it."""
+        return self.record.store_ms
+
+    @property
+    def born_host(self) -> str:
+        """Where the producer was, ``ip:port``."""
+        return host_text(self.record.born_host)
+
+    @property
+    def store_host(self) -> str:
+        """Which broker stored it, ``ip:port``."""
+        return host_text(self.record.store_host)
+
+    @property
+    def reconsume_times(self) -> int:
+        """How often it was delivered again."""
+        return self.record.reconsume_times
+
+
+def read_messages(data: bytes, *, broker_name: str, address: str) -> list[MessageExt]:
+    """Return the messages of a pull, query or view answer.
+
+    Raises:
+        BadAnswer: the bytes are not whole records, or a body cannot be decompressed.
+    """
+    try:
+        records = decode_records(data)
+    except StoreError as error:
+        raise BadAnswer(f"{address} sent messages that cannot be read: {error}") from error
+    return [MessageExt.of(record, broker_name=broker_name) for record in records]

@@ -1,0 +1,116 @@
+"""Routes of topics: which brokers have a topic, and which queues that makes.
+
+Rule: pure; ``now_ms`` is given. A route is used for 30 s, then asked for again; a failed
+send drops it at once, because the broker may be gone.
+
+Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
+#topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
+"""
+
+from typing import Final
+
+from mqclient.errors import BadAnswer
+from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+
+TEMPLATE_TOPIC: Final = "TBW102"
+"""The topic whose settings a broker gives to a topic it makes on the first send."""
+TEMPLATE_QUEUE_COUNT: Final = 4
+"""Queues a producer asks for then (defaultTopicQueueNums)."""
+ROUTE_LIFE_MS: Final = 30_000
+MASTER_ID: Final = 0
+
+READABLE: Final = 4
+WRITABLE: Final = 2
+
+
+class RouteCache:
+    """Routes by topic, each good for ``ROUTE_LIFE_MS``."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, tuple[TopicRouteData, int]] = {}
+
+    def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
+        """Return the route, None when it is not known or too old."""
+        route, expires_ms = self._routes.get(topic, (None, 0))
+        return route if now_ms < expires_ms else None
+
+    def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
+        """Remember a route."""
+        self._routes[topic] = (route, now_ms + ROUTE_LIFE_MS)
+
+    def drop(self, topic: str) -> None:
+        """Forget a route."""
+        self._routes.pop(topic, None)
+
+
+def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues a producer may send to, in Java's order.
+
+    An ordered topic has the queues its configuration names, also those of brokers that are
+    away: a message must not move to another queue because of that.
+
+    Raises:
+        BadAnswer: the order configuration is not ``broker:count;broker:count``.
+    """
+    if route.order_topic_conf:
+        return _ordered_queues(topic, route.order_topic_conf)
+    with_master = set(masters(route))
+    return [
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
+        if data.perm & WRITABLE and data.broker_name in with_master
+        for queue_id in range(data.write_queue_nums)
+    ]
+
+
+def template_queues(topic: str, template: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues a topic will have once a broker makes it on the first send."""
+    return [
+        queue for queue in publish_queues(topic, template) if queue.queue_id < TEMPLATE_QUEUE_COUNT
+    ]
+
+
+def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues a consumer reads, sorted."""
+    return sorted(
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in route.queue_datas
+        if data.perm & READABLE
+        for queue_id in range(data.read_queue_nums)
+    )
+
+
+def masters(route: TopicRouteData) -> dict[str, str]:
+    """Return the address of each broker's master, by broker name; brokers without one are out."""
+    return {
+        broker.broker_name: broker.broker_addrs[MASTER_ID]
+        for broker in route.broker_datas
+        if MASTER_ID in broker.broker_addrs
+    }
+
+
+def readers(route: TopicRouteData) -> dict[str, str]:
+    """Return an address to read from for each broker: its master, or else a slave."""
+    return {
+        broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
+    }
+
+
+def _first(broker: BrokerData) -> str:
+    return broker.broker_addrs[min(broker.broker_addrs)]
+
+
+def _ordered_queues(topic: str, conf: str) -> list[MessageQueue]:
+    queues = []
+    for item in filter(None, conf.split(";")):
+        broker_name, colon, count = item.rpartition(":")
+        if not colon or not count.isdecimal():
+            raise BadAnswer(
+                f"order configuration of topic {topic} is {conf!r}, expected broker:count;…",
+                hint="see `updateOrderConf`",
+            )
+        queues += [
+            MessageQueue(topic=topic, broker_name=broker_name, queue_id=queue_id)
+            for queue_id in range(int(count))
+        ]
+    return queues

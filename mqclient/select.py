@@ -1,0 +1,43 @@
+"""Which queue the next message goes to: round about, and away from a broker that failed.
+
+Rule: one counter per producer, started anywhere, so that many producers that start
+together do not all begin at the same queue.
+
+Source: client/impl/producer/TopicPublishInfo.java#selectOneMessageQueue (4.9.7, without
+sendLatencyFaultEnable).
+"""
+
+from collections.abc import Sequence
+
+from mqclient.errors import BadRequest
+from remoting.bodies import MessageQueue
+
+
+class RoundRobin:
+    """Hands out queues in turn.
+
+    Args:
+        start: where to begin, any number.
+    """
+
+    def __init__(self, start: int = 0) -> None:
+        self._next = start
+
+    def pick(self, queues: Sequence[MessageQueue], *, avoid: str | None = None) -> MessageQueue:
+        """Return the next queue.
+
+        Args:
+            queues: all queues of the topic that take messages.
+            avoid: broker that just failed; taken only when there is no other.
+
+        Raises:
+            BadRequest: there are no queues.
+        """
+        if not queues:
+            raise BadRequest("the topic has no queue that takes messages")
+        for _ in queues:
+            queue = queues[self._next % len(queues)]
+            self._next += 1
+            if queue.broker_name != avoid:
+                return queue
+        return queue

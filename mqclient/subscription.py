@@ -1,0 +1,62 @@
+"""What a consumer wants of a topic: everything, some tags, or an SQL92 expression.
+
+    "*"        everything
+    "A || B"   messages whose tag is A or B
+
+Rule: a broker compares hashes of tags only, so the reader compares the words again.
+
+Source: common/filter/FilterAPI.java#buildSubscriptionData,
+client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from mqclient.errors import BadRequest
+from mqclient.message import MessageExt
+
+ALL: Final = "*"
+TAG: Final = "TAG"
+SQL92: Final = "SQL92"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One filter of one topic.
+
+    Attributes:
+        expression: what travels.
+        kind: TAG or SQL92.
+        tags: the wanted tags; empty means any.
+    """
+
+    expression: str
+    kind: str = TAG
+    tags: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, expression: str, *, kind: str = TAG) -> "Subscription":
+        """Return the subscription an expression means; an empty one means everything.
+
+        Raises:
+            BadRequest: ``||`` with nothing between, or a kind that is not known.
+        """
+        if kind == SQL92 and expression:
+            return cls(expression, SQL92)
+        if kind != TAG:
+            raise BadRequest(f"expression type {kind!r}", hint="TAG or SQL92, with an expression")
+        if expression in ("", ALL):
+            return cls(ALL)
+        tags = frozenset(word.strip() for word in expression.split("||")) - {""}
+        if not tags:
+            raise BadRequest(f"no tag in the subscription {expression!r}", hint="as: TagA || TagB")
+        return cls(expression, TAG, tags)
+
+    def accepts(self, message: MessageExt) -> bool:
+        """Return whether a message the broker let through is really wanted."""
+        return not self.tags or message.tags in self.tags
+
+    def filter(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
+        """Return the messages that are wanted."""
+        return [message for message in messages if self.accepts(message)]
