@@ -7,7 +7,8 @@
 
 Rule: a peer never stops the server. A frame that cannot be read closes its own
 connection; a handler that raises is answered with code 1 and the text of the
-exception, and logged with its traceback once a minute per code and type.
+exception, and logged once a minute per code and type: with its traceback when the fault
+is ours, in one line when the peer sent a bad header or body.
 
 Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand; that the name
 server stays silent on an unknown code was seen with a real 4.9.7.
@@ -21,11 +22,11 @@ from typing import Generic, TypeVar
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from remoting.command import Command
-from remoting.errors import BadFrame
+from remoting.errors import BadBody, BadFrame, BadHeader
 from remoting.frame import RawFrame, decode_frame, peek_code
 from server.runtime.clock import Clock
 from server.runtime.registry import Handlers
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 
 AppT = TypeVar("AppT")
 
@@ -129,10 +130,13 @@ class Dispatcher(Generic[AppT]):
             LOG.warning("closing %s: %s", conn.address, bad)
             conn.close()
             return
-        self._log(conn, command, error, now_ms)
-        if not command.is_response:
+        if isinstance(error, RequestRefused):
+            answer = command.response(error.code, remark=error.remark)
+        else:
+            self._log(conn, command, error, now_ms)
             remark = f"{type(error).__name__}: {error}"
             answer = command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        if not command.is_response:
             Request(conn, command, now_ms).reply(answer)
 
     def _log(self, conn: ServerConn, command: Command, error: Exception, now_ms: int) -> None:
@@ -141,6 +145,9 @@ class Dispatcher(Generic[AppT]):
         if last_ms is not None and now_ms - last_ms < LOG_AGAIN_MS:
             return
         self._logged_ms[command.code, kind] = now_ms
-        LOG.error(
-            "request code %d of %s: %s: %s", command.code, conn.address, kind, error, exc_info=error
-        )
+        if isinstance(error, BadHeader | BadBody):
+            LOG.warning("request code %d of %s: %s", command.code, conn.address, error)
+        else:
+            LOG.error(
+                "request code %d of %s: %s", command.code, conn.address, error, exc_info=error
+            )

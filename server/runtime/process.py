@@ -62,17 +62,17 @@ async def start(server: Server, *, address: str) -> int:
 
 
 def serve(
-    server: Server,
+    make: Callable[[], Server],
     *,
     program: str,
     address: str,
     ready: Callable[[int], str],
     expected: tuple[type[Exception], ...] = (),
 ) -> int:
-    """Run ``server`` until a signal comes, and return the exit code of the process.
+    """Run a server until a signal comes, and return the exit code of the process.
 
     Args:
-        server: started and stopped in one event loop.
+        make: builds the server, inside the event loop it lives in.
         program: name in front of error lines.
         address: ``host:port`` for the text of a port conflict.
         ready: makes the line printed on stdout once the port is open.
@@ -81,7 +81,7 @@ def serve(
     configure_logging()
     told: tuple[type[Exception], ...] = (StartFailed, OSError, *expected)
     try:
-        asyncio.run(_serve(server, address=address, ready=ready))
+        asyncio.run(_serve(make, address=address, ready=ready))
     except told as error:
         complain(program, error)
         return EXIT_FAILED
@@ -130,9 +130,10 @@ def refuse_settings(program: str, error: SettingsError) -> int:
     return EXIT_USAGE
 
 
-async def _serve(server: Server, *, address: str, ready: Callable[[int], str]) -> None:
+async def _serve(make: Callable[[], Server], *, address: str, ready: Callable[[int], str]) -> None:
     # Before the start: a signal that comes during a long recovery is not lost.
     stop = stop_event()
+    server = make()
     port = await start(server, address=address)
     print(ready(port), flush=True)
     await stop.wait()

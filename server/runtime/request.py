@@ -10,6 +10,15 @@ from remoting.aio.server import ServerConn
 from remoting.command import Command
 
 
+class RequestRefused(Exception):
+    """A handler says no: the peer is answered ``code`` and ``remark``, nothing is logged."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
+        self.remark = remark
+
+
 @dataclass(slots=True)
 class Request:
     """A decoded command, who sent it and when it was read."""

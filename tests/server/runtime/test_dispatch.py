@@ -10,9 +10,10 @@ from remoting.frame import RawFrame
 from remoting.headers import GetRouteInfo
 from server.runtime.dispatch import LOG_AGAIN_MS, Dispatcher, UnknownCode
 from server.runtime.registry import Handlers
+from server.runtime.request import RequestRefused
 from tests.server.doubles import FakeClock, FakeConn, frame_of
 
-GOOD, BROKEN, HEADER, HELD = 900, 901, 902, 903
+GOOD, BROKEN, HEADER, HELD, REFUSED = 900, 901, 902, 903, 904
 
 
 def good(app, request):
@@ -28,13 +29,24 @@ def needs_topic(app, request):
     request.command.header(GetRouteInfo)
 
 
+def refusing(app, request):
+    raise RequestRefused(ResponseCode.NO_PERMISSION, "not from here")
+
+
 def held(app, request):
     app.append(request)
 
 
 def dispatcher(app: list | None = None, **options) -> Dispatcher:
     raw = options.pop("raw", {})
-    handlers = Handlers({GOOD: good, BROKEN: broken, HEADER: needs_topic, HELD: held}, raw)
+    ordinary = {
+        GOOD: good,
+        BROKEN: broken,
+        HEADER: needs_topic,
+        HELD: held,
+        REFUSED: refusing,
+    }
+    handlers = Handlers(ordinary, raw)
     options.setdefault("clock", FakeClock())
     return Dispatcher(handlers, [] if app is None else app, **options)
 
@@ -126,10 +138,22 @@ def test_an_exception_is_answered_with_its_text_and_logged_once_a_minute(caplog)
     assert caplog.records[0].exc_info
 
 
-def test_a_missing_header_field_is_named() -> None:
+def test_a_refusal_is_answered_as_it_is_and_not_logged(caplog) -> None:
+    conn = FakeConn()
+
+    dispatcher().on_frame(conn, frame_of(request(REFUSED)))
+
+    assert (conn.sent[0].code, conn.sent[0].remark) == (16, "not from here")
+    assert caplog.records == []
+
+
+def test_a_missing_header_field_is_named_and_logged_without_traceback(caplog) -> None:
     conn = FakeConn()
 
     dispatcher().on_frame(conn, frame_of(request(HEADER)))
+
+    (record,) = caplog.records
+    assert record.exc_info is None
 
     assert conn.sent[0].code == ResponseCode.SYSTEM_ERROR
     assert "topic" in (conn.sent[0].remark or "")

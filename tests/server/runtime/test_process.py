@@ -29,7 +29,7 @@ class OneShot:
 
 def run(server: OneShot, **options) -> int:
     options.setdefault("ready", "listening on {}".format)
-    return serve(server, program="mqtest", address="127.0.0.1:9876", **options)
+    return serve(lambda: server, program="mqtest", address="127.0.0.1:9876", **options)
 
 
 def test_a_signal_stops_the_server_cleanly(capsys) -> None:

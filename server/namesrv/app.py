@@ -1,0 +1,107 @@
+"""One name server: its tables, its port and its periodic work.
+
+    RemotingServer ─ frame ─ Dispatcher ─ handlers/*.py ─ RouteTable, KvConfig
+           └─ connection closed ─────────────────────────── RouteTable
+
+Rule: this file connects; what a request means is in ``handlers``, what is known is in
+``routes`` and ``kvconfig``. A broker silent for 120 s is dropped, looked for every 10 s.
+
+Source: namesrv/NamesrvController.java, namesrv/NamesrvStartup.java,
+namesrv/routeinfo/BrokerHousekeepingService.java.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from remoting.aio.server import RemotingServer
+from server.namesrv import handlers
+from server.namesrv.config import NamesrvConfig, namesrv_config
+from server.namesrv.kvconfig import KvConfig
+from server.namesrv.state import NamesrvState
+from server.runtime.clock import Clock, SystemClock
+from server.runtime.commandline import Printing, gather, read_flags
+from server.runtime.dispatch import Dispatcher, UnknownCode
+from server.runtime.hostaddress import join_address
+from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
+from server.runtime.registry import collect
+from server.runtime.service import Services
+from server.runtime.settings import SettingsError, format_settings
+from storefmt.errors import StoreError
+
+PROGRAM: Final = "mqnamesrv"
+EXPIRY_INTERVAL_MS: Final = 10_000
+EXPIRY_FIRST_MS: Final = 5_000
+
+
+class NamesrvApp:
+    """A name server that can be started and stopped once.
+
+    Raises:
+        ConfigDamaged: kvConfig.json is there and cannot be read.
+    """
+
+    def __init__(self, config: NamesrvConfig, clock: Clock) -> None:
+        self.state = NamesrvState(config, KvConfig.open(Path(config.kv_config_path)))
+        dispatcher = Dispatcher(
+            collect(handlers), self.state, clock=clock, unknown=UnknownCode.IGNORE
+        )
+        self._services = Services(clock)
+        self._services.every(
+            EXPIRY_INTERVAL_MS, self.state.expire, name="broker expiry", first_ms=EXPIRY_FIRST_MS
+        )
+        self._server = RemotingServer(
+            on_frame=dispatcher.on_frame,
+            on_close=self.state.connection_closed,
+            idle_s=config.server_channel_max_idle_time_s,
+        )
+
+    async def start(self) -> int:
+        """Open the port and return its number.
+
+        Raises:
+            OSError: the port cannot be had.
+        """
+        config = self.state.config
+        port = await self._server.start(config.bind_address, config.listen_port)
+        self._services.start()
+        return port
+
+    async def stop(self) -> None:
+        """Close every connection; the key values are on the disk already."""
+        await self._services.stop()
+        await self._server.stop()
+
+
+def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
+    """Run ``mqnamesrv`` until a signal comes, and return its exit code."""
+    flags = read_flags(
+        sys.argv[1:] if argv is None else argv,
+        program=PROGRAM,
+        about="Runs a RocketMQ name server.",
+        registers=False,
+    )
+    try:
+        config = namesrv_config(gather(flags, os.environ if environment is None else environment))
+    except SettingsError as error:
+        return refuse_settings(PROGRAM, error)
+    if flags.printing is not Printing.NOTHING:
+        important_only = flags.printing is Printing.IMPORTANT
+        print_settings(format_settings(config, important_only=important_only))
+        return EXIT_OK
+    return serve(
+        lambda: NamesrvApp(config, SystemClock()),
+        program=PROGRAM,
+        address=join_address(config.bind_address, config.listen_port),
+        ready=lambda port: (
+            "The Name Server boot success. serializeType=JSON, listening on "
+            + join_address(config.bind_address, port)
+        ),
+        expected=(StoreError,),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

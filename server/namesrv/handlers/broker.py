@@ -1,0 +1,126 @@
+"""Brokers announce themselves: request codes 103, 104, 205, 322 and 327.
+
+Source: namesrv/processor/DefaultRequestProcessor.java, common/MQVersion.java.
+"""
+
+import zlib
+from typing import Final
+
+from remoting.bodies import (
+    KVTable,
+    RegisterBrokerBody,
+    TopicConfigSerializeWrapper,
+    decode_value,
+    encode_value,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    AddWritePermOfBroker,
+    AddWritePermOfBrokerResponse,
+    QueryDataVersion,
+    QueryDataVersionResponse,
+    RegisterBroker,
+    RegisterBrokerResponse,
+    UnRegisterBroker,
+    WipeWritePermOfBroker,
+    WipeWritePermOfBrokerResponse,
+)
+from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from server.namesrv.routes import BadRegistration
+from server.namesrv.state import NamesrvState
+from server.runtime.registry import handles
+from server.runtime.request import Request, RequestRefused
+from storefmt.configs import DataVersion
+
+FILTER_SERVERS_VERSION: Final = 37
+"""MQVersion V3_0_11: older brokers send the topics without anything around them."""
+
+CRC_MASK: Final = 0x7FFFFFFF
+
+
+@handles(RequestCode.REGISTER_BROKER)
+def register_broker(state: NamesrvState, request: Request) -> Command:
+    """Take in a broker and its topics; a slave is told where its master is."""
+    command = request.command
+    header = command.header(RegisterBroker)
+    # 0 means that the broker did not compute it.
+    if header.body_crc32 and header.body_crc32 != zlib.crc32(command.body) & CRC_MASK:
+        return command.response(
+            ResponseCode.SYSTEM_ERROR, remark="crc32 not match", header=RegisterBrokerResponse()
+        )
+    body = _registration(command, compressed=header.compressed)
+    topics = body.topic_config_serialize_wrapper
+    try:
+        master = state.routes.register(
+            header,
+            topics.topic_config_table,
+            topics.data_version,
+            conn_id=request.conn.id,
+            now_ms=request.now_ms,
+            filter_servers=tuple(body.filter_server_list),
+        )
+    except BadRegistration as error:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    state.broker_conns[request.conn.id] = request.conn
+    order_topics = state.kv.namespace(ORDER_TOPIC_CONFIG)
+    return command.response(
+        header=RegisterBrokerResponse(master_addr=master.address, ha_server_addr=master.ha_address),
+        body=b"" if order_topics is None else KVTable(table=dict(order_topics)).encode(),
+    )
+
+
+@handles(RequestCode.UNREGISTER_BROKER)
+def unregister_broker(state: NamesrvState, request: Request) -> Command:
+    """Forget one broker address at once."""
+    header = request.command.header(UnRegisterBroker)
+    state.routes.unregister(
+        header.cluster_name,
+        header.broker_name,
+        broker_id=header.broker_id,
+        address=header.broker_addr,
+    )
+    return request.command.response()
+
+
+@handles(RequestCode.QUERY_DATA_VERSION)
+def query_data_version(state: NamesrvState, request: Request) -> Command:
+    """Answer whether a broker's topics changed since it registered; if not, it lives on."""
+    header = request.command.header(QueryDataVersion)
+    address = header.broker_addr
+    changed = state.routes.is_changed(address, decode_value(DataVersion, request.command.body))
+    if not changed:
+        state.routes.touch(address, request.now_ms)
+    known = state.routes.data_version(address)
+    return request.command.response(
+        header=QueryDataVersionResponse(changed=changed),
+        body=b"" if known is None else encode_value(known),
+    )
+
+
+@handles(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
+def wipe_write_perm(state: NamesrvState, request: Request) -> Command:
+    """Keep producers away from a broker until it registers changed topics."""
+    header = request.command.header(WipeWritePermOfBroker)
+    count = state.routes.wipe_write_perm(header.broker_name)
+    return request.command.response(header=WipeWritePermOfBrokerResponse(wipe_topic_count=count))
+
+
+@handles(RequestCode.ADD_WRITE_PERM_OF_BROKER)
+def add_write_perm(state: NamesrvState, request: Request) -> Command:
+    """Let producers back to a broker."""
+    header = request.command.header(AddWritePermOfBroker)
+    count = state.routes.add_write_perm(header.broker_name)
+    return request.command.response(header=AddWritePermOfBrokerResponse(add_topic_count=count))
+
+
+def _registration(command: Command, *, compressed: bool) -> RegisterBrokerBody:
+    if not command.body:
+        return RegisterBrokerBody()
+    if command.version < FILTER_SERVERS_VERSION:
+        return RegisterBrokerBody(
+            topic_config_serialize_wrapper=TopicConfigSerializeWrapper.decode(command.body)
+        )
+    if compressed:
+        return RegisterBrokerBody.decode_compressed(command.body)
+    return RegisterBrokerBody.decode(command.body)

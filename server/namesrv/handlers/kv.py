@@ -1,0 +1,64 @@
+"""Key values: request codes 100, 101, 102 and 219.
+
+Source: namesrv/processor/DefaultRequestProcessor.java.
+"""
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    DeleteKVConfig,
+    GetKVConfig,
+    GetKVConfigResponse,
+    GetKVListByNamespace,
+    PutKVConfig,
+)
+from server.namesrv.kvconfig import BadKey
+from server.namesrv.state import NamesrvState
+from server.runtime.registry import handles
+from server.runtime.request import Request, RequestRefused
+
+
+@handles(RequestCode.PUT_KV_CONFIG)
+def put_kv_config(state: NamesrvState, request: Request) -> Command:
+    """Set one key; it is on the disk when this is answered."""
+    header = request.command.header(PutKVConfig)
+    try:
+        state.kv.put(header.namespace, header.key, header.value)
+    except BadKey as error:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    return request.command.response()
+
+
+@handles(RequestCode.GET_KV_CONFIG)
+def get_kv_config(state: NamesrvState, request: Request) -> Command:
+    """Answer one value, or code 22."""
+    header = request.command.header(GetKVConfig)
+    value = state.kv.get(header.namespace, header.key)
+    if value is not None:
+        return request.command.response(header=GetKVConfigResponse(value=value))
+    return request.command.response(
+        ResponseCode.QUERY_NOT_FOUND,
+        remark=f"No config item, Namespace: {header.namespace} Key: {header.key}",
+        header=GetKVConfigResponse(),
+    )
+
+
+@handles(RequestCode.DELETE_KV_CONFIG)
+def delete_kv_config(state: NamesrvState, request: Request) -> Command:
+    """Remove one key; a key that is not there is fine too."""
+    header = request.command.header(DeleteKVConfig)
+    state.kv.delete(header.namespace, header.key)
+    return request.command.response()
+
+
+@handles(RequestCode.GET_KVLIST_BY_NAMESPACE)
+def get_kv_list(state: NamesrvState, request: Request) -> Command:
+    """Answer all keys of a namespace, or code 22 for one that was never used."""
+    header = request.command.header(GetKVListByNamespace)
+    keys = state.kv.namespace(header.namespace)
+    if keys is not None:
+        return request.command.response(body=KVTable(table=dict(keys)).encode())
+    return request.command.response(
+        ResponseCode.QUERY_NOT_FOUND, remark=f"No config item, Namespace: {header.namespace}"
+    )

@@ -1,0 +1,69 @@
+"""The name server's own settings: request codes 318 and 319.
+
+Rule: only keys of ``CHANGEABLE`` change while it runs, never a path, only from this
+machine (there is no authentication), and only until the next start: no file is written.
+(Java takes every key but two paths from everyone, and rewrites its -c file.)
+
+Source: namesrv/processor/DefaultRequestProcessor.java.
+"""
+
+import logging
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from server.namesrv.config import CHANGEABLE
+from server.namesrv.state import NamesrvState
+from server.runtime.hostaddress import is_loopback
+from server.runtime.properties import BadProperties, format_properties, parse_properties
+from server.runtime.registry import handles
+from server.runtime.request import Request, RequestRefused
+from server.runtime.settings import SettingsError, Value, convert, format_settings, keys_of
+
+LOG = logging.getLogger(__name__)
+
+PATHS = ("kvConfigPath", "configStorePath")
+
+
+@handles(RequestCode.GET_NAMESRV_CONFIG)
+def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
+    """Answer every setting as ``key=value`` lines."""
+    body = format_properties(format_settings(state.config)).encode()
+    return request.command.response(body=body)
+
+
+@handles(RequestCode.UPDATE_NAMESRV_CONFIG)
+def update_namesrv_config(state: NamesrvState, request: Request) -> Command:
+    """Change settings from ``key=value`` lines; all of them or none."""
+    if not is_loopback(request.conn.peer[0]):
+        raise RequestRefused(
+            ResponseCode.NO_PERMISSION,
+            f"settings change from this machine only, not from {request.conn.peer[0]}",
+        )
+    keys = keys_of(type(state.config))
+    changes: list[tuple[str, object]] = []
+    for value in _values(request):
+        if value.key in PATHS:
+            # The text of Java, for those who look for it.
+            raise RequestRefused(ResponseCode.NO_PERMISSION, "Can not update config path")
+        if value.key not in CHANGEABLE:
+            raise RequestRefused(
+                ResponseCode.NO_PERMISSION,
+                f"{value.key} cannot change while the name server runs; "
+                f"these can: {', '.join(sorted(CHANGEABLE))}",
+            )
+        try:
+            changes.append((keys[value.key].attribute, convert(value, keys[value.key])))
+        except SettingsError as error:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    for attribute, new in changes:
+        LOG.info("%s set %s to %s", request.conn.address, attribute, new)
+        setattr(state.config, attribute, new)
+    return request.command.response()
+
+
+def _values(request: Request) -> list[Value]:
+    try:
+        entries = parse_properties(request.command.body.decode())
+    except (UnicodeDecodeError, BadProperties) as error:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"settings body: {error}") from error
+    return [Value(e.key, e.value.strip(), f"settings body line {e.line}") for e in entries]

@@ -1,0 +1,85 @@
+"""Topics and routes: request codes 105, 106, 206, 216, 224, 304, 311, 312 and 313.
+
+Source: namesrv/processor/ClientRequestProcessor.java, DefaultRequestProcessor.java.
+"""
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import DeleteTopicFromNamesrv, GetTopicsByCluster
+from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from server.namesrv.routes import Unit
+from server.namesrv.state import NamesrvState
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+FAQ_HINT = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+
+@handles(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+def get_route(state: NamesrvState, request: Request) -> Command:
+    """Answer brokers and queues of a topic, or code 17."""
+    ext = request.command.ext
+    # Not through GetRouteInfo: a missing topic is answered code 17 too, as Java does.
+    topic = ext.get("topic", "null")
+    route = state.routes.route(topic)
+    if route is None:
+        return request.command.response(
+            ResponseCode.TOPIC_NOT_EXIST,
+            remark=f"No topic route info in name server for the topic: {topic}{FAQ_HINT}",
+        )
+    if state.config.order_message_enable:
+        route.order_topic_conf = state.kv.get(ORDER_TOPIC_CONFIG, topic)
+    strict_only = ext.get("acceptStandardJsonOnly", "").lower() == "true"
+    body = route.encode_for(request.command.version, strict_only=strict_only)
+    return request.command.response(body=body)
+
+
+@handles(RequestCode.GET_BROKER_CLUSTER_INFO)
+def get_cluster_info(state: NamesrvState, request: Request) -> Command:
+    """Answer all brokers and clusters, with bare integer keys whatever the version."""
+    return request.command.response(body=state.routes.cluster_info().encode())
+
+
+@handles(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+def get_topics(state: NamesrvState, request: Request) -> Command:
+    """Answer the names of all topics."""
+    return request.command.response(body=state.routes.topics().encode())
+
+
+@handles(RequestCode.GET_TOPICS_BY_CLUSTER)
+def get_topics_of_cluster(state: NamesrvState, request: Request) -> Command:
+    """Answer the topics of one cluster; an unknown one has none."""
+    header = request.command.header(GetTopicsByCluster)
+    return request.command.response(body=state.routes.topics_of_cluster(header.cluster).encode())
+
+
+@handles(RequestCode.DELETE_TOPIC_IN_NAMESRV)
+def delete_topic(state: NamesrvState, request: Request) -> Command:
+    """Forget a topic, everywhere or on the brokers of one cluster."""
+    header = request.command.header(DeleteTopicFromNamesrv)
+    state.routes.delete_topic(header.topic, header.cluster_name)
+    return request.command.response()
+
+
+@handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
+def get_system_topics(state: NamesrvState, request: Request) -> Command:
+    """Answer cluster and broker names, and a broker that knows the other system topics."""
+    return request.command.response(body=state.routes.system_topics().encode())
+
+
+@handles(RequestCode.GET_UNIT_TOPIC_LIST)
+def get_unit_topics(state: NamesrvState, request: Request) -> Command:
+    """Answer the topics with the unit flag."""
+    return request.command.response(body=state.routes.unit_topics(Unit.UNIT).encode())
+
+
+@handles(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
+def get_unit_sub_topics(state: NamesrvState, request: Request) -> Command:
+    """Answer the topics with the unit subscription flag."""
+    return request.command.response(body=state.routes.unit_topics(Unit.UNIT_SUB).encode())
+
+
+@handles(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
+def get_unit_sub_not_unit_topics(state: NamesrvState, request: Request) -> Command:
+    """Answer the topics with the unit subscription flag that are no unit topics."""
+    return request.command.response(body=state.routes.unit_topics(Unit.UNIT_SUB_NOT_UNIT).encode())

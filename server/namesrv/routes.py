@@ -1,0 +1,336 @@
+"""The routing table: which broker is alive and which queues of a topic it has.
+
+    topic   -> broker name -> queue counts, permission
+    broker  -> cluster, broker id -> address            (id 0 is the master)
+    cluster -> broker names
+    address -> when it last registered, on which connection, with which data version
+
+Rule: pure state, no clock and no socket: every change gets ``now_ms``, connections are
+numbers. Topics are added or changed by a registration, never removed by one.
+
+Source: namesrv/routeinfo/RouteInfoManager.java.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NamedTuple
+
+from remoting.bodies import BrokerData, ClusterInfo, QueueData, TopicList, TopicRouteData
+from remoting.headers import RegisterBroker
+from storefmt.configs import DataVersion, TopicConfig
+
+BROKER_EXPIRES_MS: Final = 120_000
+"""A broker that has not registered for so long is dropped."""
+
+MASTER_ID: Final = 0
+PERM_WRITE: Final = 2
+PERM_READ_WRITE: Final = 6
+UNIT_FLAG: Final = 1
+UNIT_SUB_FLAG: Final = 2
+
+NAME_SIZE_MAX: Final = 255
+ADDRESS_SIZE_MAX: Final = 255
+
+
+class BadRegistration(ValueError):
+    """A broker announces something that cannot be a name, an address or a topic."""
+
+
+class Unit(Enum):
+    """Which topics a unit list asks for: the flags they have, of those looked at."""
+
+    UNIT = (UNIT_FLAG, UNIT_FLAG)
+    UNIT_SUB = (UNIT_SUB_FLAG, UNIT_SUB_FLAG)
+    UNIT_SUB_NOT_UNIT = (UNIT_SUB_FLAG, UNIT_FLAG | UNIT_SUB_FLAG)
+
+
+class Master(NamedTuple):
+    """Where the master of a group is; both None where there is none, or for itself."""
+
+    address: str | None
+    ha_address: str | None
+
+
+class Lost(NamedTuple):
+    """A broker that was dropped, and the connection it came on."""
+
+    address: str
+    conn_id: int
+
+
+class _Queues(NamedTuple):
+    """What one broker has of one topic."""
+
+    read_count: int
+    write_count: int
+    perm: int
+    sys_flag: int
+
+
+@dataclass(slots=True)
+class _Broker:
+    """One broker group: a master and its slaves."""
+
+    name: str
+    cluster: str
+    addresses: dict[int, str] = field(default_factory=dict)
+
+
+class _Alive(NamedTuple):
+    """The last registration of one address."""
+
+    broker_name: str
+    last_ms: int
+    data_version: DataVersion
+    conn_id: int
+    ha_address: str
+    filter_servers: tuple[str, ...]
+
+
+class RouteTable:
+    """Everything brokers have told, and every question about it."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, dict[str, _Queues]] = {}
+        self._brokers: dict[str, _Broker] = {}
+        # Broker names in order of their first registration: a dict is an ordered set.
+        self._clusters: dict[str, dict[str, None]] = {}
+        self._alive: dict[str, _Alive] = {}
+
+    def register(
+        self,
+        broker: RegisterBroker,
+        topics: dict[str, TopicConfig],
+        data_version: DataVersion,
+        *,
+        conn_id: int,
+        now_ms: int,
+        filter_servers: tuple[str, ...] = (),
+    ) -> Master:
+        """Take in what a broker announces, and tell a slave where its master is.
+
+        Topics count only from a master, and only when ``data_version`` is not the one of
+        its last registration, or when it is new.
+
+        Raises:
+            BadRegistration: a name or address that cannot be one; nothing was changed.
+        """
+        _check(broker, topics)
+        name, address = broker.broker_name, broker.broker_addr
+        self._clusters.setdefault(broker.cluster_name, {})[name] = None
+        group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
+        # One address has one id: a slave that became the master leaves its old place.
+        for broker_id in [i for i, a in group.addresses.items() if a == address]:
+            if broker_id != broker.broker_id:
+                del group.addresses[broker_id]
+        is_new = broker.broker_id not in group.addresses
+        group.addresses[broker.broker_id] = address
+        if broker.broker_id == MASTER_ID and (is_new or self.is_changed(address, data_version)):
+            for topic in topics.values():
+                self._topics.setdefault(topic.topic_name, {})[name] = _Queues(
+                    topic.read_queue_nums,
+                    topic.write_queue_nums,
+                    topic.perm,
+                    topic.topic_sys_flag,
+                )
+        self._alive[address] = _Alive(
+            name, now_ms, data_version, conn_id, broker.ha_server_addr, filter_servers
+        )
+        return Master(None, None) if broker.broker_id == MASTER_ID else self._master_of(group)
+
+    def unregister(self, cluster: str, broker_name: str, *, broker_id: int, address: str) -> None:
+        """Forget one address at once; its topics go with the last address of its name.
+
+        An id that another address has taken over in the meantime stays. (Java drops it.)
+        """
+        group = self._brokers.get(broker_name)
+        if group is not None and group.addresses.get(broker_id) == address:
+            del group.addresses[broker_id]
+            self._forget_if_empty(group, cluster)
+        self._alive.pop(address, None)
+
+    def connection_closed(self, conn_id: int) -> list[Lost]:
+        """Drop every broker whose last registration came on that connection."""
+        return self._drop(a for a, alive in self._alive.items() if alive.conn_id == conn_id)
+
+    def expire(self, now_ms: int) -> list[Lost]:
+        """Drop every broker that has been silent for ``BROKER_EXPIRES_MS``."""
+        oldest_ms = now_ms - BROKER_EXPIRES_MS
+        return self._drop(a for a, alive in self._alive.items() if alive.last_ms < oldest_ms)
+
+    def data_version(self, address: str) -> DataVersion | None:
+        """Return the data version of the last registration of an address."""
+        alive = self._alive.get(address)
+        return None if alive is None else alive.data_version
+
+    def is_changed(self, address: str, data_version: DataVersion) -> bool:
+        """Return whether a broker's topics differ from what it last registered."""
+        return self.data_version(address) != data_version
+
+    def touch(self, address: str, now_ms: int) -> None:
+        """Count a broker as alive that only asked whether it has to register."""
+        alive = self._alive.get(address)
+        if alive is not None:
+            self._alive[address] = alive._replace(last_ms=now_ms)
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """Return brokers and queues of a topic; None where no live broker has it."""
+        queues = self._topics.get(topic, {})
+        brokers = [self._brokers[name] for name in queues if name in self._brokers]
+        if not brokers:
+            return None
+        return TopicRouteData(
+            queue_datas=[_queue_data(name, queue) for name, queue in queues.items()],
+            broker_datas=[_broker_data(broker) for broker in brokers],
+            filter_server_table={
+                address: list(self._alive[address].filter_servers)
+                for broker in brokers
+                for address in broker.addresses.values()
+                if address in self._alive and self._alive[address].filter_servers
+            },
+        )
+
+    def cluster_info(self) -> ClusterInfo:
+        """Return every broker with its addresses, and every cluster with its brokers."""
+        return ClusterInfo(
+            broker_addr_table={n: _broker_data(broker) for n, broker in self._brokers.items()},
+            cluster_addr_table={c: list(names) for c, names in self._clusters.items()},
+        )
+
+    def topics(self) -> TopicList:
+        """Return the names of all topics."""
+        return TopicList(topic_list=list(self._topics))
+
+    def topics_of_cluster(self, cluster: str) -> TopicList:
+        """Return the topics that have queues on a broker of ``cluster``."""
+        names = self._clusters.get(cluster, {}).keys()
+        return TopicList(topic_list=[t for t, q in self._topics.items() if not names.isdisjoint(q)])
+
+    def unit_topics(self, unit: Unit) -> TopicList:
+        """Return the topics whose flags are what ``unit`` asks for."""
+        wanted, mask = unit.value
+        return TopicList(
+            topic_list=[
+                topic
+                for topic, queues in self._topics.items()
+                if next(iter(queues.values())).sys_flag & mask == wanted
+            ]
+        )
+
+    def system_topics(self) -> TopicList:
+        """Return cluster and broker names, which are topics too, and one broker to ask."""
+        names: dict[str, None] = {}
+        for cluster, brokers in self._clusters.items():
+            names[cluster] = None
+            names.update(brokers)
+        addresses = (a for broker in self._brokers.values() for a in broker.addresses.values())
+        return TopicList(topic_list=list(names), broker_addr=next(addresses, None))
+
+    def wipe_write_perm(self, broker_name: str) -> int:
+        """Take the write permission from all topics of a broker; return how many it has."""
+        return self._set_perm(broker_name, None)
+
+    def add_write_perm(self, broker_name: str) -> int:
+        """Give read and write permission to all topics of a broker; return how many.
+
+        The permission becomes exactly 6, as in Java: the inherit bit of TBW102 is lost.
+        """
+        return self._set_perm(broker_name, PERM_READ_WRITE)
+
+    def delete_topic(self, topic: str, cluster: str | None = None) -> None:
+        """Forget a topic, or only its queues on the brokers of one cluster."""
+        if not cluster:
+            self._topics.pop(topic, None)
+            return
+        queues = self._topics.get(topic)
+        if queues is not None:
+            for name in self._clusters.get(cluster, {}):
+                queues.pop(name, None)
+            if not queues:
+                del self._topics[topic]
+
+    def _set_perm(self, broker_name: str, perm: int | None) -> int:
+        count = 0
+        for queues in self._topics.values():
+            queue = queues.get(broker_name)
+            if queue is not None:
+                changed = queue.perm & ~PERM_WRITE if perm is None else perm
+                queues[broker_name] = queue._replace(perm=changed)
+                count += 1
+        return count
+
+    def _master_of(self, group: _Broker) -> Master:
+        address = group.addresses.get(MASTER_ID)
+        alive = None if address is None else self._alive.get(address)
+        return Master(None, None) if alive is None else Master(address, alive.ha_address)
+
+    def _drop(self, addresses: Iterator[str]) -> list[Lost]:
+        lost = []
+        for address in list(addresses):
+            alive = self._alive.pop(address)
+            lost.append(Lost(address, alive.conn_id))
+            group = self._brokers.get(alive.broker_name)
+            if group is not None:
+                for broker_id in [i for i, a in group.addresses.items() if a == address]:
+                    del group.addresses[broker_id]
+                self._forget_if_empty(group, group.cluster)
+        return lost
+
+    def _forget_if_empty(self, group: _Broker, cluster: str) -> None:
+        """Forget a group without addresses: its name, its place in a cluster, its topics."""
+        if group.addresses:
+            return
+        del self._brokers[group.name]
+        for name in {cluster, group.cluster} & self._clusters.keys():
+            self._clusters[name].pop(group.name, None)
+            if not self._clusters[name]:
+                del self._clusters[name]
+        for topic, queues in list(self._topics.items()):
+            queues.pop(group.name, None)
+            if not queues:
+                del self._topics[topic]
+
+
+def _queue_data(broker_name: str, queues: _Queues) -> QueueData:
+    return QueueData(
+        broker_name=broker_name,
+        read_queue_nums=queues.read_count,
+        write_queue_nums=queues.write_count,
+        perm=queues.perm,
+        topic_sys_flag=queues.sys_flag,
+    )
+
+
+def _broker_data(broker: _Broker) -> BrokerData:
+    return BrokerData(
+        cluster=broker.cluster,
+        broker_name=broker.name,
+        broker_addrs=dict(sorted(broker.addresses.items())),
+    )
+
+
+def _check(broker: RegisterBroker, topics: dict[str, TopicConfig]) -> None:
+    for what, name in (("cluster name", broker.cluster_name), ("broker name", broker.broker_name)):
+        _check_text(what, name, NAME_SIZE_MAX)
+    _check_address("broker address", broker.broker_addr)
+    if broker.ha_server_addr:
+        _check_address("HA address", broker.ha_server_addr)
+    if broker.broker_id < 0:
+        raise BadRegistration(f"broker id is {broker.broker_id}, expected 0 or more")
+    for topic in topics.values():
+        _check_text("topic", topic.topic_name, NAME_SIZE_MAX)
+
+
+def _check_text(what: str, text: str | None, size_max: int) -> None:
+    if not text or len(text) > size_max or not text.isprintable() or text != text.strip():
+        raise BadRegistration(
+            f"{what} is {(text or '')[:80]!r}, expected 1 to {size_max} printable characters"
+        )
+
+
+def _check_address(what: str, address: str) -> None:
+    _check_text(what, address, ADDRESS_SIZE_MAX)
+    port = address.rpartition(":")[2]
+    if ":" not in address or not (port.isascii() and port.isdecimal() and int(port) < 65536):
+        raise BadRegistration(f"{what} is {address!r}, expected host:port")

@@ -1,0 +1,39 @@
+"""What the handlers of a name server work on.
+
+Rule: handlers get this, never the app: the app knows them, they do not know the app.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from remoting.aio.server import ServerConn
+from server.namesrv.config import NamesrvConfig
+from server.namesrv.kvconfig import KvConfig
+from server.namesrv.routes import RouteTable
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class NamesrvState:
+    """The tables of one running name server."""
+
+    config: NamesrvConfig
+    kv: KvConfig
+    routes: RouteTable = field(default_factory=RouteTable)
+    broker_conns: dict[int, ServerConn] = field(default_factory=dict)
+    """Connections that brokers registered on, by their id."""
+
+    def connection_closed(self, conn: ServerConn) -> None:
+        """Drop the brokers that registered on a connection, now that it is gone."""
+        self.broker_conns.pop(conn.id, None)
+        for lost in self.routes.connection_closed(conn.id):
+            LOG.warning("broker %s lost: its connection %s closed", lost.address, conn.address)
+
+    def expire(self, now_ms: int) -> None:
+        """Drop brokers that have not registered for too long, and their connections."""
+        for lost in self.routes.expire(now_ms):
+            LOG.warning("broker %s lost: it has been silent for too long", lost.address)
+            conn = self.broker_conns.pop(lost.conn_id, None)
+            if conn is not None:
+                conn.close()
