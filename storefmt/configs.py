@@ -316,13 +316,12 @@ def _table(found: _Object, name: str) -> list[tuple[Key, Json]]:
 
 
 def _number(value: Json, what: str) -> int:
-    if isinstance(value, str):
+    # Java reads numbers out of text too.
+    if isinstance(value, int | float | str):
         try:
             return int(value)
-        except ValueError:
-            pass
-    elif isinstance(value, int | float):
-        return int(value)
+        except ValueError as error:
+            raise ConfigDamaged(f"{what} is {value!r:.40}, expected a number") from error
     raise ConfigDamaged(f"{what} is {value!r:.40}, expected a number")
 
 

@@ -17,6 +17,9 @@ from typing import Final
 _MASK: Final = 0xFFFFFFFF
 _SIGN: Final = 0x80000000
 _CHUNK: Final = 64
+_TAIL: Final = 12
+_TAIL_FACTOR: Final = pow(31, _TAIL, 1 << 32)
+_CACHED_SIZE_MAX: Final = 256
 # _POWERS[n] are the factors of a text of n units; one C-level sum(map(mul)) per chunk
 # is about twice as fast as a loop, and index building hashes every key of every message.
 _POWERS: Final = tuple(
@@ -41,7 +44,12 @@ def index_key_hash(key: str) -> int:
     Args:
         key: ``topic#key``, joined as Java joins it.
     """
-    value = abs(string_hash(key))
+    if _TAIL < len(key) <= _CACHED_SIZE_MAX:
+        head, tail = key[:-_TAIL], key[-_TAIL:]
+        value = (_cached_unsigned(head) * _TAIL_FACTOR + _unsigned(tail)) & _MASK
+        value = abs(value - 0x100000000) if value & _SIGN else value
+    else:
+        value = abs(string_hash(key))
     # Math.abs(Integer.MIN_VALUE) stays negative in Java, which then takes 0.
     return 0 if value == _SIGN else value
 
@@ -71,5 +79,7 @@ def _sum(units: Iterable[int], size: int) -> int:
 
 
 _BIG_ENDIAN: Final = array("H", b"\0\1")[0] == 1
-# Tags are few and come again with every message.
+# Tags are few and come again with every message; so does all of topic#unique-id but the
+# time and the counter at its end.
 _cached_hash = lru_cache(maxsize=4096)(string_hash)
+_cached_unsigned = lru_cache(maxsize=4096)(_unsigned)
