@@ -1,0 +1,216 @@
+"""Short cuts for the two headers that make up nearly all traffic: sends and pulls.
+
+A Java client writes a header class always with the same keys in the same order, so one anchored
+expression reads its JSON in a third of the time of the general path:
+
+    {"code":310,"extFields":{"a":..,"b":..,"c":..,"d":..  <- the same for every message of a
+    "e":..,"f":..,"g":..,"h":..,"i":..,...}, ...}            producer: read once, then looked up
+
+Rule: a kernel answers what ``decode_header`` and the typed header would answer, or None: then
+take the general path. None comes for any other layout, a signature (ACL), an escape other than
+the property separators, a number too long; it never raises.
+
+Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.0 clients.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+_FRONTS_MAX: Final = 4_096
+_FRONT_SIZE_MAX: Final = 1_024
+_FRONT_END: Final = '","e":"'
+_FLAG_ONEWAY: Final = 2
+_FLAG_RESPONSE: Final = 1
+
+_TEXT: Final = r'([^"\\\x00-\x1f]*)'
+_INT32: Final = "(-?[0-9]{1,9})"
+_INT64: Final = "(-?[0-9]{1,18})"
+_BOOL: Final = "(true|false)"
+_TAIL: Final = (
+    r'\},"flag":([0-9]),"language":"[A-Z_]{1,12}","opaque":([0-9]{1,9}),'
+    r'"serializeTypeCurrentRPC":"JSON","version":[0-9]{1,9}\}'
+)
+_FRONT: Final = re.compile(
+    rf'\{{"code":(310|320|325),"extFields":\{{"a":"{_TEXT}","b":"{_TEXT}","c":"{_TEXT}",'
+    rf'"d":"{_INT32}'
+)
+_SEND: Final = re.compile(
+    rf'","e":"{_INT32}","f":"{_INT32}","g":"{_INT64}","h":"{_INT32}","i":"([^"\x00-\x1f]*)",'
+    rf'"j":"{_INT32}","k":"{_BOOL}",(?:"l":"{_INT32}",)?"m":"{_BOOL}"'
+    rf'(?:,"n":"[^"\\\x00-\x1f]*")?{_TAIL}'
+)
+# Up to 12 keys a HashMap has 16 buckets, then 32: a subscription changes the order of all.
+_PULL: Final = re.compile(
+    rf'\{{"code":(11),"extFields":\{{"queueId":"{_INT32}",(?:"maxMsgBytes":"[0-9]{{1,9}}",)?'
+    rf'"maxMsgNums":"{_INT32}","sysFlag":"{_INT32}","suspendTimeoutMillis":"{_INT64}",'
+    rf'"commitOffset":"{_INT64}",(?:"bname":"[^"\\\x00-\x1f]*",)?"topic":"{_TEXT}",'
+    rf'"queueOffset":"{_INT64}","expressionType":"{_TEXT}","subVersion":"{_INT64}",'
+    rf'"consumerGroup":"{_TEXT}"{_TAIL}'
+)
+_PULL_SUBSCRIBED: Final = re.compile(
+    rf'\{{"code":(11),"extFields":\{{"queueId":"{_INT32}","maxMsgNums":"{_INT32}",'
+    rf'"sysFlag":"{_INT32}","commitOffset":"{_INT64}","subscription":"{_TEXT}","ReqT":"0",'
+    rf'"suspendTimeoutMillis":"{_INT64}","bname":"[^"\\\x00-\x1f]*","topic":"{_TEXT}",'
+    rf'"queueOffset":"{_INT64}","expressionType":"{_TEXT}","subVersion":"{_INT64}",'
+    rf'"consumerGroup":"{_TEXT}"{_TAIL}'
+)
+
+
+class SendV2(NamedTuple):
+    """What a send request says; the names are those of ``headers.SendMessageV2``."""
+
+    code: int
+    opaque: int
+    is_oneway: bool
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: int
+    queue_id: int
+    sys_flag: int
+    born_timestamp: int
+    """ms"""
+    flag: int
+    """The user's flag, not that of the request."""
+    properties: str | None
+    reconsume_times: int | None
+    unit_mode: bool
+    max_reconsume_times: int | None
+    batch: bool
+
+
+class Pull(NamedTuple):
+    """What a pull request says; the names are those of ``headers.PullMessage``."""
+
+    code: int
+    opaque: int
+    is_oneway: bool
+    consumer_group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    max_msg_nums: int
+    sys_flag: int
+    commit_offset: int
+    suspend_timeout_millis: int
+    subscription: str | None
+    sub_version: int
+    """ms"""
+    expression_type: str | None
+
+
+class _Front(NamedTuple):
+    code: int
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: int
+
+
+_FRONTS: Final[dict[str, _Front]] = {}
+
+
+def _read_front(front: str) -> _Front | None:
+    found = _FRONT.fullmatch(front)
+    if found is None:
+        return None
+    code, group, topic, default_topic, queue_nums = found.groups()
+    read = _Front(int(code), group, topic, default_topic, int(queue_nums))
+    if len(front) <= _FRONT_SIZE_MAX:
+        if len(_FRONTS) >= _FRONTS_MAX:
+            # Somebody makes up names; start again rather than grow.
+            _FRONTS.clear()
+        _FRONTS[front] = read
+    return read
+
+
+def parse_send_v2(header: bytes) -> SendV2 | None:
+    """Return a JSON send header (codes 310, 320, 325) in Java's layout, None for any other."""
+    try:
+        text = header.decode()
+    except UnicodeDecodeError:
+        return None
+    end = text.find(_FRONT_END)
+    if end < 0:
+        return None
+    front_text = text[:end]
+    front = _FRONTS.get(front_text) or _read_front(front_text)
+    found = _SEND.fullmatch(text, end)
+    if front is None or found is None:
+        return None
+    (
+        queue_id,
+        sys_flag,
+        born,
+        flag,
+        properties,
+        reconsumed,
+        unit_mode,
+        reconsume_max,
+        batch,
+        command_flag,
+        opaque,
+    ) = found.groups()
+    if "\\" in properties:
+        properties = properties.replace("\\u0001", "\x01").replace("\\u0002", "\x02")
+        if "\\" in properties:
+            return None
+    kind = int(command_flag)
+    if kind & _FLAG_RESPONSE:
+        return None
+    code, group, topic, default_topic, default_queues = front
+    return SendV2(
+        code,
+        int(opaque),
+        kind & _FLAG_ONEWAY != 0,
+        group,
+        topic,
+        default_topic,
+        default_queues,
+        int(queue_id),
+        int(sys_flag),
+        int(born),
+        int(flag),
+        properties,
+        int(reconsumed),
+        unit_mode == "true",
+        None if reconsume_max is None else int(reconsume_max),
+        batch == "true",
+    )
+
+
+def parse_pull(header: bytes) -> Pull | None:
+    """Return a JSON pull header (code 11) in Java's layout, None for any other."""
+    try:
+        text = header.decode()
+    except UnicodeDecodeError:
+        return None
+    subscription: str | None = None
+    found = _PULL.fullmatch(text)
+    if found is not None:
+        code, queue_id, count, sys_flag, suspend, commit, *rest = found.groups()
+    else:
+        found = _PULL_SUBSCRIBED.fullmatch(text)
+        if found is None:
+            return None
+        code, queue_id, count, sys_flag, commit, subscription, suspend, *rest = found.groups()
+    topic, queue_offset, expression_type, version, group, command_flag, opaque = rest
+    kind = int(command_flag)
+    if kind & _FLAG_RESPONSE:
+        return None
+    return Pull(
+        int(code),
+        int(opaque),
+        kind & _FLAG_ONEWAY != 0,
+        group,
+        topic,
+        int(queue_id),
+        int(queue_offset),
+        int(count),
+        int(sys_flag),
+        int(commit),
+        int(suspend),
+        subscription,
+        int(version),
+        expression_type,
+    )
