@@ -1,0 +1,54 @@
+"""A name server without sockets: frames in, commands out."""
+
+from pathlib import Path
+
+from remoting.command import Command
+from remoting.frame import RawFrame
+from remoting.header import Header
+from server.namesrv import handlers
+from server.namesrv.config import NamesrvConfig
+from server.namesrv.kvconfig import KvConfig
+from server.namesrv.state import NamesrvState
+from server.runtime.dispatch import Dispatcher, UnknownCode
+from server.runtime.registry import collect
+from tests.server.doubles import FakeClock, FakeConn, frame_of
+
+
+class Desk:
+    """The tables and the dispatcher of one name server."""
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / "kvConfig.json"
+        self.clock = FakeClock()
+        self.conn = FakeConn()
+        self.state = NamesrvState(NamesrvConfig(kv_config_path=str(path)), KvConfig.open(path))
+        self._dispatcher = Dispatcher(
+            collect(handlers), self.state, clock=self.clock, unknown=UnknownCode.IGNORE
+        )
+
+    def frame(self, raw: RawFrame, conn: FakeConn | None = None) -> Command | None:
+        """Handle one frame and return the answer."""
+        conn = conn or self.conn
+        count = len(conn.sent)
+        self._dispatcher.on_frame(conn, raw)
+        assert len(conn.sent) <= count + 1
+        return conn.sent[count] if len(conn.sent) > count else None
+
+    def ask(
+        self,
+        code: int,
+        header: Header | None = None,
+        *,
+        body: bytes = b"",
+        conn: FakeConn | None = None,
+        ext: dict[str, str] | None = None,
+        version: int = 407,
+    ) -> Command:
+        """Send one request and return its answer."""
+        command = Command.request(code, header, body=body)
+        command.opaque, command.version = 5, version
+        command.ext.update(ext or {})
+        answer = self.frame(frame_of(command), conn)
+        assert answer is not None
+        assert answer.opaque == 5
+        return answer

@@ -1,0 +1,165 @@
+"""The name server as a process of its own, asked over a real socket."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper, TopicRouteData
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.errors import RequestTimedOut
+from remoting.headers import GetRouteInfo, RegisterBroker
+from server.namesrv.app import NamesrvApp, main
+from server.namesrv.config import NamesrvConfig
+from server.runtime.clock import SystemClock
+from storefmt.configs import DataVersion, TopicConfig
+
+REGISTER = Command.request(
+    RequestCode.REGISTER_BROKER,
+    RegisterBroker(
+        broker_name="a",
+        broker_addr="10.0.0.1:10911",
+        cluster_name="C",
+        ha_server_addr="10.0.0.1:10912",
+        broker_id=0,
+    ),
+    body=RegisterBrokerBody(
+        topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
+            topic_config_table={"T": TopicConfig("T")}, data_version=DataVersion(1, 1)
+        )
+    ).encode(),
+)
+
+
+def route_request() -> Command:
+    return Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="T"))
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    path = tmp_path / "namesrv.conf"
+    path.write_text(f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={tmp_path}/kvConfig.json\n")
+    return path
+
+
+@pytest.fixture
+def process(conf: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "server.namesrv.app", "-c", str(conf)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        yield running
+        if running.poll() is None:
+            running.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) -> None:
+    assert process.stdout is not None
+    ready = process.stdout.readline()
+    address = ready.rpartition(" ")[2].strip()
+
+    async def exchange() -> TopicRouteData:
+        client = RemotingClient()
+        assert (await client.invoke(address, REGISTER)).code == 0
+        answer = await client.invoke(address, route_request())
+        await client.close()
+        return TopicRouteData.decode(answer.body)
+
+    route = asyncio.run(exchange())
+    process.send_signal(number)
+
+    assert ready.startswith("The Name Server boot success. serializeType=JSON")
+    assert route.broker_datas[0].broker_addrs == {0: "10.0.0.1:10911"}
+    assert process.wait(timeout=10) == 0
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_a_broker_is_dropped_when_its_connection_closes(tmp_path: Path) -> None:
+    async def scenario() -> list[int]:
+        config = NamesrvConfig(
+            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
+        )
+        app = NamesrvApp(config, SystemClock())
+        address = f"127.0.0.1:{await app.start()}"
+        broker, asking = RemotingClient(), RemotingClient()
+        await broker.invoke(address, REGISTER)
+        codes = [(await asking.invoke(address, route_request())).code]
+        await broker.close()
+        # The closing is seen by a later turn of the loop than the question.
+        while codes[-1] == 0:
+            codes.append((await asking.invoke(address, route_request())).code)
+        await asking.close()
+        await app.stop()
+        return codes
+
+    codes = asyncio.run(scenario())
+
+    assert (codes[0], codes[-1]) == (0, 17)
+
+
+def test_an_unknown_code_is_not_answered_and_the_server_goes_on(tmp_path: Path) -> None:
+    async def scenario() -> int:
+        config = NamesrvConfig(
+            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
+        )
+        app = NamesrvApp(config, SystemClock())
+        address = f"127.0.0.1:{await app.start()}"
+        client = RemotingClient()
+        with pytest.raises(RequestTimedOut):
+            await client.invoke(address, Command.request(7777), timeout_s=0.05)
+        answer = await client.invoke(address, route_request())
+        await client.close()
+        await app.stop()
+        return answer.code
+
+    assert asyncio.run(scenario()) == 17
+
+
+def test_a_taken_port_is_one_line_and_exit_1(process, conf: Path, capsys) -> None:
+    assert process.stdout is not None
+    port = process.stdout.readline().rpartition(":")[2].strip()
+
+    assert main(["-c", str(conf)], {"ROCKETMQ_listenPort": port}) == 1
+
+    error = capsys.readouterr().err
+    assert f"mqnamesrv: cannot listen on 127.0.0.1:{port}: address already in use" in error
+    assert "Traceback" not in error
+
+
+def test_a_damaged_kv_file_is_one_line_and_exit_1(conf: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "kvConfig.json").write_text("{")
+
+    assert main(["-c", str(conf)], {}) == 1
+
+    assert "kvConfig.json" in capsys.readouterr().err
+
+
+def test_wrong_settings_exit_with_2(conf: Path, capsys) -> None:
+    conf.write_text("listenPort=x\nlistenport=1\n")
+
+    assert main(["-c", str(conf)], {}) == 2
+
+    assert capsys.readouterr().err.splitlines() == [
+        f"mqnamesrv: {conf} line 2: unknown key listenport; did you mean listenPort?",
+        f"mqnamesrv: {conf} line 1: listenPort is 'x', expected an integer from 0 to 65535",
+    ]
+
+
+def test_print_flags_show_settings_and_start_nothing(conf: Path, capsys) -> None:
+    assert main(["-c", str(conf), "-m"], {}) == 0
+    important = capsys.readouterr().out.splitlines()
+    assert main(["-c", str(conf), "-p"], {"NAMESRV_ADDR": "x:1"}) == 0
+    every = capsys.readouterr().out.splitlines()
+
+    assert "listenPort=0" in important
+    assert "orderMessageEnable=false" in every
+    assert set(important) < set(every)

@@ -1,0 +1,343 @@
+"""The routing table, event by event, with the time in our hands."""
+
+import pytest
+
+from remoting.headers import RegisterBroker
+from server.namesrv.routes import (
+    BROKER_EXPIRES_MS,
+    BadRegistration,
+    Lost,
+    Master,
+    RouteTable,
+    Unit,
+)
+from storefmt.configs import DataVersion, TopicConfig
+
+V1, V2 = DataVersion(1000, 1), DataVersion(1000, 2)
+MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
+
+
+def broker(address: str = MASTER, **changes: object) -> RegisterBroker:
+    values: dict = {
+        "broker_name": "a",
+        "broker_addr": address,
+        "cluster_name": "C",
+        "ha_server_addr": address.replace("10911", "10912"),
+        "broker_id": 0 if address == MASTER else 1,
+    }
+    return RegisterBroker(**{**values, **changes})
+
+
+def topics(*names: str, **changes: object) -> dict[str, TopicConfig]:
+    return {name: TopicConfig(name, 4, 4, **changes) for name in names}  # type: ignore[arg-type]
+
+
+def register(table: RouteTable, who: RegisterBroker, what=None, version=V1, **options) -> Master:
+    options.setdefault("conn_id", 1)
+    options.setdefault("now_ms", 0)
+    return table.register(who, topics("T") if what is None else what, version, **options)
+
+
+def with_pair() -> RouteTable:
+    table = RouteTable()
+    register(table, broker(MASTER), topics("T", "a", "C"), conn_id=1)
+    register(table, broker(SLAVE), {}, conn_id=2)
+    return table
+
+
+def addresses(table: RouteTable, topic: str = "T") -> dict[int, str]:
+    route = table.route(topic)
+    return {} if route is None else route.broker_datas[0].broker_addrs
+
+
+def perms(table: RouteTable, topic: str = "T") -> list[int]:
+    route = table.route(topic)
+    return [] if route is None else [queue.perm for queue in route.queue_datas]
+
+
+def test_a_registered_topic_has_a_route() -> None:
+    table = RouteTable()
+
+    register(table, broker(), topics("T"))
+
+    route = table.route("T")
+    assert route is not None
+    (queues,), (data,) = route.queue_datas, route.broker_datas
+    assert (queues.broker_name, queues.read_queue_nums, queues.perm) == ("a", 4, 6)
+    assert (data.cluster, data.broker_name, data.broker_addrs) == ("C", "a", {0: MASTER})
+    assert table.route("U") is None
+
+
+def test_a_slave_is_told_its_master_and_a_master_nothing() -> None:
+    table = RouteTable()
+
+    assert register(table, broker(SLAVE)) == Master(None, None)
+    assert register(table, broker(MASTER)) == Master(None, None)
+    assert register(table, broker(SLAVE)) == Master(MASTER, "10.0.0.1:10912")
+
+
+def test_topics_of_a_slave_do_not_count() -> None:
+    table = RouteTable()
+
+    register(table, broker(SLAVE), topics("T"))
+
+    assert table.route("T") is None
+
+
+def test_topics_are_taken_only_when_the_data_version_differs() -> None:
+    table = RouteTable()
+    register(table, broker(), topics("T"))
+
+    register(table, broker(), topics("T", perm=4))
+    same = perms(table)
+    register(table, broker(), topics("T", perm=4), V2)
+
+    assert (same, perms(table)) == ([6], [4])
+
+
+def test_an_older_data_version_counts_as_changed_too() -> None:
+    table = RouteTable()
+    register(table, broker(), topics("T"), V2)
+
+    register(table, broker(), topics("T", perm=4), V1)
+
+    assert perms(table) == [4]
+
+
+def test_a_broker_that_comes_back_registers_its_topics_again() -> None:
+    table = RouteTable()
+    register(table, broker())
+    table.connection_closed(1)
+
+    register(table, broker(), topics("T"), V1, conn_id=2)
+
+    assert addresses(table) == {0: MASTER}
+
+
+def test_registration_never_removes_a_topic() -> None:
+    table = RouteTable()
+    register(table, broker(), topics("T", "U"))
+
+    register(table, broker(), topics("U"), V2)
+
+    assert table.topics().topic_list == ["T", "U"]
+
+
+def test_a_slave_that_became_the_master_leaves_its_old_place() -> None:
+    table = with_pair()
+    table.unregister("C", "a", broker_id=0, address=MASTER)
+
+    register(table, broker(SLAVE, broker_id=0), topics("T"), conn_id=2)
+
+    assert addresses(table) == {0: SLAVE}
+
+
+def test_unregister_forgets_the_address_and_with_the_last_one_the_topics() -> None:
+    table = with_pair()
+
+    table.unregister("C", "a", broker_id=0, address=MASTER)
+    slave_only = addresses(table)
+    table.unregister("C", "a", broker_id=1, address=SLAVE)
+
+    assert slave_only == {1: SLAVE}
+    assert table.route("T") is None
+    assert table.topics().topic_list == []
+    assert table.cluster_info().cluster_addr_table == {}
+
+
+def test_a_late_unregister_does_not_drop_who_took_over() -> None:
+    table = with_pair()
+    register(table, broker("10.0.0.9:10911", broker_id=0), topics("T"), conn_id=3)
+
+    table.unregister("C", "a", broker_id=0, address=MASTER)
+
+    assert addresses(table)[0] == "10.0.0.9:10911"
+
+
+def test_unregister_of_an_unknown_broker_changes_nothing() -> None:
+    table = with_pair()
+
+    table.unregister("C", "nobody", broker_id=0, address="1.1.1.1:1")
+    table.unregister("X", "a", broker_id=7, address=MASTER)
+
+    assert addresses(table) == {0: MASTER, 1: SLAVE}
+
+
+def test_a_closed_connection_drops_its_broker_at_once() -> None:
+    table = with_pair()
+
+    assert table.connection_closed(1) == [Lost(MASTER, 1)]
+
+    assert addresses(table) == {1: SLAVE}
+    assert table.connection_closed(99) == []
+
+
+def test_closing_the_old_connection_of_a_reconnected_broker_drops_nothing() -> None:
+    table = with_pair()
+    register(table, broker(), conn_id=3)
+
+    assert table.connection_closed(1) == []
+
+    assert addresses(table) == {0: MASTER, 1: SLAVE}
+
+
+def test_a_broker_expires_after_two_silent_minutes() -> None:
+    table = with_pair()
+
+    assert table.expire(BROKER_EXPIRES_MS) == []
+    register(table, broker(SLAVE), {}, conn_id=2, now_ms=BROKER_EXPIRES_MS)
+    assert table.expire(BROKER_EXPIRES_MS + 1) == [Lost(MASTER, 1)]
+    assert addresses(table) == {1: SLAVE}
+
+
+def test_a_broker_that_only_asks_for_its_version_stays() -> None:
+    table = with_pair()
+
+    table.touch(MASTER, BROKER_EXPIRES_MS)
+    table.touch("1.1.1.1:1", BROKER_EXPIRES_MS)
+
+    assert [lost.address for lost in table.expire(BROKER_EXPIRES_MS + 1)] == [SLAVE]
+
+
+def test_data_version_of_the_last_registration() -> None:
+    table = with_pair()
+
+    assert table.data_version(MASTER) == V1
+    assert table.data_version("1.1.1.1:1") is None
+    assert not table.is_changed(MASTER, V1)
+    assert table.is_changed(MASTER, V2)
+    assert table.is_changed("1.1.1.1:1", V1)
+
+
+def test_wipe_takes_the_write_bit_until_topics_are_registered_anew() -> None:
+    table = with_pair()
+
+    assert table.wipe_write_perm("a") == 3
+    assert perms(table) == [4]
+    assert table.wipe_write_perm("nobody") == 0
+    register(table, broker(), topics("T"), V2)
+    assert perms(table) == [6]
+
+
+def test_add_write_perm_gives_exactly_six() -> None:
+    table = RouteTable()
+    register(table, broker(), topics("TBW102", perm=7))
+
+    assert table.add_write_perm("a") == 1
+
+    assert perms(table, "TBW102") == [6]
+
+
+def test_delete_topic_everywhere_or_in_one_cluster() -> None:
+    table = with_pair()
+    other = broker("10.0.1.1:10911", broker_name="b", cluster_name="D", broker_id=0)
+    register(table, other, topics("T", "U"), conn_id=3)
+
+    table.delete_topic("T", "C")
+    left = table.route("T")
+    table.delete_topic("T", "D")
+    table.delete_topic("U")
+    table.delete_topic("nothing")
+    table.delete_topic("a", "nowhere")
+
+    assert left is not None
+    assert [queue.broker_name for queue in left.queue_datas] == ["b"]
+    assert table.topics().topic_list == ["a", "C"]
+
+
+def test_topics_of_cluster() -> None:
+    table = with_pair()
+    other = broker("10.0.1.1:10911", broker_name="b", cluster_name="D", broker_id=0)
+    register(table, other, topics("U"), conn_id=3)
+
+    assert table.topics_of_cluster("D").topic_list == ["U"]
+    assert table.topics_of_cluster("C").topic_list == ["T", "a", "C"]
+    assert table.topics_of_cluster("nowhere").topic_list == []
+
+
+def test_system_topics_are_clusters_brokers_and_one_address() -> None:
+    assert RouteTable().system_topics().broker_addr is None
+
+    answer = with_pair().system_topics()
+
+    assert (answer.topic_list, answer.broker_addr) == (["C", "a"], MASTER)
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        (Unit.UNIT, ["unit", "both"]),
+        (Unit.UNIT_SUB, ["sub", "both"]),
+        (Unit.UNIT_SUB_NOT_UNIT, ["sub"]),
+    ],
+)
+def test_unit_topics_by_their_flags(unit: Unit, expected: list[str]) -> None:
+    table = RouteTable()
+    flags = {"none": 0, "unit": 1, "sub": 2, "both": 3}
+    register(
+        table,
+        broker(),
+        {name: TopicConfig(name, topic_sys_flag=flag) for name, flag in flags.items()},
+    )
+
+    assert table.unit_topics(unit).topic_list == expected
+
+
+def test_cluster_info_has_every_broker_and_cluster() -> None:
+    info = with_pair().cluster_info()
+
+    assert info.broker_addr_table["a"].broker_addrs == {0: MASTER, 1: SLAVE}
+    assert info.cluster_addr_table == {"C": ["a"]}
+
+
+def test_filter_servers_come_with_the_route() -> None:
+    table = RouteTable()
+
+    register(table, broker(), filter_servers=("10.0.0.1:30001",))
+
+    route = table.route("T")
+    assert route is not None
+    assert route.filter_server_table == {MASTER: ["10.0.0.1:30001"]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"broker_name": ""},
+        {"broker_name": " a"},
+        {"broker_name": "a\n"},
+        {"broker_name": "a" * 256},
+        {"cluster_name": ""},
+        {"broker_addr": "nowhere"},
+        {"broker_addr": "1.1.1.1:x"},
+        {"broker_addr": "1.1.1.1:70000"},
+        {"ha_server_addr": "1.1.1.1"},
+        {"broker_id": -1},
+    ],
+)
+def test_what_cannot_be_a_broker_is_refused_and_changes_nothing(changes) -> None:
+    table = RouteTable()
+
+    with pytest.raises(BadRegistration):
+        register(table, broker(**changes))
+
+    assert table.topics().topic_list == []
+    assert table.cluster_info().cluster_addr_table == {}
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", " T", "t" * 256])
+def test_what_cannot_be_a_topic_is_refused(name: str) -> None:
+    table = RouteTable()
+
+    with pytest.raises(BadRegistration, match="topic is"):
+        register(table, broker(), {name: TopicConfig(name)})
+
+    assert table.cluster_info().cluster_addr_table == {}
+
+
+def test_a_host_name_with_dots_is_a_topic_too() -> None:
+    table = RouteTable()
+
+    register(table, broker(broker_name="mq-1.example.org"), topics("mq-1.example.org"))
+
+    assert table.topics().topic_list == ["mq-1.example.org"]
