@@ -145,7 +145,12 @@ class MessageCalls(AdminCalls):
         count: int,
         group: str | None = None,
     ) -> QueryConsumeQueueResponseBody:
-        """Return raw consume queue entries from a queue offset on."""
+        """Return raw consume queue entries from a queue offset on.
+
+        Raises:
+            NotFound: the queue has no entry at this offset.
+            BrokerRefused: code 1 when the broker has no such queue.
+        """
         answer = await self._broker(
             address,
             RequestCode.QUERY_CONSUME_QUEUE,
@@ -158,6 +163,14 @@ class MessageCalls(AdminCalls):
             ),
             what=f"queue {queue_id} of topic {topic}",
         )
+        if not answer.body:
+            # Java answers success, a remark and nothing else.
+            raise NotFound(
+                f"queue {queue_id} of topic {topic} has no entry {queue_offset}",
+                remark=answer.remark or "",
+                address=address,
+                hint="ask for an offset between min and max",
+            )
         return answers.body(answer, QueryConsumeQueueResponseBody, address=address)
 
 
