@@ -4,6 +4,7 @@
     ├── RecordDamaged   bytes of a record, an entry or a batch are not what their format says
     ├── ConfigDamaged   a JSON file of ``config/`` (or any fastjson text) cannot be read
     ├── NotAStore       a directory is not a RocketMQ store, or a kind that is not supported
+    ├── NotInStore      a store has no such message, queue or file
     └── BadCall         the caller asked for something no format can hold
 
 Rule: text is for people, attributes are for programs; nobody parses a message.
@@ -29,6 +30,8 @@ class DamageKind(StrEnum):
     """A compressed body does not decompress, or to more than is allowed."""
     OFFSET_MISMATCH = "offset_mismatch"
     """The record says that it lies elsewhere in the commit log."""
+    ZEROS = "zeros"
+    """Zero bytes where a record must be, and data again behind them."""
     BAD_CHAIN = "bad_chain"
     """A chain of index entries leaves the file or turns in a circle."""
 
@@ -73,6 +76,10 @@ class ConfigDamaged(StoreError):
 
 class NotAStore(StoreError):
     """A directory is not a RocketMQ store, or one of a kind that is not supported."""
+
+
+class NotInStore(StoreError):
+    """A store that can be read has no such message, queue or file."""
 
 
 class BadCall(StoreError):

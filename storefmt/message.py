@@ -222,21 +222,24 @@ def _unfit(topic: bytes, properties_size: int, hosts: tuple[int, int], error: Ex
     )
 
 
-def decode_record(data: bytes | memoryview, pos: int = 0, *, check_crc: bool = True) -> Record:
+def decode_record(
+    data: bytes | memoryview, pos: int = 0, *, check_crc: bool = True, shift: int = 0
+) -> Record:
     """Return the record that starts at ``pos``; bytes after it are not looked at.
 
     Args:
         data: any bytes; the record must lie wholly within them.
         check_crc: compare the body with its CRC (an empty body is not, as in Java).
+        shift: where ``data`` lies in what the reader of an error knows; added to ``pos`` there.
 
     Raises:
         RecordDamaged: with ``pos``, the field, and a ``DamageKind``.
     """
     if isinstance(data, bytes):
-        return _decode(data, pos, 0, check_crc)
+        return _decode(data, pos, shift, check_crc)
     # One copy of the record, so that the kernel slices bytes.
     size = int.from_bytes(data[pos : pos + 4], "big", signed=True)
-    return _decode(bytes(data[pos : pos + max(size, RECORD_SIZE_MIN)]), 0, pos, check_crc)
+    return _decode(bytes(data[pos : pos + max(size, RECORD_SIZE_MIN)]), 0, pos + shift, check_crc)
 
 
 def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[Record]:
