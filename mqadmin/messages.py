@@ -9,13 +9,16 @@ size as stored.
 
 from base64 import b64encode
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from mqadmin.rows import EpochMs, Row, omitted
 from storefmt.hosts import host_text
 from storefmt.message import Record
 from storefmt.properties import TAGS, UNIQUE_KEY
 from storefmt.sysflag import inflate
+
+if TYPE_CHECKING:
+    from mqclient.message import MessageExt
 
 BODY_SIZE_MAX: Final = 64 * 1024 * 1024
 """Largest body that is decompressed, in bytes."""
@@ -125,3 +128,12 @@ def body_fields(raw: bytes) -> tuple[str | None, str | None]:
         return raw.decode("utf-8"), None
     except UnicodeDecodeError:
         return None, b64encode(raw).decode("ascii")
+
+
+def row_of(message: "MessageExt", *, body: bool = True) -> MessageRow:
+    """Return the row of a message that a broker sent; its body is decompressed."""
+    return message_row(
+        message.record,
+        body="inflated" if body else "none",
+        broker=message.broker_name or None,
+    )

@@ -79,6 +79,13 @@ class Spelling:
         """Return the option with this one-letter name."""
         return self._short.get(letter)
 
+    def parameters(self) -> list[Parameter]:
+        """Return every option once, those of the command first."""
+        found: dict[str, Parameter] = {}
+        for parameter in reversed(self._long.values()):
+            found.setdefault(parameter.name, parameter)
+        return list(found.values())
+
     def is_option(self, word: str) -> bool:
         """Return whether a word is one of these options, rather than a value."""
         if len(word) < 2 or word[0] != "-":

@@ -1,0 +1,76 @@
+"""``message query key``: the messages of a topic that have a key.
+
+Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import Outcome
+from mqadmin.times import When, parse_when
+
+END_OF_TIME = When("9999-12-31T23:59:59Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which messages."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+    key: Annotated[str, argument("the key")]
+    since: Annotated[
+        When, option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when)
+    ] = When("0")  # noqa: RUF009 (a frozen value)
+    until: Annotated[
+        When, option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when)
+    ] = END_OF_TIME
+    count: Annotated[int, option("so many at most", short="c")] = 64
+    no_body: Annotated[bool, option("leave the bodies out")] = False
+
+
+@command(
+    "message query key",
+    "find the messages with a key",
+    examples=(
+        ("mqadmin message query key orders o-17", "all with this key"),
+        ("mqadmin message query key orders o-17 --since -1h", "of the last hour"),
+    ),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+    java=(
+        Java(
+            "queryMsgByKey",
+            (
+                JavaOption("t", "topic", "topic", required=True),
+                JavaOption("k", "msgKey", "key", required=True),
+            ),
+        ),
+    ),
+)
+async def query_key(call: Call, args: Arguments) -> Outcome:
+    """Return one row a message, oldest first.
+
+    Raises:
+        NotFound: no message has the key.
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    now_ms = call.now_ms()
+    found = await admin.query_message(
+        args.topic,
+        args.key,
+        count_max=args.count,
+        begin_ms=args.since.ms(now_ms),
+        end_ms=args.until.ms(now_ms),
+    )
+    if not found:
+        raise NotFound(
+            f"no message with key {args.key!r} in topic {args.topic}",
+            hint="check the key, and the time span where one is given",
+        )
+    return Outcome([row_of(message, body=not args.no_body) for message in found])

@@ -1,0 +1,61 @@
+"""``message query unique-key``: the message that a producer gave an id.
+
+Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which message."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+    id: Annotated[str, argument("the id that the producer got")]
+    all: Annotated[bool, option("every copy of it, not only the first")] = False
+    no_body: Annotated[bool, option("leave the body out")] = False
+
+
+NOT_HERE = "it needs a consumer that is asked directly"
+
+
+@command(
+    "message query unique-key",
+    "find a message by the id that its producer got",
+    examples=(("mqadmin message query unique-key orders 7F0000013A2118B4AAC2...", "that one"),),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+    java=(
+        Java(
+            "queryMsgByUniqueKey",
+            (
+                JavaOption("t", "topic", "topic", required=True),
+                JavaOption("i", "msgId", "id", required=True),
+                JavaOption("a", "showAll", "all", has_arg=False),
+                JavaOption("g", "consumerGroup", why_not=NOT_HERE),
+                JavaOption("d", "clientId", why_not=NOT_HERE),
+            ),
+        ),
+    ),
+)
+async def query_unique_key(call: Call, args: Arguments) -> Outcome:
+    """Return one row, or with ``--all`` one a copy.
+
+    Raises:
+        NotFound: no message has the id.
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    found = await admin.query_message(args.topic, args.id, unique=True)
+    if not found:
+        raise NotFound(f"no message {args.id} in topic {args.topic}", hint="check topic and id")
+    shown = found if args.all else found[:1]
+    return Outcome([row_of(message, body=not args.no_body) for message in shown])

@@ -1,0 +1,173 @@
+"""``message tail``: follow a topic: each message as it is stored, until Ctrl-C.
+
+    one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
+
+Requests: GET_ROUTEINFO_BY_TOPIC, the offset to start at, then PULL_MESSAGE again and
+again. No offset is committed: a tail is no consumer that anybody else would notice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import Usage
+from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import choose_queue
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+from mqadmin.times import parse_time
+from mqclient.errors import TimedOut, Unreachable
+from mqclient.message import MessageExt
+from mqclient.pullconsumer import PullConsumer, PullResult, PullStatus
+from remoting.bodies import MessageQueue
+
+TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+HOLD_MS: Final = 15_000
+RETRY_S: Final = 1.0
+AHEAD_MAX: Final = 256
+"""Messages read ahead of the printer, over all queues."""
+
+
+def parse_start(text: str) -> str:
+    """Check ``earliest``, ``latest`` or a time.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if text not in {"earliest", "latest"}:
+        parse_time(text, now_ms=0)
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What to follow."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+    start: Annotated[
+        str,
+        option("earliest, latest or a TIME", metavar="WHERE", kind=Kind.TIME, parse=parse_start),
+    ] = "latest"
+    count: Annotated[int | None, option("end after so many", short="c")] = None
+    tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
+    queue: Annotated[
+        str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
+    ] = None
+    no_follow: Annotated[bool, option("end at what is there now")] = False
+    no_body: Annotated[bool, option("leave the bodies out")] = False
+
+
+@command(
+    "message tail",
+    "follow a topic: print messages as they come",
+    examples=(
+        ("mqadmin message tail orders", "what comes from now on; Ctrl-C ends it"),
+        ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
+        ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then end"),
+    ),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+)
+async def tail(call: Call, args: Arguments) -> Outcome:
+    """Return rows that go on until ``--count`` or Ctrl-C.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: there is no such queue.
+    """
+    if args.count is not None and args.count < 1:
+        raise Usage(f"--count {args.count}: expected 1 or more")
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queues = await consumer.queues(args.topic)
+    if args.queue is not None:
+        queues = [choose_queue(queues, args.queue, None)]
+    starts = await asyncio.gather(
+        *(_start(consumer, queue, args.start, call.now_ms()) for queue in queues)
+    )
+    ends = None
+    if args.no_follow:
+        ends = await asyncio.gather(*(consumer.max_offset(queue) for queue in queues))
+    followers = [
+        Follower(call, consumer, queue, starts[spot], ends[spot] if ends else None, args.tag)
+        for spot, queue in enumerate(queues)
+    ]
+    return Outcome(_rows(followers, args), follow=True)
+
+
+async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms: int) -> int:
+    if start == "earliest":
+        return await consumer.min_offset(queue)
+    if start == "latest":
+        return await consumer.max_offset(queue)
+    wanted_ms = parse_time(start, now_ms=now_ms)
+    if wanted_ms >= now_ms:
+        return await consumer.max_offset(queue)
+    return await consumer.search_offset(queue, wanted_ms)
+
+
+@dataclass(slots=True)
+class Follower:
+    """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one."""
+
+    call: Call
+    consumer: PullConsumer
+    queue: MessageQueue
+    queue_offset: int
+    end: int | None
+    tag: str
+
+    async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
+        """Put messages into ``out``; None at the end, an error where it cannot go on."""
+        try:
+            while self.end is None or self.queue_offset < self.end:
+                pulled = await self._pull()
+                for message in pulled.messages if pulled is not None else ():
+                    if self.end is None or message.queue_offset < self.end:
+                        await out.put(message)
+        except Exception as error:
+            await out.put(error)
+        else:
+            await out.put(None)
+
+    async def _pull(self) -> PullResult | None:
+        """Pull once and move on; None where the broker is away for a moment."""
+        try:
+            pulled = await self.consumer.pull(
+                self.queue,
+                queue_offset=self.queue_offset,
+                subscription=self.tag,
+                suspend_ms=HOLD_MS if self.end is None else 0,
+            )
+        except (TimedOut, Unreachable) as error:
+            self.call.warn(f"{error}; trying again")
+            await asyncio.sleep(RETRY_S)
+            return None
+        if self.end is not None and pulled.status is PullStatus.NO_NEW_MSG:
+            self.queue_offset = self.end
+        else:
+            self.queue_offset = pulled.next_offset
+        return pulled
+
+
+async def _rows(followers: list[Follower], args: Arguments) -> AsyncIterator[Row]:
+    """Yield the messages of all queues as they come."""
+    out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
+    tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
+    left = args.count
+    running = len(tasks)
+    try:
+        while running and left != 0:
+            found = await out.get()
+            if found is None:
+                running -= 1
+            elif isinstance(found, Exception):
+                raise found
+            else:
+                yield row_of(found, body=not args.no_body)
+                left = None if left is None else left - 1
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,78 @@
+"""``topic route``: which brokers have a topic, and how many queues.
+
+Request: GET_ROUTEINFO_BY_TOPIC.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import Outcome, Row
+from mqadmin.topics import perm_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which topic."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+    list: Annotated[bool, option("a line a broker, as Java's -l; always so here")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRoute(Row):
+    """The queues of a topic on one broker; ``addresses`` by broker id, 0 is the master."""
+
+    topic: str
+    cluster: str
+    broker: str
+    addresses: dict[int, str]
+    read_queues: int
+    write_queues: int
+    perm: str
+    order_conf: str | None
+
+
+@command(
+    "topic route",
+    "show which brokers have a topic",
+    examples=(("mqadmin topic route orders -o json", "its brokers, addresses and queues"),),
+    rows=TopicRoute,
+    columns=("cluster", "broker", "addresses", "read_queues", "write_queues", "perm"),
+    java=(
+        Java(
+            "topicRoute",
+            (
+                JavaOption("t", "topic", "topic", required=True),
+                JavaOption("l", "list", "list", has_arg=False),
+            ),
+        ),
+    ),
+)
+async def topic_route(call: Call, args: Arguments) -> Outcome:
+    """Return one row a broker.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    route = await admin.topic_route(args.topic)
+    brokers = {data.broker_name: data for data in route.broker_datas}
+    rows = []
+    for data in sorted(route.queue_datas, key=lambda one: one.broker_name):
+        broker = brokers.get(data.broker_name)
+        rows.append(
+            TopicRoute(
+                topic=args.topic,
+                cluster=(broker.cluster or "") if broker else "",
+                broker=data.broker_name,
+                addresses=dict(sorted(broker.broker_addrs.items())) if broker else {},
+                read_queues=data.read_queue_nums,
+                write_queues=data.write_queue_nums,
+                perm=perm_text(data.perm),
+                order_conf=route.order_topic_conf or None,
+            )
+        )
+    return Outcome(rows)

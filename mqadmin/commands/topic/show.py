@@ -1,0 +1,81 @@
+"""``topic show``: every queue of a topic with its ends and what may be done with it.
+
+Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.parameters import Kind, argument
+from mqadmin.registry import command
+from mqadmin.rows import EpochMs, Outcome, Row
+from mqadmin.topics import perm_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which topic."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQueue(Row):
+    """One queue; offsets in entries."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    min_offset: int
+    max_offset: int
+    message_count: int
+    last_updated_ms: EpochMs
+    perm: str
+    cluster: str
+    address: str
+
+
+@command(
+    "topic show",
+    "show the queues of a topic: where, how full, with which permission",
+    examples=(("mqadmin topic show orders", "ends of every queue of orders"),),
+    rows=TopicQueue,
+    columns=(
+        "topic",
+        "broker",
+        "queue_id",
+        "min_offset",
+        "max_offset",
+        "last_updated_time",
+        "perm",
+    ),
+)
+async def show_topic(call: Call, args: Arguments) -> Outcome:
+    """Return one row a queue.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    route = await admin.topic_route(args.topic)
+    brokers = {data.broker_name: data for data in route.broker_datas}
+    perms = {data.broker_name: data.perm for data in route.queue_datas}
+    rows = []
+    for queue, ends in (await admin.topic_stats(args.topic)).items():
+        data = brokers[queue.broker_name]
+        rows.append(
+            TopicQueue(
+                topic=args.topic,
+                broker=queue.broker_name,
+                queue_id=queue.queue_id,
+                min_offset=ends.min_offset,
+                max_offset=ends.max_offset,
+                message_count=ends.max_offset - ends.min_offset,
+                last_updated_ms=ends.last_update_timestamp,
+                perm=perm_text(perms.get(queue.broker_name, 0)),
+                cluster=data.cluster or "",
+                address=data.any_address() or "",
+            )
+        )
+    return Outcome(rows)

@@ -1,0 +1,61 @@
+"""``topic status``: the ends of every queue of a topic, as Java's topicStatus.
+
+Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.parameters import Kind, argument
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import EpochMs, Outcome, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which topic."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus(Row):
+    """One queue; offsets in entries."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    min_offset: int
+    max_offset: int
+    last_updated_ms: EpochMs
+
+
+@command(
+    "topic status",
+    "show how full the queues of a topic are",
+    examples=(("mqadmin topic status orders", "first and next offset of every queue"),),
+    rows=QueueStatus,
+    columns=("broker", "queue_id", "min_offset", "max_offset", "last_updated_time"),
+    java=(Java("topicStatus", (JavaOption("t", "topic", "topic", required=True),)),),
+)
+async def topic_status(call: Call, args: Arguments) -> Outcome:
+    """Return one row a queue.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    return Outcome(
+        [
+            QueueStatus(
+                args.topic,
+                queue.broker_name,
+                queue.queue_id,
+                ends.min_offset,
+                ends.max_offset,
+                ends.last_update_timestamp,
+            )
+            for queue, ends in (await admin.topic_stats(args.topic)).items()
+        ]
+    )

@@ -1,0 +1,207 @@
+"""Run lines of the shell: its own words first, then the commands.
+
+    help [CMD]   exit [N]   set NAME VALUE   use topic|context X   connect ADDR
+    store open DIR   store close   watch [SECONDS] CMD
+
+Rule: a line never ends the shell except ``exit``; its exit code is kept in ``last_exit``
+and is what a prompt shows and a script stops at.
+"""
+
+import io
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, get_args
+
+from mqadmin.call import Workplace
+from mqadmin.catalog import find
+from mqadmin.console import Console
+from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
+from mqadmin.helptext import command_help, overview
+from mqadmin.runner import run_line, tell
+from mqadmin.settings import Format
+from mqadmin.shell.filters import apply, filter_named
+from mqadmin.shell.lines import Line, parse_line
+
+WATCH_S_DEFAULT: Final = 2.0
+CLEAR_SCREEN: Final = "\x1b[2J\x1b[H"
+
+SHELL_HELP: Final = """\
+Words of the shell itself:
+  help [CMD]               this text, or the help of a command
+  exit [N]                 leave (also Ctrl-D)
+  connect HOST:PORT        talk to these name servers from now on
+  use context NAME         ... to the ones of this context
+  use topic NAME           the topic where a command needs one and none is given
+  store open DIR           the store directory for `store ...`; `store close` ends it
+  set output FORMAT        table, json, jsonl, yaml, csv or name
+  watch [SECONDS] CMD      run CMD again and again, until Ctrl-C
+  CMD | grep X | head 5    filters: grep head tail sort uniq count json
+  CMD > FILE, CMD >> FILE  write the rows to a file
+"""
+
+
+@dataclass(slots=True)
+class Leave(Exception):
+    """``exit`` was typed."""
+
+    exit_code: int
+
+
+class Shell:
+    """The state of a shell, and how it runs a line."""
+
+    def __init__(self, console: Console, workplace: Workplace) -> None:
+        self.console = console
+        self.workplace = workplace
+        self.last_exit = 0
+        self._own: dict[str, Callable[[list[str]], int]] = {
+            "help": self._help,
+            "?": self._help,
+            "exit": self._exit,
+            "quit": self._exit,
+            "connect": self._connect,
+            "set": self._set,
+            "use": self._use,
+            "watch": self._watch,
+        }
+
+    def run(self, text: str) -> int:
+        """Run one line, tell its error, and return its exit code.
+
+        Raises:
+            Leave: it was ``exit``.
+        """
+        try:
+            line = parse_line(text)
+            if line.words:
+                self.last_exit = self._run(line)
+        except (CommandError, OSError, KeyboardInterrupt) as error:
+            self.tell(error)
+            self.last_exit = describe(error).exit_code
+        return self.last_exit
+
+    def tell(self, error: BaseException) -> None:
+        """Print an error in the format that is set."""
+        as_json = self.workplace.output in {"json", "jsonl"}
+        tell(error, self.console, as_json=as_json, verbose=False)
+
+    def _run(self, line: Line) -> int:
+        """Run the words; their rows go through the filters and into the file."""
+        if not line.filters and line.file is None:
+            return self._words(line.words, self.console)
+        for words in line.filters:
+            filter_named(words[0])
+        held = io.BytesIO()
+        caught = io.TextIOWrapper(held, encoding="utf-8", errors="backslashreplace")
+        output = self.workplace.output
+        if line.filters and line.filters[0][0] == "json":
+            self.workplace.output = "json"
+        try:
+            exit_code = self._words(line.words, replace(self.console, out=caught, out_is_tty=False))
+        finally:
+            self.workplace.output = output
+        caught.flush()
+        raw = held.getvalue()
+        if line.filters:
+            text = raw.decode("utf-8")
+            for words in line.filters:
+                text = apply(text, words)
+            raw = text.encode("utf-8")
+        self._deliver(raw, line)
+        return exit_code
+
+    def _deliver(self, raw: bytes, line: Line) -> None:
+        if line.file is None:
+            self.console.out.write(raw.decode("utf-8"))
+            self.console.out.flush()
+            return
+        with open(os.path.expanduser(line.file), "ab" if line.append else "wb") as out:
+            out.write(raw)
+
+    def _words(self, words: list[str], console: Console) -> int:
+        own = self._own.get(words[0].lower())
+        if own is not None:
+            return own(words[1:])
+        if [word.lower() for word in words[:2]] in (["store", "open"], ["store", "close"]):
+            return self._store(words[1].lower(), words[2:])
+        if words[0].lower() == "mqadmin":
+            words = words[1:]
+        if words and words[0].lower() == "shell":
+            raise Usage("this is the shell already")
+        exit_code = run_line(words, console, self.workplace)
+        console.out.flush()
+        return exit_code
+
+    def _help(self, words: list[str]) -> int:
+        if not words:
+            text = overview() + "\n" + SHELL_HELP
+        elif words[0].lower() in self._own:
+            text = SHELL_HELP
+        else:
+            text = command_help(find(words).command)
+        self.console.out.write(text)
+        return 0
+
+    def _exit(self, words: list[str]) -> int:
+        if words and not words[0].isdecimal():
+            raise Usage("exit takes a number", hint="as in `exit 1`")
+        raise Leave(int(words[0]) if words else self.last_exit)
+
+    def _connect(self, words: list[str]) -> int:
+        self.workplace.namesrv = _only(words, "connect HOST:PORT[;HOST:PORT]")
+        return 0
+
+    def _set(self, words: list[str]) -> int:
+        if len(words) != 2 or words[0] != "output":
+            raise Usage("only `set output FORMAT` can be set")
+        if words[1] not in get_args(Format):
+            raise Usage(f"no format {words[1]!r}", hint="one of " + ", ".join(get_args(Format)))
+        self.workplace.output = words[1]
+        return 0
+
+    def _use(self, words: list[str]) -> int:
+        if len(words) != 2 or words[0] not in {"topic", "context"}:
+            raise Usage("as in `use topic NAME` or `use context NAME`")
+        if words[0] == "topic":
+            self.workplace.topic = words[1]
+        else:
+            self.workplace.context = words[1]
+            self.workplace.namesrv = None
+        return 0
+
+    def _store(self, verb: str, words: list[str]) -> int:
+        if verb == "close":
+            self.workplace.store = None
+            return 0
+        path = os.path.expanduser(_only(words, "store open DIR"))
+        if not os.path.isdir(path):
+            raise NotFound(f"{path} is no directory", hint="name a store directory")
+        self.workplace.store = path
+        return 0
+
+    def _watch(self, words: list[str]) -> int:
+        """Run a command again and again; Ctrl-C ends it and is no error."""
+        seconds = WATCH_S_DEFAULT
+        if words and words[0].replace(".", "", 1).isdecimal():
+            seconds, words = float(words[0]), words[1:]
+        if not words:
+            raise Usage("watch what?", hint="as in `watch 2 group lag G`")
+        try:
+            while True:
+                if self.console.out_is_tty:
+                    self.console.out.write(CLEAR_SCREEN)
+                exit_code = self._words(words, self.console)
+                if exit_code == Interrupted.exit_code:
+                    return 0
+                self.console.out.flush()
+                time.sleep(seconds)
+        except KeyboardInterrupt:
+            return 0
+
+
+def _only(words: Sequence[str], usage: str) -> str:
+    if len(words) != 1:
+        raise Usage(f"as in `{usage}`")
+    return words[0]

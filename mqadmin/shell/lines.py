@@ -1,0 +1,144 @@
+"""Split a line of the shell: words, pipes, redirection.
+
+    message query key T 'a b' | grep hello | head 5 > out.txt
+    |------ first stage -----|  |- filter -| |-----|   |file|
+
+Rule: quotes as in a POSIX shell, single and double, and a backslash; ``|`` and ``>`` count
+only outside of quotes and only as words of their own, for ``%RETRY%a|b`` may be a topic;
+``#`` starts a comment only where a word could start. Nothing is expanded.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from mqadmin.errors import Usage
+
+BLANKS = " \t\r\n"
+OPERATORS = frozenset({"|", ">", ">>"})
+
+
+class Quote(Enum):
+    """What the end of a text is inside of."""
+
+    NONE = auto()
+    SINGLE = auto()
+    DOUBLE = auto()
+    BACKSLASH = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its value, where it starts in the text, and whether it was quoted."""
+
+    text: str
+    start: int
+    quoted: bool
+
+    @property
+    def is_operator(self) -> bool:
+        """Return whether it is ``|``, ``>`` or ``>>`` and not a quoted one."""
+        return not self.quoted and self.text in OPERATORS
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The words of a text, and what its end is inside of."""
+
+    words: list[Word]
+    inside: Quote
+    ends_in_blank: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line ready to run."""
+
+    words: list[str]
+    filters: list[list[str]] = field(default_factory=list)
+    file: str | None = None
+    append: bool = False
+
+
+def split(text: str) -> Split:
+    """Split a text into words; an open quote is no error here."""
+    words: list[Word] = []
+    state = Quote.NONE
+    current: list[str] | None = None
+    start, quoted = 0, False
+    back_to = Quote.NONE
+    at = 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if state is Quote.BACKSLASH:
+            state = back_to
+            if state is Quote.DOUBLE and char not in '"\\':
+                current = [*(current or []), "\\"]
+            if char != "\n":
+                current = [*(current or []), char]
+        elif char == "\\" and state is not Quote.SINGLE:
+            if current is None:
+                current, start = [], at - 1
+            back_to, state, quoted = state, Quote.BACKSLASH, True
+        elif state is Quote.NONE and char in BLANKS:
+            if current is not None:
+                words.append(Word("".join(current), start, quoted))
+            current, quoted = None, False
+        elif state is Quote.NONE and char == "#" and current is None:
+            break
+        else:
+            if current is None:
+                current, start = [], at - 1
+            state, shown = _quote(state, char)
+            quoted = quoted or shown is None
+            if shown is not None:
+                current.append(shown)
+    if current is not None:
+        words.append(Word("".join(current), start, quoted))
+    return Split(words, state, current is None)
+
+
+def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
+    """Return the state after ``char``, and the text it stands for (None for a quote)."""
+    if state is Quote.NONE and char in "'\"":
+        return (Quote.SINGLE if char == "'" else Quote.DOUBLE), None
+    if (state, char) in {(Quote.SINGLE, "'"), (Quote.DOUBLE, '"')}:
+        return Quote.NONE, None
+    return state, char
+
+
+def parse_line(text: str) -> Line:
+    """Return the stages of a line; no words for an empty line or a comment.
+
+    Raises:
+        Usage: a quote is open, a stage is empty, or more than one file is named.
+    """
+    made = split(text)
+    if made.inside is not Quote.NONE:
+        raise Usage("a quote is not closed", hint="close it, or put a backslash before it")
+    stages: list[list[str]] = [[]]
+    file: str | None = None
+    append = False
+    words = iter(made.words)
+    for word in words:
+        if word.is_operator and word.text == "|":
+            stages.append([])
+        elif word.is_operator:
+            named = next(words, None)
+            if named is None or named.is_operator or file is not None:
+                raise Usage(f"`{word.text}` needs one file name")
+            file, append = named.text, word.text == ">>"
+        elif file is not None:
+            raise Usage(f"unexpected {word.text!r} after the file name")
+        else:
+            stages[-1].append(word.text)
+    if len(stages) > 1 and not all(stages):
+        raise Usage("a `|` needs a command before and a filter after it")
+    if not stages[0] and file is not None:
+        raise Usage("a `>` needs a command before it")
+    return Line(stages[0], stages[1:], file, append)
+
+
+def is_unfinished(text: str) -> bool:
+    """Return whether a line goes on: a quote is open, or it ends in a backslash."""
+    return split(text).inside is not Quote.NONE

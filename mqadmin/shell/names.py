@@ -1,0 +1,97 @@
+"""Live names for completion: topics, groups, brokers, clusters.
+
+    a key press --> what is known now (never waits)
+                \\-> when older than 10 s: a task in the loop thread asks the servers
+
+Rule: completion is a convenience: a server that is away leaves the names as they were, and
+the prompt says so. Nothing here is read by a command.
+"""
+
+import asyncio
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from mqadmin.call import Call
+from mqadmin.contexts import ContextFile
+from mqadmin.errors import CommandError
+from mqadmin.parameters import Kind
+from mqadmin.places import all_brokers
+
+FRESH_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is known: names by kind, and whether a server answered."""
+
+    by_kind: dict[Kind, list[str]] = field(default_factory=dict)
+    cluster: str | None = None
+    connected: bool = False
+
+    def of(self, kind: Kind) -> list[str]:
+        """Return the names of this kind, sorted."""
+        return self.by_kind.get(kind, [])
+
+
+class LiveNames:
+    """Keeps ``Names`` fresh in the background."""
+
+    def __init__(self) -> None:
+        self.known = Names()
+        self._asked_s = float("-inf")
+        self._task: Future[None] | None = None
+
+    def refresh(self, call: Call, *, at_once: bool = False) -> "Future[None] | None":
+        """Start to fetch names unless they are fresh or a fetch is on its way."""
+        if self._task is not None and not self._task.done():
+            return self._task
+        if not at_once and time.monotonic() - self._asked_s < FRESH_S:
+            return self._task
+        self._asked_s = time.monotonic()
+        self._task = call.workplace.link.submit(self._fetch(call))
+        return self._task
+
+    async def _fetch(self, call: Call) -> None:
+        try:
+            self.known = await fetch(call)
+        except Exception:
+            # Whatever it was, the next command will tell it; here it only means "no names".
+            self.known = Names({**self.known.by_kind, **_contexts(call)}, None, False)
+
+
+async def fetch(call: Call) -> Names:
+    """Ask the servers of ``call`` for all names.
+
+    Raises:
+        CommandError, ClientError: no server is known, or none answers.
+    """
+    admin = await call.admin()
+    brokers = await all_brokers(admin)
+    topics = await admin.topic_list()
+    masters = [place for place in brokers if place.broker_id == 0]
+    tables = await asyncio.gather(
+        *(admin.subscription_groups(place.address) for place in masters),
+        return_exceptions=True,
+    )
+    groups: set[str] = set()
+    for table in tables:
+        if not isinstance(table, BaseException):
+            groups.update(table.groups)
+    clusters = sorted({place.cluster for place in brokers})
+    names = {
+        Kind.TOPIC: sorted(topics),
+        Kind.GROUP: sorted(groups),
+        Kind.BROKER: sorted({place.broker for place in brokers}),
+        Kind.CLUSTER: clusters,
+        Kind.QUEUE: sorted({place.broker for place in masters}),
+        Kind.ADDRESS: sorted({place.address for place in brokers}),
+    }
+    return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
+
+
+def _contexts(call: Call) -> dict[Kind, list[str]]:
+    try:
+        return {Kind.CONTEXT: sorted(ContextFile.of(call.console.env).load().contexts)}
+    except CommandError:
+        return {}
