@@ -129,9 +129,12 @@ class OffsetCalls(AdminCalls):
         return found
 
     async def clone_group_offset(
-        self, address: str, source: str, target: str, *, topic: str | None = None
+        self, address: str, source: str, target: str, *, topic: str
     ) -> None:
-        """Copy the offsets of one group to another, of one topic or of all, on one broker."""
+        """Copy the offsets of one group in one topic to another group, on one broker.
+
+        A 4.9 broker passes over a topic that live members of the source do not subscribe to.
+        """
         await self._broker(
             address,
             RequestCode.CLONE_GROUP_OFFSET,
