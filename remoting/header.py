@@ -148,14 +148,14 @@ def parse_int(text: str) -> int:
     Raises:
         ValueError: anything else, also a number too long for 64 bits.
     """
-    if len(text) > _DIGITS_MAX or not text.isascii() or not text.lstrip("+-").isdigit():
-        raise ValueError(f"{text[:40]!r} is not a decimal number")
-    return int(text)
+    if len(text) <= _DIGITS_MAX and text.isascii():
+        digits = text if text.isdigit() else text[1:]
+        if digits.isdigit() and (digits is text or text[0] in "+-"):
+            return int(text)
+    raise ValueError(f"{text[:40]!r} is not a decimal number")
 
 
-def _decode_value(cls: type, declared: HeaderField, text: str) -> object:
-    if declared.kind is str:
-        return text
+def _decode_value(cls: type, declared: HeaderField, text: str) -> int:
     if declared.kind is bool:
         return text.lower() == "true"
     try:
@@ -202,13 +202,16 @@ class Header:
         values: dict[str, object] = {}
         for declared in fields_of(cls):
             text = ext.get(declared.key)
-            if text is not None:
+            if text is None:
+                if declared.required:
+                    raise BadHeader(
+                        f"{cls.__name__} needs the field {declared.key}, which is missing",
+                        header=cls.__name__,
+                        field=declared.key,
+                    )
+            elif declared.kind is str:
+                values[declared.name] = text
+            else:
                 values[declared.name] = _decode_value(cls, declared, text)
-            elif declared.required:
-                raise BadHeader(
-                    f"{cls.__name__} needs the field {declared.key}, which is missing",
-                    header=cls.__name__,
-                    field=declared.key,
-                )
         build: Callable[..., Self] = cls
         return build(**values)

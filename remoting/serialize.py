@@ -46,6 +46,7 @@ _SHORT_ESCAPES: Final = {
 }
 # Where Python's own escaping differs from fastjson's: letters in the hex digits, and these blocks.
 _RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
+_LOWER_HEX: Final = re.compile(r"\\u00[01][a-f]")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 
@@ -83,8 +84,7 @@ def encode_header(cmd: Command) -> bytes:
 def _encode_json(cmd: Command) -> bytes:
     ext = ""
     if cmd.ext or cmd.ext_written:
-        pairs = ",".join([f"{quote(name)}:{quote(value)}" for name, value in cmd.ext.items()])
-        ext = f'"extFields":{{{pairs}}},'
+        ext = f'"extFields":{{{_pairs(cmd.ext)}}},'
     remark = "" if cmd.remark is None else f'"remark":{quote(cmd.remark)},'
     language = _LANGUAGE_NAMES.get(cmd.language, "OTHER")
     return (
@@ -92,6 +92,16 @@ def _encode_json(cmd: Command) -> bytes:
         f'"opaque":{cmd.opaque:d},{remark}"serializeTypeCurrentRPC":"JSON",'
         f'"version":{cmd.version:d}}}'
     ).encode()
+
+
+def _pairs(ext: dict[str, str]) -> str:
+    """Return the inside of ``extFields``: quickly, then again with care if it holds rare text."""
+    pairs = ",".join(
+        [f"{encode_basestring(name)}:{encode_basestring(value)}" for name, value in ext.items()]
+    )
+    if pairs.isascii() and "\x7f" not in pairs and _LOWER_HEX.search(pairs) is None:
+        return pairs
+    return ",".join([f"{quote(name)}:{quote(value)}" for name, value in ext.items()])
 
 
 def _encode_binary(cmd: Command) -> bytes:
@@ -128,6 +138,10 @@ def _refuse_constant(text: str) -> object:
     raise ValueError(f"{text} is not JSON")
 
 
+# Control characters inside texts are let through, as fastjson does.
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False)
+
+
 def _int_of(fields: dict[str, object], name: str, missing: int | None) -> int:
     value = fields.get(name)
     if isinstance(value, str):
@@ -157,6 +171,11 @@ def _language_of(value: object) -> int:
 def _ext_of(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise BadFrame(f"header key extFields is a {type(value).__name__}, expected an object")
+    for item in value.values():
+        if type(item) is not str:
+            break
+    else:
+        return value
     out: dict[str, str] = {}
     for name, item in value.items():
         if isinstance(item, str):
@@ -173,7 +192,7 @@ def _ext_of(value: object) -> dict[str, str]:
 def _decode_json(data: bytes) -> Command:
     try:
         text = data.decode()
-        fields = json.loads(text, parse_constant=_refuse_constant)
+        fields = _DECODER.decode(text)
         if _SURROGATE.search(text) is not None:
             # Half a pair would fail much later, where the text is written again.
             json.dumps(fields, ensure_ascii=False).encode()
