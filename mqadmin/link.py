@@ -107,6 +107,8 @@ class Link:
             self._loop = self._thread = None
 
     async def _close_clients(self) -> None:
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.__aexit__(None, None, None)

@@ -79,8 +79,11 @@ class Parameter:
 
     @property
     def long(self) -> str:
-        """Return the name as it is typed: ``queue_count`` is ``queue-count``."""
-        return self.name.replace("_", "-")
+        """Return the name as it is typed: ``queue_count`` is ``queue-count``.
+
+        A name that is a word of Python has a trailing ``_``: ``from_`` is ``from``.
+        """
+        return self.name.rstrip("_").replace("_", "-")
 
 
 def argument(
@@ -153,7 +156,7 @@ def _parameter(name: str, inner: object, declared: Declared, *, default: object)
         many=many,
         kind=declared.kind,
         short=declared.short,
-        metavar=declared.metavar or ("|".join(choices) if choices else name.upper()),
+        metavar=declared.metavar or ("|".join(choices) or name.rstrip("_").upper()),
         choices=choices,
         parse=declared.parse or _parser_of(name, plain),
         default=kept,

@@ -23,10 +23,10 @@ class Arguments:
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
     key: Annotated[str, argument("the key")]
-    since: Annotated[
+    from_: Annotated[
         When, option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when)
     ] = When("0")  # noqa: RUF009 (a frozen value)
-    until: Annotated[
+    to: Annotated[
         When, option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when)
     ] = END_OF_TIME
     count: Annotated[int, option("so many at most", short="c")] = 64
@@ -38,7 +38,7 @@ class Arguments:
     "find the messages with a key",
     examples=(
         ("mqadmin message query key orders o-17", "all with this key"),
-        ("mqadmin message query key orders o-17 --since -1h", "of the last hour"),
+        ("mqadmin message query key orders o-17 --from -1h", "of the last hour"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -65,8 +65,8 @@ async def query_key(call: Call, args: Arguments) -> Outcome:
         args.topic,
         args.key,
         count_max=args.count,
-        begin_ms=args.since.ms(now_ms),
-        end_ms=args.until.ms(now_ms),
+        begin_ms=args.from_.ms(now_ms),
+        end_ms=args.to.ms(now_ms),
     )
     if not found:
         raise NotFound(

@@ -47,7 +47,7 @@ class Arguments:
     """What to follow."""
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    start: Annotated[
+    from_: Annotated[
         str,
         option("earliest, latest or a TIME", metavar="WHERE", kind=Kind.TIME, parse=parse_start),
     ] = "latest"
@@ -85,7 +85,7 @@ async def tail(call: Call, args: Arguments) -> Outcome:
     if args.queue is not None:
         queues = [choose_queue(queues, args.queue, None)]
     starts = await asyncio.gather(
-        *(_start(consumer, queue, args.start, call.now_ms()) for queue in queues)
+        *(_start(consumer, queue, args.from_, call.now_ms()) for queue in queues)
     )
     ends = None
     if args.no_follow:

@@ -1,0 +1,132 @@
+"""``group lag``: how far a group is behind, queue by queue, and who reads each queue.
+
+Requests on each master: GET_CONSUME_STATS; GET_CONSUMER_LIST_BY_GROUP and
+GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.groups import PARALLEL_MAX, find_group, is_system, owners
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import Place, masters
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import EpochMs, Outcome, Row
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which group; every group where none is named."""
+
+    group: Annotated[str | None, argument("the consumer group", kind=Kind.GROUP)] = None
+    topic: Annotated[str | None, argument("only this topic", kind=Kind.TOPIC)] = None
+    no_clients: Annotated[bool, option("do not ask who reads a queue (fewer requests)")] = False
+    show_client_ip: Annotated[bool, option("as Java's -s; it is always shown")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLag(Row):
+    """One queue; offsets and lag in entries."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    broker_offset: int
+    consumer_offset: int
+    lag: int
+    client_id: str | None
+    last_consumed_ms: EpochMs
+
+
+@command(
+    "group lag",
+    "show how far a group is behind",
+    examples=(
+        ("mqadmin group lag billing", "every queue that billing reads"),
+        ("mqadmin group lag billing orders -o json", "one topic, for a program"),
+        ("mqadmin group lag --sort -lag", "all groups, the slowest queue first"),
+    ),
+    rows=QueueLag,
+    columns=(
+        "group",
+        "topic",
+        "broker",
+        "queue_id",
+        "broker_offset",
+        "consumer_offset",
+        "lag",
+        "client_id",
+        "last_consumed_time",
+    ),
+    java=(
+        Java(
+            "consumerProgress",
+            (
+                JavaOption("g", "groupName", "group"),
+                JavaOption("s", "showClientIP", "show_client_ip"),
+            ),
+        ),
+    ),
+)
+async def group_lag(call: Call, args: Arguments) -> Outcome:
+    """Return one row a queue.
+
+    Raises:
+        NotFound: no broker knows the group.
+    """
+    admin = await call.admin()
+    places = await masters(admin, every=True)
+    if args.group is not None:
+        groups = [args.group]
+    else:
+        tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
+        groups = sorted({name for table in tables for name in table.groups if not is_system(name)})
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    found = await asyncio.gather(
+        *(_rows(admin, gate, place, group, args) for group in groups for place in places)
+    )
+    rows = [row for part in found for row in part]
+    if not rows and args.group is not None:
+        await find_group(admin, args.group)
+        if args.topic is not None:
+            raise NotFound(
+                f"group {args.group} has no offset in topic {args.topic}",
+                hint=f"`offset show {args.group}` shows where it has",
+            )
+    rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
+    return Outcome(rows)
+
+
+async def _rows(
+    admin: "Admin", gate: asyncio.Semaphore, place: Place, group: str, args: Arguments
+) -> list[QueueLag]:
+    async with gate:
+        stats = await admin.consume_stats(place.address, group, args.topic)
+        if not stats.offset_table:
+            return []
+        reader = {}
+        if not args.no_clients:
+            members = await admin.consumer_ids(place.address, group)
+            reader = await owners(admin, place, group, members)
+    return [
+        QueueLag(
+            group=group,
+            topic=queue.topic,
+            broker=queue.broker_name,
+            queue_id=queue.queue_id,
+            broker_offset=at.broker_offset,
+            consumer_offset=at.consumer_offset,
+            lag=at.broker_offset - at.consumer_offset,
+            client_id=reader.get(queue),
+            last_consumed_ms=at.last_timestamp,
+        )
+        for queue, at in stats.offset_table.items()
+        if args.topic in (None, queue.topic)
+    ]

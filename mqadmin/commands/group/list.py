@@ -1,0 +1,92 @@
+"""``group list``: the consumer groups that the brokers know.
+
+Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET, and
+GET_CONSUMER_LIST_BY_GROUP for each group.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.groups import PARALLEL_MAX, is_system
+from mqadmin.parameters import option
+from mqadmin.places import Place, masters
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which groups."""
+
+    all: Annotated[bool, option("the brokers' own groups too", short="a")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow(Row):
+    """One group; ``members`` are connected now."""
+
+    group: str
+    kind: str
+    members: int
+    topics: tuple[str, ...]
+    brokers: tuple[str, ...]
+    configured: bool
+    consume_enable: bool | None
+    retry_max_times: int | None
+
+
+@command(
+    "group list",
+    "list the consumer groups",
+    examples=(("mqadmin group list", "groups, how many members, which topics they read"),),
+    rows=GroupRow,
+    columns=("group", "members", "topics", "consume_enable", "retry_max_times"),
+)
+async def list_groups(call: Call, args: Arguments) -> Outcome:
+    """Return one row a group, sorted by name."""
+    admin = await call.admin()
+    places = await masters(admin, every=True)
+    tables = await asyncio.gather(*(admin.subscription_groups(one.address) for one in places))
+    offsets = await asyncio.gather(*(admin.all_consumer_offsets(one.address) for one in places))
+    at: dict[str, set[Place]] = {}
+    topics: dict[str, set[str]] = {}
+    for place, table, known in zip(places, tables, offsets, strict=True):
+        for group in table.groups:
+            at.setdefault(group, set()).add(place)
+        for topic, group in known:
+            at.setdefault(group, set()).add(place)
+            topics.setdefault(group, set()).add(topic)
+    shown = sorted(group for group in at if args.all or not is_system(group))
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    counts = await asyncio.gather(*(_members(admin, gate, group, at[group]) for group in shown))
+    settings = {name: one for table in tables for name, one in table.groups.items()}
+    rows = []
+    for group, members in zip(shown, counts, strict=True):
+        config = settings.get(group)
+        rows.append(
+            GroupRow(
+                group=group,
+                kind="system" if is_system(group) else "normal",
+                members=members,
+                topics=tuple(sorted(topics.get(group, ()))),
+                brokers=tuple(sorted(place.broker for place in at[group])),
+                configured=config is not None,
+                consume_enable=config.consume_enable if config else None,
+                retry_max_times=config.retry_max_times if config else None,
+            )
+        )
+    return Outcome(rows)
+
+
+async def _members(admin: "Admin", gate: asyncio.Semaphore, group: str, places: set[Place]) -> int:
+    """Return how many clients are in a group; each is connected to every broker."""
+    found: set[str] = set()
+    for place in places:
+        async with gate:
+            found.update(await admin.consumer_ids(place.address, group))
+    return len(found)

@@ -1,0 +1,130 @@
+"""``group show``: members, subscriptions and settings of one group.
+
+Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
+GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST where it has members.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.groups import GroupAt, connection, find_group
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import Outcome, Row, one
+from remoting.bodies import ConsumerConnection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which group."""
+
+    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
+    broker: Annotated[
+        str | None, option("as this broker sees it: name or HOST:PORT", kind=Kind.BROKER)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Row):
+    """One connected client."""
+
+    client_id: str
+    client_address: str
+    language: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription(Row):
+    """What the group reads of one topic."""
+
+    topic: str
+    expression: str
+    expression_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDetail(Row):
+    """One group; modes are None while nobody is connected."""
+
+    group: str
+    online: bool
+    consume_type: str | None
+    message_model: str | None
+    consume_from_where: str | None
+    topics: tuple[str, ...]
+    brokers: tuple[str, ...]
+    consume_enable: bool | None
+    retry_max_times: int | None
+    connections: tuple[Member, ...]
+    subscriptions: tuple[Subscription, ...]
+
+
+@command(
+    "group show",
+    "show members, subscriptions and settings of a group",
+    examples=(("mqadmin group show billing", "who is in it, and what they read"),),
+    rows=GroupDetail,
+    java=(
+        Java(
+            "consumerConnection",
+            (
+                JavaOption("g", "consumerGroup", "group", required=True),
+                JavaOption("b", "brokerAddr", "broker"),
+            ),
+        ),
+    ),
+)
+async def show_group(call: Call, args: Arguments) -> Outcome:
+    """Return the group.
+
+    Raises:
+        NotFound: no broker knows it.
+    """
+    admin = await call.admin()
+    known = [
+        at
+        for at in await find_group(admin, args.group)
+        if args.broker in (None, at.place.broker, at.place.address)
+    ]
+    connected = [
+        found
+        for at in known
+        if at.members and (found := await connection(admin, at.place, args.group)) is not None
+    ]
+    return one(_detail(args.group, known, connected))
+
+
+def _detail(group: str, known: list[GroupAt], connected: list[ConsumerConnection]) -> GroupDetail:
+    """Put together what the brokers say; every member is connected to each of them."""
+    members: dict[str, Member] = {}
+    subscriptions: dict[str, Subscription] = {}
+    for found in connected:
+        for client in found.connection_set:
+            name = client.client_id or ""
+            language = client.language.name if client.language is not None else ""
+            members[name] = Member(name, client.client_addr or "", language, client.version)
+        for topic, data in found.subscription_table.items():
+            kind = data.expression_type or "TAG"
+            subscriptions[topic] = Subscription(topic, data.sub_string or "", kind)
+    first = connected[0] if connected else None
+    settings = next((at.settings for at in known if at.settings is not None), None)
+    return GroupDetail(
+        group=group,
+        online=bool(members),
+        consume_type=_name(first.consume_type) if first else None,
+        message_model=_name(first.message_model) if first else None,
+        consume_from_where=_name(first.consume_from_where) if first else None,
+        topics=tuple(sorted({topic for at in known for topic in at.offsets})),
+        brokers=tuple(sorted(at.place.broker for at in known if at.is_known)),
+        consume_enable=settings.consume_enable if settings else None,
+        retry_max_times=settings.retry_max_times if settings else None,
+        connections=tuple(members[name] for name in sorted(members)),
+        subscriptions=tuple(subscriptions[topic] for topic in sorted(subscriptions)),
+    )
+
+
+def _name(member: object) -> str | None:
+    name = getattr(member, "name", None)
+    return name if isinstance(name, str) else None
