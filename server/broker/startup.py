@@ -1,0 +1,62 @@
+"""The command line of ``mqbroker``: flags and files in, one running broker out.
+
+Rule: nothing is started before every setting is known to be good.
+
+Source: broker/BrokerStartup.java.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from server.broker.config import BrokerConfig, broker_config, printed
+from server.runtime.commandline import Printing, gather, read_flags
+from server.runtime.hostaddress import join_address
+from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
+from server.runtime.settings import SettingsError
+from storefmt.errors import StoreError
+
+PROGRAM: Final = "mqbroker"
+
+
+def run(
+    make: Callable[[BrokerConfig], Server],
+    argv: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Run the broker that ``make`` builds until a signal comes; return the exit code.
+
+    Args:
+        make: builds the broker, inside the event loop it lives in.
+        argv: the flags; those of the process when None.
+        environment: the variables; those of the process when None.
+    """
+    flags = read_flags(
+        sys.argv[1:] if argv is None else argv,
+        program=PROGRAM,
+        about="Runs a RocketMQ broker.",
+    )
+    try:
+        config = broker_config(gather(flags, os.environ if environment is None else environment))
+    except SettingsError as error:
+        return refuse_settings(PROGRAM, error)
+    if flags.printing is not Printing.NOTHING:
+        print_settings(printed(config, important_only=flags.printing is Printing.IMPORTANT))
+        return EXIT_OK
+    return serve(
+        lambda: make(config),
+        program=PROGRAM,
+        address=join_address(config.bind_address, config.listen_port),
+        ready=lambda port: ready_line(config, port),
+        expected=(StoreError,),
+    )
+
+
+def ready_line(config: BrokerConfig, port: int) -> str:
+    """Return what is printed once the broker serves, in the words of Java's."""
+    name, told = config.broker_name, join_address(config.broker_ip1, port)
+    line = f"The broker[{name}, {told}] boot success. serializeType=JSON"
+    if config.namesrv_addrs:
+        line += f" and name server is {config.namesrv_addr}"
+    return f"{line}, listening on {join_address(config.bind_address, port)}"
