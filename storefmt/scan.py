@@ -89,10 +89,10 @@ def scan_log(data: bytes | memoryview, pos: int, end: int) -> tuple[list[int], i
     """
     starts: list[int] = []
     append, unpack = starts.append, _SIZE_MAGIC.unpack_from
-    first_part = end - _SIZE_MAGIC.size
-    while pos <= first_part:
+    usual, last = MAGIC_V1, end - _SIZE_MAGIC.size
+    while pos <= last:
         size, magic = unpack(data, pos)
-        if (magic != MAGIC_V1 and magic != MAGIC_V2) or size < RECORD_SIZE_MIN:
+        if (magic != usual and magic != MAGIC_V2) or size < RECORD_SIZE_MIN:
             return starts, pos
         append(pos)
         pos += size
