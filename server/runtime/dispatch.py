@@ -33,6 +33,8 @@ AppT = TypeVar("AppT")
 LOG = logging.getLogger(__name__)
 
 LOG_AGAIN_MS = 60_000
+LOG_KINDS_MAX = 1_000
+"""Different codes and errors that are logged; whoever makes up codes fills no memory."""
 
 
 class UnknownCode(Enum):
@@ -104,8 +106,7 @@ class Dispatcher(Generic[AppT]):
     def _unknown_code(self, request: Request) -> None:
         code = request.command.code
         # Once per code, ever: an old client may ask again every few seconds.
-        if (code, "") not in self._logged_ms:
-            self._logged_ms[code, ""] = request.now_ms
+        if (code, "") not in self._logged_ms and self._may_log(code, "", request.now_ms):
             LOG.warning("%s sent request code %d, which nobody handles", request.conn.address, code)
         if self._unknown is UnknownCode.REFUSE:
             request.reply(
@@ -141,13 +142,21 @@ class Dispatcher(Generic[AppT]):
 
     def _log(self, conn: ServerConn, command: Command, error: Exception, now_ms: int) -> None:
         kind = type(error).__name__
-        last_ms = self._logged_ms.get((command.code, kind))
-        if last_ms is not None and now_ms - last_ms < LOG_AGAIN_MS:
+        if not self._may_log(command.code, kind, now_ms):
             return
-        self._logged_ms[command.code, kind] = now_ms
         if isinstance(error, BadHeader | BadBody):
             LOG.warning("request code %d of %s: %s", command.code, conn.address, error)
         else:
             LOG.error(
                 "request code %d of %s: %s", command.code, conn.address, error, exc_info=error
             )
+
+    def _may_log(self, code: int, kind: str, now_ms: int) -> bool:
+        last_ms = self._logged_ms.get((code, kind))
+        if last_ms is None:
+            if len(self._logged_ms) >= LOG_KINDS_MAX:
+                return False
+        elif now_ms - last_ms < LOG_AGAIN_MS:
+            return False
+        self._logged_ms[code, kind] = now_ms
+        return True

@@ -16,8 +16,11 @@ from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
 from remoting.headers import RegisterBroker
+from server.namesrv import handlers
+from server.runtime.registry import collect
 from storefmt import fastjson
 from storefmt.configs import DataVersion, TopicConfig
+from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
 
 REFUSED_HERE = {"serverOnewaySemaphoreValue=255"}
@@ -134,3 +137,25 @@ def test_route_bodies_are_the_bytes_of_java_where_nothing_is_a_hash_table(exchan
 
     assert len(compared) > 5
     assert all(ours == java for ours, java in compared)
+
+
+def test_every_code_of_a_java_name_server_has_a_handler(shared: Path) -> None:
+    request_map = json.loads((shared / "facts" / "request_map.json").read_text())
+    java = {r["code"] for r in request_map["codes"].values() if "namesrv" in r["handledBy"]}
+
+    assert collect(handlers).codes() == java
+
+
+def test_no_flipped_bit_of_a_recorded_request_stops_the_name_server(shared, tmp_path) -> None:
+    desk = Desk(tmp_path)
+    for _, frame, _ in recorded(shared):
+        whole = raw(frame)
+        # Every 29th bit: all header bytes are hit in one frame or the other.
+        for bit in range(frame["pair"] % 29, len(whole.header) * 8, 29):
+            header = bytearray(whole.header)
+            header[bit // 8] ^= 1 << bit % 8
+            conn = FakeConn()
+            answer = desk.frame(whole._replace(header=bytes(header)), conn)
+            assert answer is None or answer.is_response
+
+    assert desk.ask(RequestCode.GET_BROKER_CLUSTER_INFO).code == 0

@@ -8,7 +8,7 @@ from remoting.codes import ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import GetRouteInfo
-from server.runtime.dispatch import LOG_AGAIN_MS, Dispatcher, UnknownCode
+from server.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, Dispatcher, UnknownCode
 from server.runtime.registry import Handlers
 from server.runtime.request import RequestRefused
 from tests.server.doubles import FakeClock, FakeConn, frame_of
@@ -119,6 +119,17 @@ def test_an_unknown_code_is_ignored_as_a_name_server_does_and_logged_once(caplog
     assert conn.sent == []
     assert not conn.is_closing
     assert len([r for r in caplog.records if "4242" in r.getMessage()]) == 1
+
+
+def test_made_up_codes_do_not_fill_the_log(caplog) -> None:
+    conn, refusing_all = FakeConn(), dispatcher()
+
+    with caplog.at_level(logging.WARNING):
+        for code in range(10_000, 10_000 + LOG_KINDS_MAX + 5):
+            refusing_all.on_frame(conn, frame_of(request(code)))
+
+    assert len(conn.sent) == LOG_KINDS_MAX + 5
+    assert len(caplog.records) == LOG_KINDS_MAX
 
 
 def test_an_exception_is_answered_with_its_text_and_logged_once_a_minute(caplog) -> None:
