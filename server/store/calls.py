@@ -1,0 +1,134 @@
+"""What goes into a store and what comes out of it.
+
+Rule: values only, no behaviour. The names of the statuses are Java's, because the
+status of a get is sent to clients as text.
+
+Source: store/PutMessageStatus.java, store/GetMessageStatus.java, store/GetMessageResult.java,
+store/QueryMessageResult.java, store/DispatchRequest.java (4.9.7).
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+@dataclass(slots=True)
+class PutMessage:
+    """One message to store, everything but what the store itself assigns.
+
+    Hosts are packed (4 or 16 address bytes and an int32 port). ``keys`` are the keys of
+    the index without their topic, the unique key first, then the user's in their order.
+    """
+
+    topic: str
+    topic_bytes: bytes
+    queue_id: int
+    body: bytes
+    properties: bytes
+    flag: int
+    sys_flag: int
+    born_ms: int
+    born_host: bytes
+    store_host: bytes
+    reconsume_times: int
+    prepared_transaction_offset: int
+    tags_code: int
+    keys: tuple[str, ...]
+
+
+class PutStatus(StrEnum):
+    """How a put ended."""
+
+    PUT_OK = "PUT_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+    SERVICE_NOT_AVAILABLE = "SERVICE_NOT_AVAILABLE"
+    CREATE_MAPPED_FILE_FAILED = "CREATE_MAPEDFILE_FAILED"
+    MESSAGE_ILLEGAL = "MESSAGE_ILLEGAL"
+    PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
+    OS_PAGE_CACHE_BUSY = "OS_PAGECACHE_BUSY"
+    UNKNOWN_ERROR = "UNKNOWN_ERROR"
+
+
+class PutResult(NamedTuple):
+    """Where a message will lie; it is not stored before the next ``write`` returned."""
+
+    status: PutStatus
+    queue_offset: int
+    log_offset: int
+    size: int
+
+
+class DispatchEntry(NamedTuple):
+    """One stored record, as those who follow the log are told of it."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    log_offset: int
+    size: int
+    tags_code: int
+    store_ms: int
+    sys_flag: int
+    keys: tuple[str, ...]
+
+
+class GetStatus(StrEnum):
+    """How a get ended; the value is the remark of the answer."""
+
+    FOUND = "FOUND"
+    NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
+    MESSAGE_WAS_REMOVING = "MESSAGE_WAS_REMOVING"
+    OFFSET_FOUND_NULL = "OFFSET_FOUND_NULL"
+    OFFSET_OVERFLOW_BADLY = "OFFSET_OVERFLOW_BADLY"
+    OFFSET_OVERFLOW_ONE = "OFFSET_OVERFLOW_ONE"
+    OFFSET_TOO_SMALL = "OFFSET_TOO_SMALL"
+    NO_MATCHED_LOGIC_QUEUE = "NO_MATCHED_LOGIC_QUEUE"
+    NO_MESSAGE_IN_QUEUE = "NO_MESSAGE_IN_QUEUE"
+
+
+@dataclass(slots=True)
+class GetResult:
+    """Records of one queue, whole, in order; a chunk may hold several records."""
+
+    status: GetStatus
+    chunks: list[bytes]
+    count: int
+    next_offset: int
+    """Queue offset to ask for next."""
+    min_offset: int
+    max_offset: int
+    suggest_slave: bool = False
+    """The messages lie so far back that a slave should serve them."""
+
+
+@dataclass(slots=True)
+class QueryResult:
+    """Records found by the hash of a key; the caller compares the key itself."""
+
+    records: list[bytes]
+    index_last_update_ms: int
+    index_last_log_offset: int
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What opening a directory found and did, for the log and for people."""
+
+    clean: bool = True
+    """The last broker stopped in order."""
+    scanned_size: int = 0
+    """Bytes of commit log that were read record by record."""
+    record_count: int = 0
+    log_end: int = 0
+    """Log offset after the last record."""
+    cut_size: int = 0
+    """Bytes of a torn tail that were erased."""
+    damaged: list[tuple[int, int]] = field(default_factory=list)
+    """(log offset, size) of each range in the log that is no record; nothing was erased."""
+    rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)
+    """(topic, queue id) of consume queues that did not match the log."""
+    rebuilt_index_files: int = 0
+    notes: list[str] = field(default_factory=list)
+    """Everything else worth a line in the log."""

@@ -1,0 +1,91 @@
+"""Settings of the store, under RocketMQ's own names.
+
+Rule: an attribute is the snake_case of a key of MessageStoreConfig, unless ``key``
+metadata says otherwise; units and limits are Java's. Sizes found on disk win over these
+when a store is opened, and the recovery report says so.
+
+Source: store/config/MessageStoreConfig.java.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from storefmt.consumequeue import ENTRY_SIZE
+
+
+class FlushDiskType(StrEnum):
+    """When a message counts as stored."""
+
+    ASYNC_FLUSH = "ASYNC_FLUSH"
+    """When it is written; the disk has it up to ``flush_interval_commit_log_ms`` later."""
+    SYNC_FLUSH = "SYNC_FLUSH"
+    """When the disk has it; only then consumers see it."""
+
+
+def _key(name: str) -> dict[str, str]:
+    return {"key": name}
+
+
+@dataclass(slots=True, kw_only=True)
+class StoreConfig:
+    """What a store needs to know before it opens a directory."""
+
+    store_path_root_dir: Path
+    mapped_file_size_commit_log: int = 1 << 30
+    """Bytes of one commit log file."""
+    mapped_file_size_consume_queue: int = 6_000_000
+    """Bytes of one consume queue file; rounded up to whole entries of 20."""
+    max_hash_slot_num: int = 5_000_000
+    max_index_num: int = 20_000_000
+    message_index_enable: bool = True
+    flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
+    flush_interval_commit_log_ms: int = field(default=500, metadata=_key("flushIntervalCommitLog"))
+    flush_interval_consume_queue_ms: int = field(
+        default=1000, metadata=_key("flushIntervalConsumeQueue")
+    )
+    """How often queue entries and index entries leave memory for the page cache."""
+    flush_consume_queue_thorough_interval_ms: int = field(
+        default=60_000, metadata=_key("flushConsumeQueueThoroughInterval")
+    )
+    """How often queues are fsynced and the checkpoint moves."""
+    max_message_size: int = 4 << 20
+    """Bytes of one body as stored; a record may have 64 KiB more."""
+    max_transfer_bytes_on_message_in_memory: int = 256 << 10
+    max_transfer_count_on_message_in_memory: int = 32
+    max_transfer_bytes_on_message_in_disk: int = 64 << 10
+    max_transfer_count_on_message_in_disk: int = 8
+    access_message_in_memory_max_ratio: int = 40
+    """Percent of the machine's memory; data further back than that is "in disk"."""
+    max_msgs_num_batch: int = 64
+    """Most messages one query by key returns."""
+    message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+    @property
+    def consume_queue_file_size(self) -> int:
+        """Return the bytes of a consume queue file, a whole number of entries."""
+        return -(-self.mapped_file_size_consume_queue // ENTRY_SIZE) * ENTRY_SIZE
+
+    @property
+    def record_size_max(self) -> int:
+        """Return the largest record that is stored, in bytes."""
+        return self.max_message_size + (64 << 10)
+
+    @property
+    def is_sync_flush(self) -> bool:
+        """Tell whether a message is acknowledged only when it is on the disk."""
+        return self.flush_disk_type is FlushDiskType.SYNC_FLUSH
+
+    def delays_ms(self) -> dict[int, int]:
+        """Return the delay in ms of each delay level, from 1.
+
+        Raises:
+            ValueError: ``message_delay_level`` has a part that is not a number and a unit.
+        """
+        units = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+        delays: dict[int, int] = {}
+        for level, text in enumerate(self.message_delay_level.split(), 1):
+            if text[-1] not in units or not text[:-1].isdecimal():
+                raise ValueError(f"messageDelayLevel part {text!r}; expected as 10s, 5m, 2h or 1d")
+            delays[level] = int(text[:-1]) * units[text[-1]]
+        return delays

@@ -1,0 +1,224 @@
+"""All that the store asks of an operating system, so that tests can lie about it.
+
+Rule: every byte the store reads or writes goes through a ``Disk``. A real disk may lose,
+keep or tear what was not synced; tests replace it by one that does so on purpose.
+``pwrite`` writes all or raises; a file grows by ``allocate`` or ``truncate`` only.
+
+Source: of the lock, DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Protocol
+
+from server.store.errors import StoreLocked
+
+
+class FileStat(NamedTuple):
+    """What a directory says of one file."""
+
+    size: int
+    modified_ns: int
+
+
+class DiskFile(Protocol):
+    """One open file; positions and sizes are bytes."""
+
+    def pread(self, size: int, pos: int) -> bytes:
+        """Return up to ``size`` bytes from ``pos``; fewer only at the end of the file."""
+
+    def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+        """Write all of ``data`` at ``pos``, or raise ``OSError``."""
+
+    def fdatasync(self) -> None:
+        """Return when content and size are on the disk."""
+
+    def allocate(self, size: int) -> None:
+        """Make the file ``size`` bytes long with every block reserved."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to ``size`` bytes, or extend it with a hole."""
+
+    def size(self) -> int:
+        """Return the length of the file."""
+
+    def next_data(self, pos: int) -> int | None:
+        """Return the first position >= ``pos`` that may not be zero, None for none."""
+
+    def drop_cache(self) -> None:
+        """Forget clean cached pages, so that the next read comes from the disk."""
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+
+
+class Disk(Protocol):
+    """Files by path."""
+
+    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+        """Open for reading and writing; ``create`` makes it if it is absent."""
+
+    def stat(self, path: Path) -> FileStat | None:
+        """Return size and time of a file or directory, None where there is none."""
+
+    def list(self, path: Path) -> list[str]:
+        """Return the sorted names in a directory, [] where there is none."""
+
+    def is_dir(self, path: Path) -> bool:
+        """Tell whether the path is a directory."""
+
+    def mkdir(self, path: Path) -> None:
+        """Make a directory and its parents."""
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Rename over ``target``."""
+
+    def unlink(self, path: Path) -> None:
+        """Remove a file."""
+
+    def rmdir(self, path: Path) -> None:
+        """Remove an empty directory."""
+
+    def fsync_dir(self, path: Path) -> None:
+        """Return when the names in the directory are on the disk."""
+
+    def lock(self, path: Path) -> Callable[[], None]:
+        """Lock byte 0 of a file as Java does; returns what releases it.
+
+        Raises:
+            StoreLocked: another process, or this one, holds it.
+        """
+
+
+class RealFile:
+    """A file descriptor."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def pread(self, size: int, pos: int) -> bytes:
+        data = os.pread(self._fd, size, pos)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < size and (data := os.pread(self._fd, size - got, pos + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+        done = os.pwrite(self._fd, data, pos)
+        if done == len(data):
+            return
+        with memoryview(data) as view:
+            while done < len(view):
+                count = os.pwrite(self._fd, view[done:], pos + done)
+                if count == 0:
+                    raise OSError(errno.EIO, "pwrite wrote nothing")
+                done += count
+
+    def fdatasync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def allocate(self, size: int) -> None:
+        os.posix_fallocate(self._fd, 0, size)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def next_data(self, pos: int) -> int | None:
+        try:
+            return os.lseek(self._fd, pos, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return None
+            if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+                return pos if pos < self.size() else None
+            raise
+
+    def drop_cache(self) -> None:
+        os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class RealDisk:
+    """The file system of this machine."""
+
+    # A POSIX lock does not keep out its own process, and closing any descriptor of the
+    # file drops it: two stores of one directory in one process are refused here.
+    _locked: ClassVar[set[tuple[int, int]]] = set()
+
+    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return RealFile(os.open(path, flags, 0o644))
+
+    def stat(self, path: Path) -> FileStat | None:
+        try:
+            found = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return FileStat(found.st_size, found.st_mtime_ns)
+
+    def list(self, path: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return []
+
+    def is_dir(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def mkdir(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink()
+
+    def rmdir(self, path: Path) -> None:
+        path.rmdir()
+
+    def fsync_dir(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def lock(self, path: Path) -> Callable[[], None]:
+        known = path.stat() if path.exists() else None
+        if known is not None and (known.st_dev, known.st_ino) in self._locked:
+            raise StoreLocked(f"{path} is locked by this process; close its other store first")
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        except OSError as error:
+            os.close(fd)
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise StoreLocked(
+                f"{path} is locked by another broker, ours or Java; stop it first"
+            ) from None
+        found = os.fstat(fd)
+        identity = (found.st_dev, found.st_ino)
+        self._locked.add(identity)
+        os.pwrite(fd, b"lock", 0)
+
+        def release() -> None:
+            self._locked.discard(identity)
+            os.close(fd)
+
+        return release

@@ -1,0 +1,29 @@
+"""Errors of a running store; they belong to the tree of ``storefmt.errors``.
+
+    StoreError
+    ├── StoreLocked    another broker, ours or Java, serves this directory
+    └── StoreFailed    a write or flush did not succeed: nothing of it is acknowledged
+        └── StoreFull  no space: the store takes messages again when there is space
+
+Rule: after ``StoreFailed`` (and not ``StoreFull``) the store only reads, for good. A
+failed fsync may have dropped the pages it could not write, and a second fsync would
+then succeed without them.
+"""
+
+from storefmt.errors import StoreError
+
+
+class StoreLocked(StoreError):
+    """The store directory is served by another process."""
+
+
+class StoreFailed(StoreError):
+    """Messages could not be made durable; the store is read-only from now on."""
+
+    permanent = True
+
+
+class StoreFull(StoreFailed):
+    """There was no space for the messages put since the last write; they are undone."""
+
+    permanent = False

@@ -1,0 +1,150 @@
+"""Work that waits for the disk, packed so that any thread can do it.
+
+    store (one thread)          any thread            store (one thread)
+    begin_flush / housekeeping ──> job.run() ──> end_flush(job)
+
+Rule: a job touches nothing but the files it was given and never raises for a disk
+error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing.
+A value goes into the checkpoint only when the same job synced what it stands for.
+
+Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.java
+(FlushConsumeQueueService), store/StoreCheckpoint.java.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from server.store.disk import Disk, DiskFile
+from server.store.safepoint import SafePoint, write_safe_point
+from storefmt.checkpoint import Checkpoint
+from storefmt.paths import StorePaths
+
+
+class Syncable(Protocol):
+    """A file that can be synced."""
+
+    def fdatasync(self) -> None:
+        """Return when what was written is on the disk."""
+
+
+class SyncJob(Protocol):
+    """One piece of such work."""
+
+    error: OSError | None
+
+    def run(self) -> None:
+        """Do it; blocks for as long as the disk takes."""
+
+
+class FlushJob:
+    """Makes the commit log durable up to ``until``.
+
+    Args:
+        files: written since the last job, ``directories``: with new names in them.
+        until: log offset that is durable afterwards.
+        entry_count: records that may be dispatched afterwards (SYNC_FLUSH).
+        store_ms: store time of the last of these records.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        *,
+        files: Sequence[DiskFile],
+        directories: Sequence[Path],
+        until: int,
+        entry_count: int,
+        store_ms: int,
+    ) -> None:
+        self.error: OSError | None = None
+        self.until = until
+        self.entry_count = entry_count
+        self.store_ms = store_ms
+        self._disk = disk
+        self._files = files
+        self._directories = directories
+
+    def run(self) -> None:
+        """Sync the files, then the directories."""
+        try:
+            for file in self._files:
+                file.fdatasync()
+            for directory in self._directories:
+                self._disk.fsync_dir(directory)
+        except OSError as error:
+            self.error = error
+
+
+class QueueSyncJob:
+    """Makes queues and index durable, then says so in ``checkpoint`` and the safe point.
+
+    Args:
+        paths: queue files to sync, ``files``: index files to sync.
+        directories: with new names in them.
+        checkpoint: what is true once all of these are synced; None leaves the file.
+        safe_point: likewise.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        store: StorePaths,
+        *,
+        paths: Sequence[Path],
+        files: Sequence[Syncable],
+        directories: Sequence[Path],
+        checkpoint: Checkpoint,
+        safe_point: SafePoint,
+    ) -> None:
+        self.error: OSError | None = None
+        self._disk = disk
+        self._store = store
+        self._paths = paths
+        self._files = files
+        self._directories = directories
+        self._checkpoint = checkpoint
+        self._safe_point = safe_point
+
+    def run(self) -> None:
+        """Sync, then write the two files."""
+        try:
+            for path in self._paths:
+                sync_path(self._disk, path)
+            for file in self._files:
+                file.fdatasync()
+            for directory in self._directories:
+                if self._disk.is_dir(directory):
+                    self._disk.fsync_dir(directory)
+            write_checkpoint(self._disk, self._store, self._checkpoint)
+            write_safe_point(self._disk, self._store, self._safe_point)
+        except OSError as error:
+            self.error = error
+
+
+def sync_path(disk: Disk, path: Path) -> None:
+    """Sync one file by name; one that was deleted meanwhile needs none."""
+    if disk.stat(path) is None:
+        return
+    file = disk.open(path)
+    try:
+        file.fdatasync()
+    finally:
+        file.close()
+
+
+def write_checkpoint(disk: Disk, store: StorePaths, checkpoint: Checkpoint) -> None:
+    """Write and sync the checkpoint file, 4096 bytes.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    created = disk.stat(store.checkpoint) is None
+    file = disk.open(store.checkpoint, create=True)
+    try:
+        file.pwrite(checkpoint.encode(), 0)
+        file.fdatasync()
+    finally:
+        file.close()
+    if created:
+        disk.fsync_dir(store.root)

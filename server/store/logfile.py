@@ -1,0 +1,267 @@
+"""The commit log: one writer that appends records to files of one size.
+
+    put ──> pending parts ──write──> file (page cache) ──flush──> disk
+            end                      written_offset       flushed_offset
+
+    | record | record | … | record | int32 left, int32 BLANK, zeros |   next file …
+
+Rule: a record never crosses files and leaves 8 bytes free for the blank that ends its
+file. Files are allocated before they are written, so that a full disk is an error of
+``open_next`` and not of a write. What is behind ``written_offset`` in its file is zero,
+always: the bytes of a write that did not succeed are erased before the next one,
+because whole old records there would come back to life after a crash.
+
+Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from server.store.disk import Disk, DiskFile
+from storefmt.message import BLANK_SIZE_MIN, blank
+from storefmt.paths import log_file_name
+
+OPEN_FILES_MAX: Final = 64
+_ZEROS: Final = bytes(1 << 16)
+
+
+class Segment(NamedTuple):
+    """Bytes for one file, in order."""
+
+    base: int
+    pos: int
+    parts: list[bytes]
+
+
+class CommitLog:
+    """The files of one commit log and what is on its way into them.
+
+    Args:
+        disk: where the files are.
+        directory: the ``commitlog`` directory.
+        file_size: bytes of one file.
+        bases: log offsets at which the existing files start.
+        end: log offset where the next record goes.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: Path, *, file_size: int, bases: list[int], end: int
+    ) -> None:
+        self.file_size = file_size
+        self.end = end
+        """Log offset after the last record that was put."""
+        self.written_offset = end
+        self.flushed_offset = end
+        self.bases = sorted(bases)
+        self._known = set(bases)
+        self._disk = disk
+        self._directory = directory
+        self._open: dict[int, DiskFile] = {}
+        self._segments: list[Segment] = []
+        self.parts: list[bytes] = []
+        """Pending bytes of the file that is being filled."""
+        self._parts_start = end
+        self._dirty_until = end
+        self._unsynced: dict[int, None] = {}
+        self._syncing: dict[int, None] = {}
+        self.directory_unsynced = False
+        self._file_end = self._written_file_end = 0
+        self.set_end(end)
+
+    def set_end(self, end: int) -> None:
+        """Let the next record go to ``end``, the end of what is kept; nothing is pending."""
+        self.end = self.written_offset = self.flushed_offset = end
+        self._parts_start = self._dirty_until = end
+        # At the end of the last file there is no next one yet: the first put makes it.
+        base = end - end % self.file_size
+        self._file_end = base + self.file_size if base in self._known else end
+        self._written_file_end = self._file_end
+
+    @property
+    def min_offset(self) -> int:
+        """Log offset of the first byte that is kept."""
+        return self.bases[0] if self.bases else 0
+
+    def place(self, size: int) -> int:
+        """Reserve ``size`` bytes (at most ``file_size - 8``) and return their log offset.
+
+        The caller appends exactly ``size`` bytes to ``parts`` afterwards.
+
+        Raises:
+            OSError: the next file could not be made; nothing was reserved.
+        """
+        start = self.end
+        if start + size + BLANK_SIZE_MIN > self._file_end:
+            start = self._roll()
+        self.end = start + size
+        return start
+
+    def _roll(self) -> int:
+        next_base = self._file_end
+        self.open_next(next_base)
+        left = next_base - self.end
+        if left:
+            self.parts.append(blank(left))
+        if self.parts:
+            base = self._base_of(self._parts_start)
+            self._segments.append(Segment(base, self._parts_start - base, self.parts))
+        self.parts = []
+        self._parts_start = self.end = next_base
+        self._file_end = next_base + self.file_size
+        return next_base
+
+    def open_next(self, base: int) -> None:
+        """Make sure that the file that starts at ``base`` is there, with all its blocks.
+
+        Raises:
+            OSError: there is no space for it; no file is left behind.
+        """
+        if self.bases and self.bases[-1] >= base:
+            return
+        self._disk.mkdir(self._directory)
+        path = self._directory / log_file_name(base)
+        file = self._disk.open(path, create=True)
+        try:
+            file.allocate(self.file_size)
+        except OSError:
+            file.close()
+            self._disk.unlink(path)
+            raise
+        self.bases.append(base)
+        self._known.add(base)
+        self._keep(base, file)
+        self.directory_unsynced = True
+
+    def allocate_ahead(self) -> None:
+        """Make the next file once three quarters of this one are full.
+
+        Raises:
+            OSError: there is no space for it; it is tried again when it is needed.
+        """
+        if self.bases and self._file_end - self.end < self.file_size // 4:
+            self.open_next(self._file_end)
+
+    def write(self) -> None:
+        """Write all that is pending; afterwards ``written_offset == end``.
+
+        Raises:
+            OSError: the disk did not take it; call ``undo_pending`` then.
+        """
+        if self._dirty_until > self.written_offset:
+            self._erase(self.written_offset, self._dirty_until)
+        for segment in self._segments:
+            self._write_segment(segment)
+        if self.parts:
+            base = self._base_of(self._parts_start)
+            self._write_segment(Segment(base, self._parts_start - base, self.parts))
+            self.parts = []
+        self._segments.clear()
+        self._parts_start = self.written_offset = self._dirty_until = self.end
+        self._written_file_end = self._file_end
+
+    def _write_segment(self, segment: Segment) -> None:
+        data = b"".join(segment.parts)
+        start = segment.base + segment.pos
+        self._dirty_until = max(self._dirty_until, start + len(data))
+        self._unsynced[segment.base] = None
+        self.file_at(segment.base).pwrite(data, segment.pos)
+
+    def undo_pending(self) -> None:
+        """Forget what was put since the last write that succeeded."""
+        self._segments.clear()
+        self.parts = []
+        self.end = self._parts_start = self.written_offset
+        self._file_end = self._written_file_end
+
+    def _erase(self, start: int, until: int) -> None:
+        while start < until:
+            base = self._base_of(start)
+            count = min(until, base + self.file_size) - start
+            file = self.file_at(base)
+            for pos in range(start - base, start - base + count, len(_ZEROS)):
+                file.pwrite(_ZEROS[: start - base + count - pos], pos)
+            self._unsynced[base] = None
+            start += count
+
+    def take_unsynced(self) -> list[DiskFile]:
+        """Return the files written since the last call; open until the call after it.
+
+        An error of writing back belongs to the descriptor that wrote: only that one is
+        sure to be told of it by ``fdatasync``.
+        """
+        self._syncing = self._unsynced
+        self._unsynced = {}
+        return [self.file_at(base) for base in self._syncing]
+
+    def read(self, log_offset: int, size: int) -> bytes | None:
+        """Return ``size`` written bytes, None where they are not all in one kept file."""
+        base = self._base_of(log_offset)
+        if log_offset < self.min_offset or log_offset + size > self.written_offset:
+            return None
+        if log_offset + size > base + self.file_size or base not in self._known:
+            return None
+        data = self.file_at(base).pread(size, log_offset - base)
+        return data if len(data) == size else None
+
+    def _base_of(self, log_offset: int) -> int:
+        return log_offset - log_offset % self.file_size
+
+    def file_at(self, base: int) -> DiskFile:
+        """Return the open file that starts at ``base``."""
+        file = self._open.get(base)
+        if file is None:
+            file = self._disk.open(self._directory / log_file_name(base))
+            self._keep(base, file)
+        return file
+
+    def _keep(self, base: int, file: DiskFile) -> None:
+        if len(self._open) >= OPEN_FILES_MAX:
+            for old in self._open:
+                if old not in self._unsynced and old not in self._syncing:
+                    self._open.pop(old).close()
+                    break
+        self._open[base] = file
+
+    def remove(self, base: int) -> None:
+        """Delete a whole file.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if base in self._open:
+            self._open.pop(base).close()
+        self._disk.unlink(self._directory / log_file_name(base))
+        self.bases.remove(base)
+        self._known.discard(base)
+
+    def erase_tail(self, base: int, pos: int) -> int:
+        """Make a file zeros from ``pos`` on and sync it; returns the bytes that were not.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        file = self.file_at(base)
+        erased = 0
+        at = file.next_data(pos) if pos < self.file_size else None
+        while at is not None and at < self.file_size:
+            data = file.pread(min(len(_ZEROS), self.file_size - at), at)
+            if not data:
+                break
+            if data != _ZEROS[: len(data)]:
+                file.pwrite(_ZEROS[: len(data)], at)
+                erased += len(data) - data.count(0)
+            at = file.next_data(at + len(data))
+        if erased:
+            file.fdatasync()
+        return erased
+
+    def drop_unused(self) -> None:
+        """Remove the file that was made ahead and holds nothing yet, as Java does on stop."""
+        while self.bases and self.bases[-1] >= self.end and self.bases[-1] > 0:
+            self.remove(self.bases[-1])
+
+    def close(self) -> None:
+        """Close every file."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()

@@ -1,0 +1,284 @@
+"""Opening a store directory: lock, look, recover, say what was found.
+
+    lock ─> how did the last broker stop? ─in order, untouched since──> load
+                                          └ anything else ────────────> walk the log
+
+Rule: a directory is served only when log, queues and index agree. ``abort`` is there
+from before the first message until a stop in order, so that a crash is always known.
+
+Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recoverNormally,
+#recoverAbnormally.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from server.store.calls import RecoveryReport
+from server.store.config import StoreConfig
+from server.store.disk import Disk
+from server.store.dispatch import Dispatcher
+from server.store.errors import StoreFailed
+from server.store.index import Index
+from server.store.indexfiles import load_index
+from server.store.logfile import CommitLog
+from server.store.queue import queue_bases, queue_directories
+from server.store.queuetable import QueueTable
+from server.store.rebuild import min_offset_of
+from server.store.recover import Recovery
+from server.store.safepoint import SafePoint, fingerprints, read_safe_point
+from server.store.walk import is_blank_to
+from storefmt.checkpoint import Checkpoint
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.errors import RecordDamaged
+from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenedStore:
+    """The parts of a store that is ready to serve."""
+
+    disk: Disk
+    paths: StorePaths
+    log: CommitLog
+    table: QueueTable
+    dispatcher: Dispatcher
+    checkpoint: Checkpoint
+    deleted_topics: dict[str, int]
+    report: RecoveryReport
+    release: Callable[[], None]
+    now_ms: int
+    last_store_ms: int
+
+
+def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
+    """Return a store that is ready to serve; the directory is made when it is absent.
+
+    Raises:
+        StoreLocked: another broker serves it.
+        StoreFailed: the disk refused something.
+    """
+    paths = StorePaths(Path(config.store_path_root_dir))
+    try:
+        disk.mkdir(paths.root)
+        release = disk.lock(paths.lock)
+        try:
+            return _Opening(config, disk, paths).run(release, now_ms)
+        except BaseException:
+            release()
+            raise
+    except OSError as error:
+        raise StoreFailed(
+            f"store {paths.root} cannot be opened: {error}; look at the disk and its rights"
+        ) from error
+
+
+class _Opening:
+    def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths) -> None:
+        self._config = config
+        self._disk = disk
+        self._paths = paths
+        self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
+        self._point = read_safe_point(disk, paths)
+        self._checkpoint = self._read_checkpoint()
+
+    def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
+        log, end_known = self._open_log()
+        table = QueueTable(self._disk, self._paths, file_size=self._queue_file_size())
+        index = self._open_index()
+        end_known = end_known and not self._report.rebuilt_index_files
+        last_store_ms = self._checkpoint.physic_ms
+        dispatcher = Dispatcher(index)
+        if end_known:
+            self._load_queues(log, table)
+        else:
+            recovery = Recovery(
+                self._disk,
+                self._paths,
+                self._config,
+                log=log,
+                table=table,
+                index=index,
+                point=self._point,
+                checkpoint=self._checkpoint,
+                report=self._report,
+            )
+            recovery.run(now_ms)
+            last_store_ms = recovery.last_store_ms or last_store_ms
+            for queue in table.queues.values():
+                if queue.unsynced:
+                    dispatcher.dirty[queue] = None
+        self._report.log_end = log.end
+        dispatcher.dispatched_offset = log.end
+        dispatcher.last_store_ms = last_store_ms
+        self._mark_running()
+        return OpenedStore(
+            disk=self._disk,
+            paths=self._paths,
+            log=log,
+            table=table,
+            dispatcher=dispatcher,
+            checkpoint=self._checkpoint._replace(physic_ms=last_store_ms),
+            deleted_topics=dict(self._point.deleted_topics) if self._point else {},
+            report=self._report,
+            release=release,
+            now_ms=now_ms,
+            last_store_ms=last_store_ms,
+        )
+
+    def _mark_running(self) -> None:
+        """Leave the trace of a broker that did not stop in order, before the first message."""
+        self._disk.open(self._paths.abort, create=True).close()
+        self._disk.fsync_dir(self._paths.root)
+
+    def _read_checkpoint(self) -> Checkpoint:
+        if self._disk.stat(self._paths.checkpoint) is None:
+            return Checkpoint()
+        file = self._disk.open(self._paths.checkpoint)
+        try:
+            found = Checkpoint.decode(file.pread(4096, 0))
+        except RecordDamaged as error:
+            self._report.notes.append(f"checkpoint: {error}")
+            return Checkpoint()
+        finally:
+            file.close()
+        if min(found) < 0:
+            self._report.notes.append("checkpoint has a negative time; it is not used")
+            return Checkpoint()
+        return found
+
+    def _open_log(self) -> tuple[CommitLog, bool]:
+        """Return the log, and whether its end and all that is derived from it are known."""
+        directory = self._paths.commitlog
+        sizes: dict[int, int] = {}
+        for name in self._disk.list(directory):
+            base, stat = parse_log_file_name(name), self._disk.stat(directory / name)
+            if base is None or stat is None:
+                self._report.notes.append(f"commitlog/{name} is no commit log file; it is ignored")
+            else:
+                sizes[base] = stat.size
+        file_size = log_file_size(sizes, self._config, self._point)
+        if sizes and file_size != self._config.mapped_file_size_commit_log:
+            self._report.notes.append(
+                f"commit log files have {file_size} bytes, "
+                f"not {self._config.mapped_file_size_commit_log} as configured; "
+                "the files win"
+            )
+        point = self._point
+        known = not sizes or (
+            self._report.clean
+            and point is not None
+            and point.clean
+            and point.log_file_size == file_size
+            and point.files == fingerprints(self._disk, self._paths)
+        )
+        end = point.safe_log_offset if known and point is not None and sizes else 0
+        if not known:
+            self._fix_lengths(sizes, file_size)
+        elif not sizes and self._disk.list(self._paths.consumequeue):
+            known = False
+        log = CommitLog(self._disk, directory, file_size=file_size, bases=list(sizes), end=end)
+        return log, known
+
+    def _fix_lengths(self, sizes: dict[int, int], file_size: int) -> None:
+        """Give every commit log file its full length; what was cut off comes back as zeros.
+
+        Bytes beyond the length belong to no position in the log; they go unless they say
+        something.
+        """
+        for base, size in sizes.items():
+            if size == file_size:
+                continue
+            name = log_file_name(base)
+            file = self._disk.open(self._paths.commitlog / name)
+            try:
+                if size < file_size:
+                    file.allocate(file_size)
+                elif is_blank_to(file, file_size, size):
+                    file.truncate(file_size)
+                file.fdatasync()
+            finally:
+                file.close()
+            self._report.notes.append(
+                f"commitlog/{name} had {size} bytes, expected {file_size}; it is "
+                + ("full length again" if size < file_size else "read up to there")
+            )
+
+    def _queue_file_size(self) -> int:
+        """Return the size of consume queue files: the configured one unless most have another."""
+        configured = self._config.consume_queue_file_size
+        sizes: Counter[int] = Counter()
+        for _, _, directory in queue_directories(self._disk, self._paths.consumequeue):
+            for base in queue_bases(self._disk, directory):
+                stat = self._disk.stat(directory / log_file_name(base))
+                if stat is not None and stat.size and stat.size % ENTRY_SIZE == 0:
+                    sizes[stat.size] += base % stat.size == 0
+        if not sizes or sizes[configured] or not max(sizes.values()):
+            return configured
+        found = sizes.most_common(1)[0][0]
+        self._report.notes.append(
+            f"consume queue files have {found} bytes, not {configured} as configured; the files win"
+        )
+        return found
+
+    def _open_index(self) -> Index | None:
+        if not self._config.message_index_enable:
+            return None
+        return load_index(
+            self._disk,
+            self._paths,
+            self._config,
+            sealed_until_ms=None if self._report.clean else self._checkpoint.index_ms,
+            report=self._report,
+        )
+
+    def _load_queues(self, log: CommitLog, table: QueueTable) -> None:
+        """Take the queues as they are: nothing has touched them since they were right."""
+        for topic, queue_id, directory in queue_directories(self._disk, self._paths.consumequeue):
+            bases = queue_bases(self._disk, directory)
+            if not bases:
+                continue
+            end = _end_of(table, directory, bases[-1])
+            queue = table.make(topic, queue_id, max_offset=end, first=bases[0] // ENTRY_SIZE)
+            queue.min_offset = min_offset_of(queue, log.min_offset)
+
+
+def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint | None) -> int:
+    """Return the size of the commit log files that are there.
+
+    Args:
+        sizes: length of each file by its start.
+
+    The distance between files is the best witness, then the size noted at the last stop,
+    then a length that fits; a file cut short at an odd place counts for nothing.
+    """
+    configured = config.mapped_file_size_commit_log
+    if not sizes:
+        return configured
+    bases = sorted(sizes)
+    steps = [later - base for base, later in pairwise(bases)]
+    if steps:
+        step = min(steps)
+        return configured if configured in steps and step % configured == 0 else step
+    if point is not None and point.log_file_size:
+        return point.log_file_size
+    (base, size), *_ = sizes.items()
+    if size in (configured, 0) or base % size or size % 4096:
+        return configured
+    return size
+
+
+def _end_of(table: QueueTable, directory: Path, base: int) -> int:
+    """Return the entry after the last one in the last file of a queue."""
+    file = table.files.get(directory / log_file_name(base))
+    low, high = 0, table.files.file_size // ENTRY_SIZE
+    while low < high:
+        middle = (low + high) // 2
+        _, size, _ = CQ_ENTRY.unpack(file.pread(ENTRY_SIZE, middle * ENTRY_SIZE))
+        if size > 0:
+            low = middle + 1
+        else:
+            high = middle
+    return base // ENTRY_SIZE + low

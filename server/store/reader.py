@@ -1,0 +1,283 @@
+"""Reading messages: by queue and offset, by time, by log offset, by key.
+
+    queue entries ──accept(tags_code)──> log offsets ──adjacent ones merged──> one pread each
+
+Rule: the status, the next offset and every limit are Java's, because clients act on
+them. Only what was dispatched can be seen, and all that was dispatched is written.
+Fillers (slots without a record) are passed over without a word.
+
+Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDiskByCommitOffset,
+#queryMessage; store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7).
+"""
+
+import os
+import struct
+from collections.abc import Callable
+from typing import Final
+
+from server.store.calls import GetResult, GetStatus, QueryResult
+from server.store.config import StoreConfig
+from server.store.index import Index
+from server.store.logfile import CommitLog
+from server.store.queue import ConsumeQueue
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE, is_ext_address
+from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
+from storefmt.sysflag import BORN_HOST_V6
+
+SCAN_COUNT: Final = 800
+"""Queue entries that one get looks at, at most (more only if more messages are asked for)."""
+_MERGE_SIZE_MAX: Final = 1 << 20
+_HEAD: Final = struct.Struct(">ii20xqi")
+_TIME_V4: Final = struct.Struct(">q")
+_STORE_MS_POS: Final = 56
+_STORE_MS_POS_V6: Final = 68
+_HEAD_SIZE: Final = 76
+
+QueueTable = dict[tuple[str, int], ConsumeQueue]
+Accept = Callable[[int], bool]
+
+
+class Reader:
+    """All reads of one store."""
+
+    def __init__(
+        self, config: StoreConfig, log: CommitLog, queues: QueueTable, index: Index | None
+    ) -> None:
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._count_max = config.max_transfer_count_on_message_in_memory
+        self._size_max = config.max_transfer_bytes_on_message_in_memory
+        self._disk_count_max = config.max_transfer_count_on_message_in_disk
+        self._disk_size_max = config.max_transfer_bytes_on_message_in_disk
+        self._query_count_max = config.max_msgs_num_batch
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self._memory_size = memory * config.access_message_in_memory_max_ratio // 100
+
+    def get_message(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        *,
+        count_max: int,
+        size_max: int | None = None,
+        accept: Accept | None = None,
+    ) -> GetResult:
+        """Return the messages of a queue from ``queue_offset`` on.
+
+        Args:
+            count_max: messages wanted; 0 still yields one.
+            size_max: bytes wanted, None for the configured limit; the first message
+                comes whatever its size.
+            accept: tells by the tags code of an entry whether its message is wanted.
+
+        Raises:
+            OSError: the disk cannot be read there.
+        """
+        queue = self._queues.get((topic, queue_id))
+        if queue is None:
+            return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, [], 0, 0, 0, 0)
+        low, high = queue.min_offset, queue.max_offset
+        if low <= queue_offset < high:
+            return self._scan(queue, queue_offset, count_max, size_max, accept)
+        if high == 0:
+            return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, [], 0, 0, low, high)
+        if queue_offset < low:
+            return GetResult(GetStatus.OFFSET_TOO_SMALL, [], 0, low, low, high)
+        if queue_offset == high:
+            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, [], 0, high, low, high)
+        return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, [], 0, high, low, high)
+
+    def _scan(
+        self,
+        queue: ConsumeQueue,
+        queue_offset: int,
+        count_max: int,
+        size_max: int | None,
+        accept: Accept | None,
+    ) -> GetResult:
+        data = queue.read(queue_offset, max(SCAN_COUNT, count_max))
+        low, high = queue.min_offset, queue.max_offset
+        if not data:
+            skip = queue.file_entry_count
+            following = queue_offset + skip - queue_offset % skip
+            return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
+        log_end = self._log.written_offset
+        picked: list[tuple[int, int]] = []
+        total = scanned = log_offset = 0
+        skip_until = -1
+        status = GetStatus.NO_MATCHED_MESSAGE
+        for log_offset, size, tags_code in CQ_ENTRY.iter_unpack(data):
+            if log_offset < skip_until or size == FILLER_SIZE:
+                scanned += 1
+                continue
+            if picked and self._is_full(
+                len(picked), total, size, count_max, size_max, log_end - log_offset
+            ):
+                break
+            scanned += 1
+            if accept is not None and not is_ext_address(tags_code) and not accept(tags_code):
+                continue
+            if log_offset < self._log.min_offset or log_offset + size > log_end:
+                if not picked:
+                    status = GetStatus.MESSAGE_WAS_REMOVING
+                skip_until = log_offset - log_offset % self._log.file_size + self._log.file_size
+                continue
+            skip_until = -1
+            picked.append((log_offset, size))
+            total += size
+        chunks = self._read_merged(picked)
+        if picked:
+            status = GetStatus.FOUND
+        return GetResult(
+            status,
+            chunks,
+            len(picked),
+            queue_offset + scanned,
+            low,
+            high,
+            suggest_slave=log_end - log_offset > self._memory_size,
+        )
+
+    def _is_full(
+        self,
+        count: int,
+        total: int,
+        size: int,
+        count_max: int,
+        size_max: int | None,
+        behind: int,
+    ) -> bool:
+        if count >= count_max:
+            return True
+        if behind > self._memory_size:
+            return total + size > self._disk_size_max or count >= self._disk_count_max
+        limit = self._size_max if size_max is None else min(size_max, self._size_max)
+        return total + size > limit or count >= self._count_max
+
+    def _read_merged(self, picked: list[tuple[int, int]]) -> list[bytes]:
+        """Return the records, adjacent ones read at once."""
+        chunks: list[bytes] = []
+        if not picked:
+            return chunks
+        start = end = picked[0][0]
+        file_size = self._log.file_size
+        for log_offset, size in picked:
+            merged = log_offset + size - start
+            if log_offset != end or merged > _MERGE_SIZE_MAX or end % file_size == 0:
+                if end > start:
+                    self._read_into(chunks, start, end)
+                start = log_offset
+            end = log_offset + size
+        self._read_into(chunks, start, end)
+        return chunks
+
+    def _read_into(self, chunks: list[bytes], start: int, end: int) -> None:
+        data = self._log.read(start, end - start)
+        if data is not None:
+            chunks.append(data)
+
+    def read_record(self, log_offset: int) -> bytes | None:
+        """Return the record that starts at ``log_offset``, None where none does."""
+        head = self._log.read(log_offset, _HEAD.size)
+        if head is None:
+            return None
+        size, magic, position, _ = _HEAD.unpack(head)
+        if magic not in (MAGIC_V1, MAGIC_V2) or position != log_offset or size < RECORD_SIZE_MIN:
+            return None
+        return self._log.read(log_offset, size)
+
+    def store_ms(self, log_offset: int) -> int:
+        """Return when the record at ``log_offset`` was stored (ms), -1 where there is none."""
+        head = self._log.read(log_offset, _HEAD_SIZE)
+        if head is None:
+            return -1
+        sys_flag: int = _HEAD.unpack_from(head)[3]
+        pos = _STORE_MS_POS_V6 if sys_flag & BORN_HOST_V6 else _STORE_MS_POS
+        store_ms: int = _TIME_V4.unpack_from(head, pos)[0]
+        return store_ms
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        """Return when a message was stored (ms), -1 where there is none."""
+        queue = self._queues.get((topic, queue_id))
+        entry = None if queue is None else queue.entry(queue_offset)
+        if entry is None or entry[1] == FILLER_SIZE:
+            return -1
+        return self.store_ms(entry[0])
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """Return the queue offset of the message stored nearest to a time.
+
+        As in Java the search runs within one queue file: the first whose last message is
+        not older than the time (Java looks at the file's modification time), else the
+        last. 0 where there is no message or its time cannot be read.
+        """
+        queue = self._queues.get((topic, queue_id))
+        if queue is None or queue.max_offset == queue.min_offset:
+            return 0
+        low, high = self._file_by_time(queue, timestamp_ms)
+        base = low - low % queue.file_entry_count
+        low, high = (low - base) * ENTRY_SIZE, (high - 1 - base) * ENTRY_SIZE
+        left = right = -1
+        left_ms = right_ms = -1
+        while high >= low:
+            middle = (low + high) // (2 * ENTRY_SIZE) * ENTRY_SIZE
+            entry = queue.entry(base + middle // ENTRY_SIZE)
+            if entry is None or entry[0] < self._log.min_offset or entry[1] == FILLER_SIZE:
+                low = middle + ENTRY_SIZE
+                left = middle
+                continue
+            found_ms = self.store_ms(entry[0])
+            if found_ms < 0:
+                return 0
+            if found_ms == timestamp_ms:
+                return base + middle // ENTRY_SIZE
+            if found_ms > timestamp_ms:
+                high, right, right_ms = middle - ENTRY_SIZE, middle, found_ms
+            else:
+                low, left, left_ms = middle + ENTRY_SIZE, middle, found_ms
+        if left_ms == -1:
+            nearest = right
+        elif right_ms == -1 or timestamp_ms - left_ms <= right_ms - timestamp_ms:
+            nearest = left
+        else:
+            nearest = right
+        return base + max(nearest, 0) // ENTRY_SIZE
+
+    def _file_by_time(self, queue: ConsumeQueue, timestamp_ms: int) -> tuple[int, int]:
+        """Return the entries (first, end) of the file to search."""
+        count = queue.file_entry_count
+        first = queue.min_offset
+        while True:
+            end = min(first - first % count + count, queue.max_offset)
+            if end == queue.max_offset:
+                return first, end
+            last = queue.entry(end - 1)
+            if last is not None and self.store_ms(last[0]) >= timestamp_ms:
+                return first, end
+            first = end
+
+    def query(
+        self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int
+    ) -> QueryResult:
+        """Return the records whose key has the hash of ``key``, in log order.
+
+        The newest ``count_max`` (at most ``max_msgs_num_batch``) are chosen. Other keys
+        may have the same hash: the caller compares.
+
+        Raises:
+            OSError: the disk cannot be read there.
+        """
+        if self._index is None or not self._index.files:
+            return QueryResult([], 0, 0)
+        count_max = min(count_max, self._query_count_max)
+        offsets = self._index.query(
+            topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
+        )
+        last = self._index.files[-1]
+        records = (self.read_record(log_offset) for log_offset in sorted(offsets))
+        found = [record for record in records if record is not None]
+        if not offsets:
+            return QueryResult([], 0, 0)
+        return QueryResult(found, last.end_ms, last.end_log_offset)

@@ -1,0 +1,229 @@
+"""Consume queues held against the commit log, and written again where they differ.
+
+    log records ──> expected entries ──compare──> files     equal: nothing is written
+                                                  other: the right bytes replace them
+
+Rule: the log is right. Entries below the first record of a queue that the log still has
+are history and stay; entries that point at nothing become fillers, which readers pass
+over; what lies behind the last one is cut off. An ext address stays where offset and
+size agree, because the ext unit behind it cannot be built again here. The result is what
+the Java broker would have written: same names, same lengths, same bytes.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirtyLogicFiles.
+"""
+
+from typing import Final
+
+from server.store.queue import ConsumeQueue, queue_bases
+from server.store.queuetable import QueueTable
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
+
+_BUFFER_SIZE: Final = 64 << 10
+_ZEROS: Final = bytes(64 << 10)
+
+
+class QueueRebuild:
+    """One queue while the log is walked.
+
+    Args:
+        table: gives the files.
+        queue: the queue; its offsets are set by ``finish``.
+        log_min: log offset of the first kept byte.
+    """
+
+    def __init__(self, table: QueueTable, queue: ConsumeQueue, *, log_min: int) -> None:
+        self.queue = queue
+        self.changed = False
+        """Something on disk was not as the log says."""
+        self.next: int | None = None
+        """Queue offset the next record should have; None before the first one."""
+        self._start = 0
+        self._files = table.files
+        self._disk = table.files.disk
+        self._log_min = log_min
+        self._buffer = bytearray()
+        self._buffer_start = 0
+        self.existed = self._disk.is_dir(queue.directory)
+        self._bases = self._usable_bases()
+
+    def _usable_bases(self) -> list[int]:
+        """Return the starts of the files that form one row up to the last, all of one size."""
+        file_size = self._files.file_size
+        bases = queue_bases(self._disk, self.queue.directory)
+        row: list[int] = []
+        for base in reversed(bases):
+            if base % file_size or (row and base != row[0] - file_size):
+                self._remove(base)
+            else:
+                row.insert(0, base)
+        return row
+
+    def _remove(self, base: int) -> None:
+        path = self.queue.path_at(base)
+        self._files.forget(path.parent)
+        self._disk.unlink(path)
+        self.changed = True
+
+    def entry_at(self, number: int) -> tuple[int, int, int]:
+        """Return the entry on disk, zeros where there is none."""
+        log_offset, size, tags_code = CQ_ENTRY.unpack(self._on_disk(number, 1))
+        return log_offset, size, tags_code
+
+    def add(self, queue_offset: int, log_offset: int, size: int, tags_code: int) -> None:
+        """Take the entry of a record; ``queue_offset`` is where it belongs."""
+        if self.next is None or queue_offset < self.next:
+            self.flush()
+            self._start = self._buffer_start = self.next = queue_offset
+        while self.next < queue_offset:
+            self._buffer += FILLER
+            self.next += 1
+        self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
+        self.next += 1
+        if len(self._buffer) >= _BUFFER_SIZE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Compare what was collected with the files, and write it where it differs.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        wanted = bytes(self._buffer)
+        found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
+        if found != wanted:
+            wanted = _keep_ext(found, wanted)
+            if found != wanted:
+                self.changed = True
+                self.queue.put_bytes(self._buffer_start, wanted)
+        self._buffer_start += len(wanted) // ENTRY_SIZE
+        self._buffer.clear()
+
+    def _on_disk(self, start: int, count: int) -> bytes:
+        """Return ``count`` entries from the files, zeros where a file is short or missing."""
+        file_size = self._files.file_size
+        parts: list[bytes] = []
+        pos, end = start * ENTRY_SIZE, (start + count) * ENTRY_SIZE
+        while pos < end:
+            in_file = pos % file_size
+            size = min(file_size - in_file, end - pos)
+            path = self.queue.path_at(pos - in_file)
+            data = (
+                b"" if self._disk.stat(path) is None else self._files.get(path).pread(size, in_file)
+            )
+            parts.append(data.ljust(size, b"\0"))
+            pos += size
+        return b"".join(parts)
+
+    def finish(self, *, log_end: int) -> None:
+        """Write the rest, cut what is behind it and set the offsets of the queue.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.flush()
+        if self.next is None:
+            self._start = self.next = self._end_of_unseen(log_end)
+        first = self._first_entry()
+        self._check_history(first)
+        self._cut(self.next)
+        self._fix_lengths()
+        queue = self.queue
+        queue.first = first
+        queue.max_offset = queue.next_offset = queue.tail_start = queue.written_count = self.next
+        queue.min_offset = min_offset_of(queue, self._log_min)
+
+    def _first_entry(self) -> int:
+        """Return the first entry that has, or will have, a file."""
+        count = self.queue.file_entry_count
+        wanted = self._start - self._start % count
+        if self._bases and self._bases[0] // ENTRY_SIZE <= wanted <= self._bases[-1] // ENTRY_SIZE:
+            return self._bases[0] // ENTRY_SIZE
+        for base in list(self._bases):
+            if base // ENTRY_SIZE < wanted:
+                self._remove(base)
+                self._bases.remove(base)
+        return wanted
+
+    def _end_of_unseen(self, log_end: int) -> int:
+        """Return the end of a queue none of whose records the log has any more."""
+        for base in self._bases:
+            first = base // ENTRY_SIZE
+            data = self._on_disk(first, self.queue.file_entry_count)
+            for number, (log_offset, size, _) in enumerate(CQ_ENTRY.iter_unpack(data), first):
+                beyond = size != FILLER_SIZE and log_offset + size > log_end
+                if size <= 0 or log_offset < 0 or beyond:
+                    return number
+        return (self._bases[-1] + self._files.file_size) // ENTRY_SIZE if self._bases else 0
+
+    def _check_history(self, first: int) -> None:
+        """Make fillers of entries before the first record that point at no expired one."""
+        for start in range(first, self._start, _BUFFER_SIZE // ENTRY_SIZE):
+            count = min(self._start - start, _BUFFER_SIZE // ENTRY_SIZE)
+            found = self._on_disk(start, count)
+            wanted = b"".join(
+                found[at : at + ENTRY_SIZE] if self._is_history(found, at) else FILLER
+                for at in range(0, len(found), ENTRY_SIZE)
+            )
+            if wanted != found:
+                self.changed = True
+                self.queue.put_bytes(start, wanted)
+
+    def _is_history(self, data: bytes, at: int) -> bool:
+        log_offset, size, _ = CQ_ENTRY.unpack_from(data, at)
+        return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
+
+    def _cut(self, end: int) -> None:
+        """Remove everything from entry ``end`` on."""
+        file_size = self._files.file_size
+        end_pos = end * ENTRY_SIZE
+        for base in queue_bases(self._disk, self.queue.directory):
+            if base >= end_pos:
+                self._remove(base)
+                continue
+            start = max(end_pos - base, 0)
+            file = self._files.get(self.queue.path_at(base))
+            pos = file.next_data(start) if start < file_size else None
+            while pos is not None and pos < file_size:
+                data = file.pread(min(len(_ZEROS), file_size - pos), pos)
+                if not data:
+                    break
+                if data != _ZEROS[: len(data)]:
+                    self.changed = True
+                    file.pwrite(_ZEROS[: len(data)], pos)
+                    self.queue.unsynced.add(base)
+                pos = file.next_data(pos + len(data))
+
+    def _fix_lengths(self) -> None:
+        for base in queue_bases(self._disk, self.queue.directory):
+            file = self._files.get(self.queue.path_at(base))
+            if file.size() != self._files.file_size:
+                file.truncate(self._files.file_size)
+                self.queue.unsynced.add(base)
+                self.changed = True
+
+
+def _keep_ext(found: bytes, wanted: bytes) -> bytes:
+    """Return ``wanted`` with the ext addresses of ``found`` where they belong to it."""
+    parts: list[bytes] = []
+    for at in range(0, len(wanted), ENTRY_SIZE):
+        old, new = found[at : at + ENTRY_SIZE], wanted[at : at + ENTRY_SIZE]
+        same_record = old[:12] == new[:12]
+        keep = same_record and is_ext_address(int.from_bytes(old[12:], "big", signed=True))
+        parts.append(old if keep else new)
+    return b"".join(parts)
+
+
+def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
+    """Return the first entry that points at a kept record; ``max_offset`` for none.
+
+    Source: store/ConsumeQueue.java#correctMinOffset (which looks at one file only).
+    """
+    low, high = queue.first, queue.max_offset
+    while low < high:
+        middle = (low + high) // 2
+        entry = queue.entry(middle)
+        if entry is None or entry[0] < log_min:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,236 @@
+"""Recovery: the log is walked, its torn tail cut, queues and index made to agree with it.
+
+    Found … Found  Gap  Found … Found  Gap
+                   │                   └ nothing whole behind it: a torn tail, erased
+                   └ before a place that was on the disk: damage, kept and reported
+                     after a crash, where nothing was synced yet: the tail starts here
+
+Rule: a stop in order leaves no tail, so then nothing but a record that was cut short is
+erased. After a crash the log ends before the first gap that may be an unsynced write;
+records behind it were never acknowledged in SYNC_FLUSH. Whatever is cut is overwritten
+with zeros and synced before the first new record, or it would come back to life.
+
+Source: store/CommitLog.java#recoverNormally, #recoverAbnormally,
+store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
+"""
+
+from typing import Final
+
+from server.store.calls import DispatchEntry, RecoveryReport
+from server.store.config import StoreConfig
+from server.store.disk import Disk
+from server.store.index import Index
+from server.store.logfile import CommitLog
+from server.store.queuetable import QueueTable
+from server.store.recoverqueues import QueueRecovery
+from server.store.safepoint import SafePoint
+from server.store.walk import Found, Gap, LogWalk, is_blank_to
+from storefmt.checkpoint import Checkpoint
+from storefmt.paths import StorePaths
+from storefmt.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY, parse_properties
+from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+
+_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
+_KEYS: Final = f"{KEYS}\x01".encode()
+
+
+class Recovery:
+    """One pass over a log whose end, queues or index are not known to be right."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        config: StoreConfig,
+        *,
+        log: CommitLog,
+        table: QueueTable,
+        index: Index | None,
+        point: SafePoint | None,
+        checkpoint: Checkpoint,
+        report: RecoveryReport,
+    ) -> None:
+        self.last_store_ms = 0
+        self._disk = disk
+        self._paths = paths
+        self._log = log
+        self._index = index
+        self._report = report
+        self._recover_from_ms = checkpoint.recover_from_ms
+        ours = point is not None and point.log_file_size == log.file_size
+        self._synced_until = point.safe_log_offset if ours and point is not None else 0
+        self._queues = QueueRecovery(
+            disk, paths, config, log=log, table=table, point=point, report=report
+        )
+        self._file_number = 0
+        self._now_ms = 0
+
+    def run(self, now_ms: int) -> None:
+        """Do it; log, queues and index are ready to serve afterwards.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self._now_ms = now_ms
+        bases = list(self._log.bases)
+        if not self._report.clean:
+            self._drop_caches(bases)
+        end = self._walk(bases)
+        self._erase_from(end)
+        self._log.set_end(end)
+        self._queues.finish(end)
+        self._finish_index(end)
+
+    def _drop_caches(self, bases: list[int]) -> None:
+        """After a crash, read what may not be synced from the disk and not from memory.
+
+        Pages that a failed sync left behind look written but are on no disk.
+        """
+        for base in bases:
+            if base + self._log.file_size > self._synced_until:
+                self._log.file_at(base).drop_cache()
+
+    def _walk(self, bases: list[int]) -> int:
+        """Take every record; returns where the log ends."""
+        last_data = self._last_base_with_data(bases)
+        walk = LogWalk(self._log, bases)
+        end = start = bases[0] if bases else 0
+        gaps: list[Gap] = []
+        for item in walk.items(start):
+            if isinstance(item, Gap):
+                gaps.append(item)
+                continue
+            if isinstance(item, Found):
+                if gaps and self._is_tail(gaps[0], item, last_data):
+                    return gaps[0].start
+                for gap in gaps:
+                    self._report_gap(gap)
+                gaps.clear()
+                self._take(item)
+                end = item.log_offset + item.size
+            elif not gaps:
+                end = item.end
+        return self._end_of_log(end, gaps, last_data)
+
+    def _last_base_with_data(self, bases: list[int]) -> int:
+        size = self._log.file_size
+        for base in reversed(bases):
+            if not is_blank_to(self._log.file_at(base), 0, size):
+                return base
+        return bases[0] if bases else 0
+
+    def _is_tail(self, gap: Gap, following: Found, last_data: int) -> bool:
+        """Tell whether the log ends at a gap although whole records follow it."""
+        return (
+            not self._report.clean
+            and gap.start >= max(self._synced_until, last_data)
+            and following.store_ms > self._recover_from_ms
+        )
+
+    def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
+        """Return the end of the log when no whole record follows ``gaps``."""
+        solid = [gap for gap in gaps if gap.reason != "zeros" and gap.reason != "missing file"]
+        if not solid:
+            return end
+        size = self._log.file_size
+        previous = last_data - size if not self._report.clean else last_data
+        if gaps[0].start >= previous:
+            return end
+        # Bytes in later files, none of them a record: that is no torn write. They stay
+        # where they are, and new records go into a new file behind them.
+        for gap in solid:
+            self._report_gap(gap)
+        return last_data + size
+
+    def _report_gap(self, gap: Gap) -> None:
+        self._report.damaged.append((gap.start, gap.end - gap.start))
+        self._report.notes.append(
+            f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
+            "it is left as it is, look at it with `mqadmin store verify`"
+        )
+        self._queues.lost_size += gap.end - gap.start
+
+    def _take(self, found: Found) -> None:
+        self._report.record_count += 1
+        self._report.scanned_size += found.size
+        self.last_store_ms = found.store_ms
+        tags_code = self._queues.take(found)
+        if self._index is not None and self._index_lacks(self._index, found):
+            self._index.dispatch(entry_of(found, tags_code), self._now_ms)
+
+    def _index_lacks(self, index: Index, found: Found) -> bool:
+        """Tell whether a record with keys is in no index file; drops files that skipped it."""
+        if _UNIQUE_KEY not in found.properties and _KEYS not in found.properties:
+            return False
+        if found.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+            return False
+        files = index.files
+        number = self._file_number
+        while number < len(files) and files[number].end_log_offset < found.log_offset:
+            number += 1
+        self._file_number = number
+        if number == len(files):
+            return True
+        if files[number].begin_log_offset <= found.log_offset:
+            # The first record of a file may have had its other keys in a lost one before.
+            return False
+        self._report.rebuilt_index_files += index.drop_from(number)
+        return True
+
+    def _finish_index(self, end: int) -> None:
+        """Build again index files that know records the log has no more."""
+        index = self._index
+        if index is None:
+            return
+        number = len(index.files)
+        while number and index.files[number - 1].end_log_offset >= max(end, 1):
+            number -= 1
+        if number == len(index.files):
+            return
+        self._report.rebuilt_index_files += index.drop_from(number)
+        start = index.files[-1].end_log_offset if index.files else self._log.min_offset
+        for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
+            if isinstance(item, Found) and item.log_offset < end:
+                index.dispatch(entry_of(item, 0), self._now_ms)
+
+    def _erase_from(self, end: int) -> None:
+        """Make everything behind the end of the log zeros, durably, before it is used."""
+        size = self._log.file_size
+        for base in reversed(self._log.bases):
+            if base >= end and base > self._log.bases[0]:
+                if not is_blank_to(self._log.file_at(base), 0, size):
+                    self._report.cut_size += size
+                self._log.remove(base)
+        if self._log.bases:
+            base = self._log.bases[-1]
+            self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
+        if not self._report.clean:
+            # What was only in memory when the last broker died must not be lost now.
+            for base in self._log.bases:
+                if base + size > self._synced_until:
+                    self._log.file_at(base).fdatasync()
+        if self._disk.is_dir(self._paths.commitlog):
+            self._disk.fsync_dir(self._paths.commitlog)
+
+
+def keys_of(properties: bytes) -> tuple[str, ...]:
+    """Return the keys that the index has for a record, in their order."""
+    parsed = parse_properties(properties)
+    unique = parsed.get(UNIQUE_KEY)
+    keys = tuple(key for key in parsed.get(KEYS, "").split(KEY_SEPARATOR) if key)
+    return keys if unique is None else (unique, *keys)
+
+
+def entry_of(found: Found, tags_code: int) -> DispatchEntry:
+    """Return what the index needs to know of a record of the log."""
+    return DispatchEntry(
+        found.topic,
+        found.queue_id,
+        found.queue_offset,
+        found.log_offset,
+        found.size,
+        tags_code,
+        found.store_ms,
+        found.sys_flag,
+        keys_of(found.properties),
+    )

@@ -1,0 +1,185 @@
+"""The queues' side of recovery: which entry each record of the log should have.
+
+    record says queue_offset 7 ── 7 is next ──────────────> entry 7
+                                └ 0: the topic was deleted and made again, start over
+                                └ else: wait for the next record of this queue to tell
+                                        whether a record was lost or the field is damaged
+
+Rule: within a queue offsets are dense. The CRC of a record does not cover its queue
+offset, so a single record that breaks the row is not believed; two in a row are. A topic
+that was deleted does not come back from its old records.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfo, store/CommitLog.java
+#checkMessageAndReturnSize (tags code of delayed messages).
+"""
+
+from typing import Final
+
+from server.store.append import is_queued
+from server.store.calls import RecoveryReport
+from server.store.config import StoreConfig
+from server.store.disk import Disk
+from server.store.logfile import CommitLog
+from server.store.queue import ConsumeQueue, queue_directories
+from server.store.queuetable import QueueTable
+from server.store.rebuild import QueueRebuild
+from server.store.safepoint import SafePoint
+from server.store.walk import Found
+from storefmt.configs import TopicTable, load_config
+from storefmt.errors import BadCall, StoreError
+from storefmt.javahash import tags_code
+from storefmt.message import RECORD_SIZE_MIN
+from storefmt.paths import StorePaths
+from storefmt.properties import DELAY, TAGS, parse_properties
+
+SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
+_TAGS: Final = f"{TAGS}\x01".encode()
+_DELAY_UNKNOWN_MS: Final = 1000
+
+
+class QueueRecovery:
+    """Holds every queue against the records of the log, one after another."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        config: StoreConfig,
+        *,
+        log: CommitLog,
+        table: QueueTable,
+        point: SafePoint | None,
+        report: RecoveryReport,
+    ) -> None:
+        self.lost_size = 0
+        """Bytes of the log so far that are no record: that many records may be missing."""
+        self._table = table
+        self._paths = paths
+        self._disk = disk
+        self._report = report
+        self._log_min = log.min_offset
+        self._delays_ms = config.delays_ms()
+        self._deleted = point.deleted_topics if point is not None else {}
+        self._rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
+        self._suspects: dict[tuple[str, int], tuple[Found, int]] = {}
+        for topic, queue_id, _ in queue_directories(disk, paths.consumequeue):
+            self._add(topic, queue_id)
+        self._known_topics = self._read_topics()
+
+    def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
+        try:
+            queue = self._table.make(topic, queue_id)
+        except BadCall as error:
+            self._report.notes.append(f"queue of a record: {error}; it gets no queue")
+            rebuild = None
+        else:
+            rebuild = QueueRebuild(self._table, queue, log_min=self._log_min)
+        self._rebuilds[topic, queue_id] = rebuild
+        return rebuild
+
+    def _read_topics(self) -> set[str] | None:
+        """Return the topics the broker knows, None where its file cannot tell."""
+        try:
+            table = load_config(self._paths.config_file("topics.json"), TopicTable.decode)
+        except StoreError as error:
+            self._report.notes.append(f"topics.json: {error}")
+            return None
+        return None if table is None else set(table.topics)
+
+    def take(self, found: Found) -> int:
+        """Give a record its queue entry; returns the entry's tags code."""
+        code = self.tags_code(found)
+        if not is_queued(found.sys_flag):
+            return code
+        key = found.topic, found.queue_id
+        if key in self._rebuilds:
+            rebuild = self._rebuilds[key]
+        else:
+            rebuild = self._add(*key) if self._may_come_back(found) else None
+            self._rebuilds[key] = rebuild
+        if rebuild is not None:
+            if key in self._suspects:
+                self._settle(rebuild, key, found)
+            self._place(rebuild, key, found, code)
+        return code
+
+    def _may_come_back(self, found: Found) -> bool:
+        """Tell whether a queue that is not on disk is to be made for this record."""
+        topic = found.topic
+        if found.log_offset < self._deleted.get(topic, 0):
+            return False
+        gone = self._known_topics is not None and topic not in self._known_topics
+        directory = self._paths.consumequeue / topic
+        if gone and self._disk.is_dir(directory):
+            # An empty directory is what a deleted topic leaves.
+            return bool(self._disk.list(directory))
+        return True
+
+    def _place(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found, code: int) -> None:
+        if self._is_plausible(rebuild, found):
+            rebuild.add(found.queue_offset, found.log_offset, found.size, code)
+        else:
+            self._suspects[key] = found, code
+
+    def _is_plausible(self, rebuild: QueueRebuild, found: Found) -> bool:
+        expected = rebuild.next
+        queue_offset = found.queue_offset
+        if queue_offset == expected or queue_offset == 0:
+            return True
+        if expected is None:
+            if rebuild.entry_at(queue_offset)[:2] == (found.log_offset, found.size):
+                return True
+            late = self._log_min > 0 or self.lost_size > 0
+            return late and queue_offset * RECORD_SIZE_MIN <= found.log_offset
+        return 0 < (queue_offset - expected) * RECORD_SIZE_MIN <= self.lost_size
+
+    def _settle(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found | None) -> None:
+        """Decide about a record that broke the row, now that the next one is known."""
+        suspect, code = self._suspects.pop(key)
+        expected = 0 if rebuild.next is None else rebuild.next
+        continued = found is not None and found.queue_offset == suspect.queue_offset + 1
+        slot = suspect.queue_offset if continued else expected
+        self._report.notes.append(
+            f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
+            f"{key[0]} queue {key[1]}, expected {expected}; taken as {slot}"
+        )
+        if slot * RECORD_SIZE_MIN <= suspect.log_offset:
+            rebuild.add(slot, suspect.log_offset, suspect.size, code)
+
+    def tags_code(self, found: Found) -> int:
+        """Return the tags code of the entry of a record."""
+        if found.topic == SCHEDULE_TOPIC:
+            return self._due_ms(found)
+        if _TAGS not in found.properties:
+            return 0
+        return tags_code(parse_properties(found.properties).get(TAGS))
+
+    def _due_ms(self, found: Found) -> int:
+        """Return when a delayed message is due: that is the tags code of its entry."""
+        properties = parse_properties(found.properties)
+        text = properties.get(DELAY, "")
+        level = int(text) if text.lstrip("-").isdecimal() else 0
+        level = min(level, max(self._delays_ms))
+        if level <= 0:
+            return tags_code(properties.get(TAGS))
+        return found.store_ms + self._delays_ms.get(level, _DELAY_UNKNOWN_MS)
+
+    def finish(self, log_end: int) -> None:
+        """Bring every queue to its end.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        for key, rebuild in self._rebuilds.items():
+            if rebuild is None:
+                continue
+            if key in self._suspects:
+                self._settle(rebuild, key, None)
+            rebuild.finish(log_end=log_end)
+            if rebuild.changed:
+                self._report.rebuilt_queues.append(key)
+            if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):
+                self._forget(rebuild.queue)
+
+    def _forget(self, queue: ConsumeQueue) -> None:
+        self._table.queues.pop((queue.topic, queue.queue_id), None)

@@ -1,0 +1,316 @@
+"""A message store: the commit log, its queues and its index behind one door.
+
+    put ─> pending ─write─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
+                             └── SYNC_FLUSH ─ flush job ───> dispatch     on_dispatch
+
+Rule: one thread calls everything here; only ``run`` of a job may be called in another.
+A put is stored when the next ``write`` returned (ASYNC_FLUSH), or when ``end_flush`` has
+raised ``flushed_offset`` over it (SYNC_FLUSH); only then it is dispatched, and only what
+is dispatched can be read. After a write or sync error nothing is taken any more, reads go
+on; after a full disk the puts since the last write are undone and new ones may follow.
+
+Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
+"""
+
+import errno
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from server.store.append import Appender
+from server.store.calls import (
+    DispatchEntry,
+    GetResult,
+    PutMessage,
+    PutResult,
+    PutStatus,
+    QueryResult,
+    RecoveryReport,
+)
+from server.store.config import StoreConfig
+from server.store.disk import Disk, RealDisk
+from server.store.errors import StoreFailed, StoreFull
+from server.store.flush import FlushJob, QueueSyncJob, SyncJob
+from server.store.opening import OpenedStore, open_directory
+from server.store.queue import ConsumeQueue
+from server.store.reader import Accept, Reader
+from server.store.upkeep import Upkeep
+
+_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
+_NO_FILE: Final = PutResult(PutStatus.CREATE_MAPPED_FILE_FAILED, -1, -1, 0)
+_FOR_EVER_MS: Final = (1 << 63) - 1
+
+
+class MessageStore:
+    """One open store directory; make it with ``MessageStore.open``."""
+
+    def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
+        self.recovery: RecoveryReport = opened.report
+        self.on_dispatch: Callable[[list[DispatchEntry]], None] = _ignore
+        """Called with what became readable, after each write or flush."""
+        self.failure = ""
+        """Why puts are refused, for good or until there is space; empty when all is well."""
+        self.is_read_only = False
+        """Nothing is stored any more until a restart."""
+        self._sync = config.is_sync_flush
+        self._log = opened.log
+        self._table = opened.table
+        self._queues = opened.table.queues
+        self._closed = False
+        self._appender = Appender(config, opened.log, opened.table)
+        self._dispatcher = opened.dispatcher
+        self._reader = Reader(config, opened.log, self._queues, opened.dispatcher.index)
+        self._upkeep = Upkeep(config, opened)
+        self._waiting: list[DispatchEntry] = []
+        self._waiting_queues: list[ConsumeQueue] = []
+        self._written_ms = opened.last_store_ms
+        self._flushing: FlushJob | None = None
+
+    @classmethod
+    def open(cls, config: StoreConfig, *, now_ms: int, disk: Disk | None = None) -> "MessageStore":
+        """Lock, load and recover a directory; it is made when it is absent.
+
+        Raises:
+            StoreLocked: another broker serves it.
+            StoreError: it cannot be used; the text says what to do.
+        """
+        return cls(config, open_directory(config, disk or RealDisk(), now_ms))
+
+    def close(self, now_ms: int) -> None:
+        """Write and sync everything, then leave the directory as after a stop in order.
+
+        A store that failed is left as after a crash; the next start recovers it.
+
+        Raises:
+            StoreFailed: the disk did not take it; the next start recovers.
+        """
+        if self._closed:
+            return
+        try:
+            if not self.is_read_only:
+                self.write(now_ms)
+                if self._flushing is None and (job := self.begin_flush()) is not None:
+                    job.run()
+                    self.end_flush(job)
+                self._closed = True
+                self._upkeep.close(self._log.flushed_offset)
+        except OSError as error:
+            raise self._fail("the store could not be stopped in order", error) from error
+        finally:
+            self._closed = True
+            self._log.close()
+            self._upkeep.release()
+
+    # Writing.
+
+    def put(self, message: PutMessage, now_ms: int) -> PutResult:
+        """Give a message its queue offset and log offset; ``write`` stores it.
+
+        Args:
+            now_ms: store time of the record.
+        """
+        if self.is_read_only or self._closed:
+            return _REFUSED
+        try:
+            return self._appender.put(message, now_ms)
+        except OSError as error:
+            self.failure = f"no next commit log file: {error}; free space on its disk"
+            return _NO_FILE
+
+    def write(self, now_ms: int) -> None:
+        """Store everything put since the last write; in ASYNC_FLUSH it can be read then.
+
+        Raises:
+            StoreFull: no space; all puts since the last write are undone.
+            StoreFailed: the same, and the store is read-only from now on.
+        """
+        if not self._appender.entries:
+            return
+        if self.is_read_only:
+            self._appender.undo()
+            raise StoreFailed(self.failure)
+        try:
+            self._log.write()
+        except OSError as error:
+            self._appender.undo()
+            if error.errno in _OUT_OF_SPACE:
+                self.failure = f"commit log not written: {error}; free space on its disk"
+                raise StoreFull(self.failure) from error
+            raise self._fail("commit log not written", error) from error
+        self.failure = ""
+        entries, queues = self._appender.take()
+        self._written_ms = entries[-1].store_ms
+        if self._sync:
+            self._waiting += entries
+            self._waiting_queues += queues
+        else:
+            self._dispatch(entries, queues, now_ms)
+
+    @property
+    def needs_flush(self) -> bool:
+        """Tell whether something written is not known to be on the disk."""
+        return self._log.written_offset > self._log.flushed_offset
+
+    def begin_flush(self) -> FlushJob | None:
+        """Return a job that makes everything written durable; None if there is no need.
+
+        None also while a job is under way. Run it (any thread), then call ``end_flush``.
+        """
+        if self._flushing is not None or self.is_read_only or not self.needs_flush:
+            return None
+        self._flushing = self._upkeep.flush_job(
+            entry_count=len(self._waiting), store_ms=self._written_ms
+        )
+        return self._flushing
+
+    def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
+        """Take the outcome of a job of ``begin_flush`` or ``housekeeping``.
+
+        Args:
+            now_ms: names a new index file; None for the store time of the last record.
+
+        Raises:
+            StoreFailed: it did not succeed; the store is read-only from now on, and what
+                the job was to make durable must not be acknowledged.
+        """
+        if isinstance(job, FlushJob):
+            self._flushing = None
+        if isinstance(job, QueueSyncJob):
+            self._upkeep.job_ended()
+        if job.error is not None:
+            raise self._fail("disk sync", job.error) from job.error
+        if self.is_read_only:
+            raise StoreFailed(self.failure)
+        if not isinstance(job, FlushJob):
+            return
+        self._log.flushed_offset = max(self._log.flushed_offset, job.until)
+        self._upkeep.flushed_ms = job.store_ms
+        count = job.entry_count
+        if count:
+            entries, queues = self._waiting[:count], self._waiting_queues[:count]
+            del self._waiting[:count], self._waiting_queues[:count]
+            self._dispatch(entries, queues, job.store_ms if now_ms is None else now_ms)
+
+    def _dispatch(
+        self, entries: list[DispatchEntry], queues: Sequence[ConsumeQueue], now_ms: int
+    ) -> None:
+        self._dispatcher.dispatch(entries, queues, now_ms=now_ms)
+        self.on_dispatch(entries)
+
+    def _fail(self, what: str, error: OSError) -> StoreFailed:
+        """Stop all writing for good: what the disk holds now is known after a restart only."""
+        if not self.is_read_only:
+            self.failure = f"{what}: {error}; look at the disk, then restart the broker"
+            self.is_read_only = True
+            self._appender.undo()
+        return StoreFailed(self.failure)
+
+    def housekeeping(self, now_ms: int) -> SyncJob | None:
+        """Do what is due of writing queues, index and checkpoint; call it every 200 ms.
+
+        Returns:
+            A job to run (any thread) and to hand to ``end_flush``, about once a minute.
+
+        Raises:
+            StoreFailed: the disk broke; the store is read-only from now on.
+        """
+        if self.is_read_only or self._closed:
+            return None
+        try:
+            return self._upkeep.step(now_ms)
+        except OSError as error:
+            if error.errno in _OUT_OF_SPACE:
+                self.failure = f"queues and index not written: {error}; free space on the disk"
+                return None
+            raise self._fail("queues and index not written", error) from error
+
+    def delete_topic(self, topic: str) -> int:
+        """Remove the queues of a topic; returns how many there were.
+
+        Raises:
+            BadCall: the topic cannot be a path.
+            StoreFailed: the disk broke; the store is read-only from now on.
+        """
+        try:
+            return self._upkeep.delete_topic(topic, self._log.end)
+        except OSError as error:
+            raise self._fail(f"topic {topic} not deleted", error) from error
+
+    # Reading.
+
+    def get_message(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        *,
+        count_max: int,
+        size_max: int | None = None,
+        accept: Accept | None = None,
+    ) -> GetResult:
+        """Return the messages of a queue from ``queue_offset`` on; see ``Reader``."""
+        return self._reader.get_message(
+            topic, queue_id, queue_offset, count_max=count_max, size_max=size_max, accept=accept
+        )
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """Return the queue offset the next message becomes readable at; 0 for no queue."""
+        queue = self._queues.get((topic, queue_id))
+        return 0 if queue is None else queue.max_offset
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """Return the queue offset of the first kept message; 0 for no queue."""
+        queue = self._queues.get((topic, queue_id))
+        return 0 if queue is None else queue.min_offset
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """Return the queue offset of the message stored nearest to a time."""
+        return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        """Return when a message was stored (ms), -1 where there is none."""
+        return self._reader.store_time(topic, queue_id, queue_offset)
+
+    def read_record(self, log_offset: int) -> bytes | None:
+        """Return the record that starts at ``log_offset``, None where none does."""
+        return self._reader.read_record(log_offset)
+
+    def query(
+        self,
+        topic: str,
+        key: str,
+        *,
+        count_max: int,
+        begin_ms: int = 0,
+        end_ms: int = _FOR_EVER_MS,
+    ) -> QueryResult:
+        """Return the records whose key has the hash of ``key``; see ``Reader``."""
+        return self._reader.query(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
+
+    @property
+    def written_offset(self) -> int:
+        """Log offset up to which puts are written."""
+        return self._log.written_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        """Log offset up to which puts are known to be on the disk."""
+        return self._log.flushed_offset
+
+    @property
+    def min_log_offset(self) -> int:
+        """Log offset of the first byte that is kept."""
+        return self._log.min_offset
+
+    @property
+    def max_log_offset(self) -> int:
+        """Log offset after the last written record."""
+        return self._log.written_offset
+
+    def queues(self) -> list[tuple[str, int]]:
+        """Return (topic, queue id) of every queue, sorted."""
+        return sorted(self._queues)
+
+
+def _ignore(entries: list[DispatchEntry]) -> None:
+    """Nobody listens yet."""

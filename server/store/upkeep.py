@@ -1,0 +1,164 @@
+"""What a store does now and then: write queues and index, sync them, say so.
+
+    every 1 s    queue tails and index entries go to the page cache, in small steps
+    every 60 s   they are synced (a job); checkpoint and dispatch.json tell up to where
+    on stop      all of it at once, and the abort file goes away
+
+Rule: the checkpoint holds what Java means by it, and only what was synced: physic_ms is
+the store time of the last record a flush covered, logics_ms of the last one in synced
+queues, index_ms the end of the last synced file that is full.
+
+Source: store/DefaultMessageStore.java (FlushConsumeQueueService, #shutdown),
+store/StoreCheckpoint.java, store/index/IndexService.java#flush.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from server.store.config import StoreConfig
+from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
+from server.store.index import PAGES_A_STEP
+from server.store.opening import OpenedStore
+from server.store.safepoint import SafePoint, fingerprints, write_safe_point
+from storefmt.checkpoint import Checkpoint
+
+QUEUES_A_STEP: Final = 500
+"""Queues that one step writes, at most, so that no turn is long."""
+
+
+class Upkeep:
+    """The slow work of one store."""
+
+    def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
+        self.flushed_ms = opened.checkpoint.physic_ms
+        """Store time of the last record that is known to be on the disk."""
+        self._disk = opened.disk
+        self._paths = opened.paths
+        self._log = opened.log
+        self._table = opened.table
+        self._dispatcher = opened.dispatcher
+        self._checkpoint = opened.checkpoint
+        self._deleted_topics = opened.deleted_topics
+        self._release = opened.release
+        self._interval_ms = config.flush_interval_consume_queue_ms
+        self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
+        self._next_write_ms = opened.now_ms + self._interval_ms
+        self._next_sync_ms = opened.now_ms + self._thorough_interval_ms
+        self._job_running = False
+        self._synced_offset = self._log.flushed_offset
+
+    def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
+        """Return a job that makes the written part of the log durable."""
+        directories = [self._paths.commitlog] if self._log.directory_unsynced else []
+        self._log.directory_unsynced = False
+        return FlushJob(
+            self._disk,
+            files=self._log.take_unsynced(),
+            directories=directories,
+            until=self._log.written_offset,
+            entry_count=entry_count,
+            store_ms=store_ms,
+        )
+
+    def step(self, now_ms: int) -> QueueSyncJob | None:
+        """Do what is due; returns a job when it is time to sync.
+
+        Raises:
+            OSError: the disk did not take something; nothing is lost from memory.
+        """
+        if now_ms >= self._next_write_ms or self._dispatcher.paused is not None:
+            self._dispatcher.write_queues(count_max=QUEUES_A_STEP)
+            if self._dispatcher.index is not None:
+                self._dispatcher.index.write(pages_max=PAGES_A_STEP)
+            self._next_write_ms = now_ms + self._interval_ms
+        self._log.allocate_ahead()
+        if now_ms < self._next_sync_ms or self._job_running:
+            return None
+        self._next_sync_ms = now_ms + self._thorough_interval_ms
+        if self._dispatcher.dispatched_offset <= self._synced_offset:
+            return None
+        self._job_running = True
+        return self._sync_job()
+
+    def job_ended(self) -> None:
+        """Allow the next sync job."""
+        self._job_running = False
+
+    def _sync_job(self) -> QueueSyncJob:
+        dispatcher = self._dispatcher
+        dispatcher.write_queues()
+        paths: list[Path] = []
+        for queue in dispatcher.dirty:
+            if not queue.deleted:
+                paths += queue.take_unsynced()
+                queue.drop_tail()
+        dispatcher.dirty.clear()
+        index_ms = self._checkpoint.index_ms
+        files = []
+        if dispatcher.index is not None:
+            dispatcher.index.write()
+            files = dispatcher.index.take_unsynced()
+            full = [file.end_ms for file in files if file.is_full]
+            index_ms = max(full, default=index_ms)
+        self._checkpoint = Checkpoint(self.flushed_ms, dispatcher.last_store_ms, index_ms)
+        self._synced_offset = dispatcher.dispatched_offset
+        return QueueSyncJob(
+            self._disk,
+            self._paths,
+            paths=paths,
+            files=files,
+            directories=[*self._new_directories(paths), self._paths.index],
+            checkpoint=self._checkpoint,
+            safe_point=self._safe_point(),
+        )
+
+    def _new_directories(self, paths: list[Path]) -> list[Path]:
+        queues = {path.parent for path in paths}
+        topics = {queue.parent for queue in queues}
+        return [*sorted(queues), *sorted(topics), self._paths.consumequeue, self._paths.root]
+
+    def _safe_point(self) -> SafePoint:
+        return SafePoint(
+            safe_log_offset=min(self._log.flushed_offset, self._dispatcher.dispatched_offset),
+            log_file_size=self._log.file_size,
+            deleted_topics=dict(self._deleted_topics),
+        )
+
+    def delete_topic(self, topic: str, log_end: int) -> int:
+        """Remove the queues of a topic; its records up to ``log_end`` never come back.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self._deleted_topics[topic] = log_end
+        write_safe_point(self._disk, self._paths, self._safe_point())
+        return self._table.delete_topic(topic)
+
+    def close(self, flushed_offset: int) -> None:
+        """Write and sync the rest and take the abort file away.
+
+        Raises:
+            OSError: the disk did not take it; the abort file stays.
+        """
+        job = self._sync_job()
+        job.run()
+        if job.error is not None:
+            raise job.error
+        self._log.drop_unused()
+        self._table.close()
+        if self._dispatcher.index is not None:
+            self._dispatcher.index.close()
+        point = self._safe_point()
+        point.clean = True
+        point.files = fingerprints(self._disk, self._paths)
+        write_safe_point(self._disk, self._paths, point)
+        write_checkpoint(self._disk, self._paths, self._checkpoint)
+        self._disk.unlink(self._paths.abort)
+        self._disk.fsync_dir(self._paths.root)
+
+    def release(self) -> None:
+        """Close what is open and give the lock back."""
+        self._table.close()
+        if self._dispatcher.index is not None:
+            self._dispatcher.index.close()
+        self._release()

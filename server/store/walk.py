@@ -1,0 +1,247 @@
+"""Walking the commit log record by record, over damage where there is some.
+
+    Found  Found  Blank | Found  Gap  Found  …  Found  Gap (zeros to the end)
+
+Rule: a record counts only if every field that can be checked is right: magic, lengths
+that add up, its own position, the CRC of its body, text that is UTF-8. After a place
+that is no record the walk goes on at the next whole record that says it lies where it
+lies, in the same file or at the start of the next; what is between is a ``Gap``. What a
+gap means (a torn tail, free space, damage) is for the caller to say.
+
+Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from server.store.disk import DiskFile
+from server.store.logfile import CommitLog
+from storefmt.message import (
+    BLANK_SIZE_MIN,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    body_crc,
+)
+from storefmt.sysflag import BORN_HOST_V6, STORE_HOST_V6
+
+WINDOW_SIZE: Final = 4 << 20
+_HEAD: Final = struct.Struct(">iiiiiqqiq")
+_I64: Final = struct.Struct(">q")
+_I32: Final = struct.Struct(">i")
+_I16: Final = struct.Struct(">h")
+_BLANK: Final = struct.Struct(">ii")
+_MAGICS: Final = (MAGIC_V1, MAGIC_V2)
+_PATTERNS: Final = tuple(_I32.pack(magic) for magic in (*_MAGICS, MAGIC_BLANK))
+_PORT_MAX: Final = 0xFFFF
+_ZEROS: Final = bytes(1 << 20)
+
+
+class Found(NamedTuple):
+    """One good record; offsets as in the record, ``properties`` raw."""
+
+    log_offset: int
+    size: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    sys_flag: int
+    store_ms: int
+    properties: bytes
+
+
+class Blank(NamedTuple):
+    """The marker that ends a file; log offsets."""
+
+    start: int
+    end: int
+
+
+class Gap(NamedTuple):
+    """A range of the log without a record."""
+
+    start: int
+    end: int
+    reason: str
+    """Why ``start`` is no record; ``zeros`` for a range that is nothing but zeros."""
+
+
+def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found | str:
+    """Return the record at ``data[pos:]``, or why it is none.
+
+    Args:
+        log_offset: where this is in the log.
+        left: bytes from there to the end of the file; a record leaves 8 of them.
+    """
+    if len(data) - pos < RECORD_SIZE_MIN:
+        return "truncated"
+    size, magic, crc, queue_id, _, queue_offset, position, sys_flag, _ = _HEAD.unpack_from(
+        data, pos
+    )
+    if magic not in _MAGICS:
+        return "magic"
+    if not RECORD_SIZE_MIN <= size <= left - BLANK_SIZE_MIN:
+        return "size"
+    if position != log_offset:
+        return "physical offset"
+    if pos + size > len(data):
+        return "truncated"
+    at = pos + (68 if sys_flag & BORN_HOST_V6 else 56)
+    store_ms: int = _I64.unpack_from(data, at)[0]
+    at += 24 if sys_flag & STORE_HOST_V6 else 12
+    (port,) = _I32.unpack_from(data, at)
+    (body_size,) = _I32.unpack_from(data, at + 16)
+    at += 20
+    end = pos + size
+    if not 0 <= port <= _PORT_MAX or queue_id < 0 or queue_offset < 0 or store_ms < 0:
+        return "fields"
+    if body_size < 0 or at + body_size + 3 > end:
+        return "lengths"
+    if body_size and body_crc(data[at : at + body_size]) != crc:
+        return "body crc"
+    return _parse_text(
+        data,
+        at + body_size,
+        end,
+        magic=magic,
+        fields=(log_offset, size, queue_id, queue_offset, sys_flag, store_ms),
+    )
+
+
+def _parse_text(
+    data: bytes, at: int, end: int, *, magic: int, fields: tuple[int, int, int, int, int, int]
+) -> Found | str:
+    topic_size = data[at] if magic == MAGIC_V1 else _I16.unpack_from(data, at)[0]
+    at += 1 if magic == MAGIC_V1 else 2
+    properties_at = at + topic_size + 2
+    if topic_size <= 0 or properties_at > end:
+        return "lengths"
+    (properties_size,) = _I16.unpack_from(data, at + topic_size)
+    if properties_size < 0 or properties_at + properties_size != end:
+        return "lengths"
+    try:
+        topic = data[at : at + topic_size].decode()
+    except UnicodeDecodeError:
+        return "topic"
+    log_offset, size, queue_id, queue_offset, sys_flag, store_ms = fields
+    return Found(
+        log_offset,
+        size,
+        topic,
+        queue_id,
+        queue_offset,
+        sys_flag,
+        store_ms,
+        data[properties_at:end],
+    )
+
+
+class LogWalk:
+    """Walks the files of a log.
+
+    Args:
+        log: gives the files.
+        bases: log offsets at which the files start, sorted; a missing one is a gap.
+    """
+
+    def __init__(self, log: CommitLog, bases: Sequence[int]) -> None:
+        self._log = log
+        self._bases = bases
+        self._window = b""
+        self._window_pos = 0
+
+    def items(self, start: int) -> Iterator[Found | Blank | Gap]:
+        """Yield everything from log offset ``start`` (a record's start) in order."""
+        expected = None
+        for base in self._bases:
+            if base + self._log.file_size <= start:
+                continue
+            if expected is not None and base != expected:
+                yield Gap(expected, base, "missing file")
+            yield from self._file_items(base, max(start - base, 0))
+            expected = base + self._log.file_size
+
+    def _file_items(self, base: int, pos: int) -> Iterator[Found | Blank | Gap]:
+        file = self._log.file_at(base)
+        size_max = self._log.file_size
+        self._window, self._window_pos = b"", 0
+        while pos < size_max:
+            item = self._item_at(file, base, pos)
+            if isinstance(item, str):
+                end = self._next_good(file, base, pos)
+                yield Gap(base + pos, base + end, item)
+                pos = end
+            else:
+                yield item
+                pos = size_max if isinstance(item, Blank) else pos + item.size
+
+    def _item_at(self, file: DiskFile, base: int, pos: int) -> Found | Blank | str:
+        left = self._log.file_size - pos
+        at = pos - self._window_pos
+        if at < 0 or len(self._window) - at < RECORD_SIZE_MIN:
+            at = self._refill(file, pos, WINDOW_SIZE)
+        if len(self._window) - at < _BLANK.size:
+            return "truncated"
+        size, magic = _BLANK.unpack_from(self._window, at)
+        if magic == MAGIC_BLANK:
+            return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
+        if size == 0 and magic == 0 and _first_data(file, pos, self._log.file_size) is None:
+            return "zeros"
+        if magic in _MAGICS and at + size > len(self._window) and size <= left:
+            at = self._refill(file, pos, max(size, WINDOW_SIZE))
+        return parse_record(self._window, at, log_offset=base + pos, left=left)
+
+    def _refill(self, file: DiskFile, pos: int, size: int) -> int:
+        self._window = file.pread(size, pos)
+        self._window_pos = pos
+        return 0
+
+    def _next_good(self, file: DiskFile, base: int, pos: int) -> int:
+        """Return the position of the next record or blank after ``pos``, else the file size."""
+        size_max = self._log.file_size
+        start = _first_data(file, pos + 1, size_max)
+        while start is not None and start < size_max:
+            data = file.pread(WINDOW_SIZE, start)
+            for at in _candidates(data):
+                found = start + at - 4
+                if found > pos and not isinstance(self._item_at(file, base, found), str):
+                    return found
+            if len(data) < WINDOW_SIZE:
+                break
+            # A magic may lie across two windows.
+            start = _first_data(file, start + len(data) - 4, size_max)
+        return size_max
+
+
+def _candidates(data: bytes) -> list[int]:
+    """Return every position in ``data`` that holds a magic."""
+    found: list[int] = []
+    for pattern in _PATTERNS:
+        at = data.find(pattern)
+        while at >= 0:
+            found.append(at)
+            at = data.find(pattern, at + 1)
+    return sorted(found)
+
+
+def _first_data(file: DiskFile, pos: int, size: int) -> int | None:
+    """Return the first position >= ``pos`` near a byte that is not zero, None for none."""
+    at: int | None = pos
+    while at is not None and at < size:
+        at = file.next_data(at)
+        if at is None or at >= size:
+            return None
+        data = file.pread(min(len(_ZEROS), size - at), at)
+        if not data:
+            return None
+        if data != _ZEROS[: len(data)]:
+            return at + len(data) - len(data.lstrip(b"\0"))
+        at += len(data)
+    return None
+
+
+def is_blank_to(file: DiskFile, pos: int, size: int) -> bool:
+    """Tell whether a file holds nothing but zeros from ``pos`` up to ``size``."""
+    return _first_data(file, pos, size) is None
