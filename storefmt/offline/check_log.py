@@ -1,0 +1,242 @@
+"""Verification, part 2: the commit log record by record.
+
+Rule: a record that cannot be decoded is one finding, with the bytes up to the next one
+that can; a record that can be decoded is checked field by field and then against its
+queue. Damage behind everything that the queues know is an open or stale tail, not a
+loss: a broker that runs is writing there, one that recovered leaves old bytes there.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.hosts import port_of
+from storefmt.message import Record
+from storefmt.offline.check_queues import QueueCheck
+from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.findings import Findings, Severity
+from storefmt.offline.opened import Opened
+from storefmt.offline.places import field_at
+from storefmt.offline.tree import FileSpan
+from storefmt.offline.walk import Blank, Damage, End, LogItem, walk_file
+from storefmt.paths import check_topic_name
+from storefmt.sysflag import inflate
+
+INFLATED_SIZE_MAX: Final = 64 << 20
+_TOPIC_SIZE_MAX: Final = 255
+_TORN: Final = bytes(4)
+"""What no producer ends its properties with, but a page that was never written does."""
+_RECOVER: Final = "a broker that recovers cuts the log here; salvage what follows first"
+_CARE: Final = "the body is as it was sent; do not trust this field"
+
+
+@dataclass(slots=True)
+class LogCheck:
+    """Walks the log of one store.
+
+    Attributes:
+        queues: told of every record; knows where the queues end.
+        deep: also decompress the bodies.
+        records, size: whole records seen, and bytes of log in use.
+        holes: (start, end) in the log of all that could not be read, for those who
+            point there.
+    """
+
+    store: Opened
+    findings: Findings
+    queues: QueueCheck
+    deep: bool = False
+    records: int = 0
+    size: int = 0
+    holes: list[tuple[int, int]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Walk every file."""
+        log = self.store.log
+        used = [span.start for span in log.spans if log.open(span).first_data() is not None]
+        newest = max(used, default=-1)
+        for span, base in zip(log.spans, log.bases, strict=True):
+            if base != span.start:
+                self._misnamed(span, base)
+            # Zeros at the end of the newest file, and preallocated files, are free space.
+            self._walk(span, base, may_end=span.start >= newest)
+
+    def _walk(self, span: FileSpan, base: int, *, may_end: bool) -> None:
+        file = self.store.log.open(span)
+        for pos, item in walk_file(file, base=base):
+            if isinstance(item, Record):
+                self.records += 1
+                self.size += item.size
+                self._check_fields(span, pos, item, base)
+                self.queues.record(span, pos, item, base + pos)
+            elif isinstance(item, Blank):
+                self.size += item.left
+            elif isinstance(item, Damage):
+                self._damaged(span, item, base)
+            elif isinstance(item, End):
+                self._check_end(span, item, base, may_end)
+
+    def _misnamed(self, span: FileSpan, base: int) -> None:
+        self.findings.error(
+            "wrong_file_name",
+            self.store.span_name(span),
+            field="log_offset",
+            found=f"records of file {base:020d}",
+            expected=f"records of file {span.start:020d}",
+            size=span.size,
+            hint=f"rename the file to {base:020d}",
+        )
+
+    def _damaged(self, span: FileSpan, item: Damage, base: int) -> None:
+        error, last = item.error, item.pos + item.size >= span.size
+        if last and self._is_whole_now(span, item, base):
+            return
+        size = item.size
+        if last:
+            size = max(1, self.store.log.open(span).data_end(item.pos) - item.pos)
+        self._hole(
+            span,
+            base,
+            item.pos,
+            size,
+            kind=str(error.kind),
+            field=error.field,
+            found=_text(error.found),
+            expected=_text(error.expected),
+            follows="nothing that can be read follows in this file"
+            if last
+            else f"the next record follows after {size} bytes",
+        )
+
+    def _check_end(self, span: FileSpan, item: End, base: int, may_end: bool) -> None:
+        file = self.store.log.open(span)
+        data = file.first_data(item.pos)
+        if data is None and may_end:
+            return
+        size = span.size if data is None else file.data_end(item.pos)
+        self._hole(
+            span,
+            base,
+            item.pos,
+            size - item.pos,
+            kind="zeros",
+            field="size",
+            found=f"{(size if data is None else data) - item.pos} zero bytes",
+            expected="zeros to the end of the newest file" if may_end else "records or a blank",
+            follows="bytes that are no record follow" if may_end else "later files hold records",
+        )
+
+    def _hole(
+        self,
+        span: FileSpan,
+        base: int,
+        pos: int,
+        size: int,
+        *,
+        kind: str,
+        field: str,
+        found: str,
+        expected: str,
+        follows: str,
+    ) -> None:
+        start = base + pos
+        self.holes.append((start, start + size))
+        tail = start >= self.queues.end > 0
+        self.findings.error(
+            "torn_tail" if tail else kind,
+            self.store.span_name(span),
+            pos=pos,
+            field=field,
+            found=found,
+            expected=expected,
+            size=size,
+            severity=Severity.INFO if tail else Severity.ERROR,
+            hint=f"{follows}; no queue points here: a broker writes there, or left it after "
+            "a recovery"
+            if tail
+            else f"{follows}; {_RECOVER}",
+        )
+
+    def _is_whole_now(self, span: FileSpan, item: Damage, base: int) -> bool:
+        """Return whether a broker that runs has finished the record meanwhile."""
+        if not self.store.aborted:
+            return False
+        walk = walk_file(self.store.log.open(span), base=base, start=item.pos)
+        again: LogItem | None = next(walk, (0, None))[1]
+        return not isinstance(again, Damage)
+
+    def _check_fields(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
+        if record.log_offset != base + pos:
+            self.field(
+                span, pos, record, "log_offset", "offset_mismatch", record.log_offset, base + pos
+            )
+        if not TIME_MIN_MS <= record.store_ms <= TIME_MAX_MS:
+            self.field(span, pos, record, "store_ms", "bad_time", record.store_ms, "2010 to 2100")
+        if record.queue_id < 0:
+            self.field(span, pos, record, "queue_id", "bad_value", record.queue_id, "0 or more")
+        if record.queue_offset < 0:
+            self.field(
+                span, pos, record, "queue_offset", "bad_value", record.queue_offset, "0 or more"
+            )
+        if record.reconsume_times < 0:
+            self.field(
+                span, pos, record, "reconsume_times", "bad_value", record.reconsume_times, ">= 0"
+            )
+        for name, host in (("born_host", record.born_host), ("store_host", record.store_host)):
+            if not 0 <= port_of(host) <= 65535:
+                self.field(span, pos, record, name, "bad_value", port_of(host), "a port")
+        try:
+            check_topic_name(record.topic, size_max=_TOPIC_SIZE_MAX)
+        except BadCall as error:
+            self.field(span, pos, record, "topic", "bad_topic", repr(record.topic), str(error))
+        if record.properties_raw.endswith(_TORN):
+            self.field(
+                span, pos, record, "properties", "torn_properties", "zeros at the end", "text"
+            )
+        if self.deep:
+            self._check_body(span, pos, record)
+
+    def _check_body(self, span: FileSpan, pos: int, record: Record) -> None:
+        try:
+            inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
+        except RecordDamaged as error:
+            self.field(
+                span, pos, record, error.field, str(error.kind), _text(error.found),
+                _text(error.expected), hint=str(error),
+            )  # fmt: skip
+        except BadCall as error:
+            self.field(
+                span, pos, record, "body", "body_not_checked", "", "", hint=str(error),
+                severity=Severity.INFO,
+            )  # fmt: skip
+
+    def field(
+        self,
+        span: FileSpan,
+        pos: int,
+        record: Record,
+        name: str,
+        kind: str,
+        found: int | str,
+        expected: int | str,
+        *,
+        hint: str = _CARE,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Add a finding about one field of a record that is whole otherwise."""
+        at, size = field_at(self.store, span, pos, record, name)
+        self.findings.error(
+            kind,
+            self.store.span_name(span),
+            pos=at,
+            field=name,
+            found=found,
+            expected=expected,
+            hint=hint,
+            size=size,
+            severity=severity,
+        )
+
+
+def _text(value: int | str | None) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,136 @@
+"""What a verification found: one finding a damage, with file, byte and what to do.
+
+    error     a message is lost, wrong or unreachable, or a broker would not start    ok: no
+    warning   not as a broker leaves it, but every message can still be read          ok: no
+    info      worth knowing, and normal: abort file, strangers, an open tail          ok: yes
+
+Rule: ``ok`` is false as soon as one finding is an error or a warning. The findings of one
+kind in one file are counted after the first ``SAME_KIND_MAX``, so that a file of garbage
+gives a report that can be read.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+SAME_KIND_MAX: Final = 100
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is not as it should be.
+
+    Attributes:
+        kind: what is wrong, a word for programs (``bad_crc``, ``queue_hole`` …).
+        file: path relative to the store; a missing file is named as it should be.
+        pos: position in that file, bytes.
+        field: the field of the layout that is wrong; empty for none.
+        found, expected: values as text; empty where there is nothing to say.
+        hint: what to do next.
+        size: bytes from ``pos`` on that are concerned; 0 where that is not known.
+        count: records, entries or files concerned.
+    """
+
+    kind: str
+    severity: Severity
+    file: str
+    pos: int = 0
+    field: str = ""
+    found: str = ""
+    expected: str = ""
+    hint: str = ""
+    size: int = 0
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a verification.
+
+    Attributes:
+        files: files looked at; ``records``: records read whole; ``bytes``: bytes that hold
+            data, holes and preallocated zeros not counted.
+        seconds: how long it took.
+    """
+
+    ok: bool
+    files: int
+    records: int
+    bytes: int
+    seconds: float
+    findings: list[Finding]
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects findings while a store is read."""
+
+    found: list[Finding] = field(default_factory=list)
+    _counts: Counter[tuple[str, str, Severity]] = field(default_factory=Counter)
+
+    def add(self, finding: Finding) -> None:
+        """Keep ``finding``, or only count it when its file has many of its kind."""
+        key = (finding.file, finding.kind, finding.severity)
+        self._counts[key] += 1
+        if self._counts[key] <= SAME_KIND_MAX:
+            self.found.append(finding)
+
+    def error(
+        self,
+        kind: str,
+        file: str,
+        *,
+        pos: int = 0,
+        field: str = "",
+        found: int | str = "",
+        expected: int | str = "",
+        hint: str = "",
+        size: int = 0,
+        count: int = 1,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Add a finding; an error unless ``severity`` says otherwise."""
+        self.add(
+            Finding(
+                kind=kind,
+                severity=severity,
+                file=file,
+                pos=pos,
+                field=field,
+                found=str(found),
+                expected=str(expected),
+                hint=hint,
+                size=size,
+                count=count,
+            )
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Return whether nothing worse than ``info`` was found."""
+        return all(finding.severity is Severity.INFO for finding in self.found)
+
+    def all(self) -> list[Finding]:
+        """Return the findings, and one more for each kind that was too frequent to list."""
+        rest = [
+            Finding(
+                kind=kind,
+                severity=severity,
+                file=file,
+                found=f"{count - SAME_KIND_MAX} more findings of this kind",
+                hint="only the first ones are listed",
+                count=count - SAME_KIND_MAX,
+            )
+            for (file, kind, severity), count in self._counts.items()
+            if count > SAME_KIND_MAX
+        ]
+        return [*self.found, *rest]

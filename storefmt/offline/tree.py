@@ -1,0 +1,166 @@
+"""What lies in a store directory: which file is what, and what belongs to nobody.
+
+    <root>/commitlog/<20 digits>                       log files, by start
+           consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
+           consumequeue_ext/ … the same                ext files
+           index/<17 digits>                           index files, by name
+           (anything else)                             strangers
+
+Rule: names and sizes only; no file is opened. Symbolic links are followed, as the broker
+follows them. Files that 5.x adds are known by name and are no strangers.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from storefmt.errors import StoreError
+from storefmt.paths import StorePaths, parse_log_file_name
+
+KNOWN_AT_ROOT: Final = frozenset(
+    {
+        "commitlog", "consumequeue", "consumequeue_ext", "index", "config", "checkpoint",
+        "abort", "lock",
+        # 5.x
+        "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
+        "timerwheel", "timerwheel.snapshot", "epochFileCheckpoint", "epochFileCheckpoint.bak",
+        "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger",
+    }
+)  # fmt: skip
+"""Names beside the log that a 4.9 or 5.x broker makes."""
+
+V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
+_INDEX_NAME: Final = re.compile(r"[0-9]{17}")
+
+
+class FileSpan(NamedTuple):
+    """One file of a row of files: where it starts, how long it is."""
+
+    start: int
+    size: int
+    path: Path
+
+    @property
+    def end(self) -> int:
+        """Return the position after its last byte, in the row's own counting."""
+        return self.start + self.size
+
+
+class Stranger(NamedTuple):
+    """A file or directory that no broker makes at this place."""
+
+    path: Path
+    place: str
+    """The part of the store it lies in: ``commitlog``, ``consumequeue``, ``index``, ``root``."""
+    size: int
+
+
+QueueKey = tuple[str, int]
+"""Topic and queue id."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """A listing of one store directory, taken once."""
+
+    root: Path
+    log: list[FileSpan] = field(default_factory=list)
+    queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    ext: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    batch_queues: list[QueueKey] = field(default_factory=list)
+    index: list[FileSpan] = field(default_factory=list)
+    config: list[FileSpan] = field(default_factory=list)
+    other: list[FileSpan] = field(default_factory=list)
+    strangers: list[Stranger] = field(default_factory=list)
+
+    def name(self, path: Path) -> str:
+        """Return ``path`` relative to the store, with forward slashes, always valid text."""
+        text = path.relative_to(self.root).as_posix()
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def read_tree(root: Path) -> Tree:
+    """List the store directory ``root``.
+
+    Raises:
+        StoreError: a directory cannot be listed.
+    """
+    tree, paths = Tree(root), StorePaths(root)
+    tree.log = _numbered(tree, paths.commitlog, "commitlog")
+    tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
+    tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
+    tree.batch_queues = sorted(_queues(tree, root / "batchconsumequeue", "batchconsumequeue"))
+    for entry in _entries(paths.index):
+        span = _span(entry, 0)
+        if span is not None and _INDEX_NAME.fullmatch(entry.name):
+            tree.index.append(span)
+        else:
+            _stranger(tree, entry, "index")
+    for entry in _entries(paths.config):
+        span = _span(entry, 0)
+        if span is not None:
+            tree.config.append(span)
+    for entry in _entries(root):
+        span = _span(entry, 0)
+        if entry.name not in KNOWN_AT_ROOT:
+            _stranger(tree, entry, "root")
+        elif span is not None:
+            tree.other.append(span)
+    return tree
+
+
+def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:
+    found: dict[QueueKey, list[FileSpan]] = {}
+    for topic in _entries(directory):
+        if not topic.is_dir():
+            _stranger(tree, topic, place)
+            continue
+        for queue in _entries(Path(topic.path)):
+            # Java takes any integer; "+1" or "007" would read back as another queue's name.
+            if queue.is_dir() and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
+                key = (topic.name, int(queue.name))
+                found[key] = _numbered(tree, Path(queue.path), place)
+            else:
+                _stranger(tree, queue, place)
+    return found
+
+
+def _numbered(tree: Tree, directory: Path, place: str) -> list[FileSpan]:
+    spans = []
+    for entry in _entries(directory):
+        start = parse_log_file_name(entry.name)
+        span = None if start is None else _span(entry, start)
+        if span is None:
+            _stranger(tree, entry, place)
+        else:
+            spans.append(span)
+    return sorted(spans)
+
+
+def _entries(directory: Path) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{directory}: {error.strerror}; list it as its owner") from error
+
+
+def _span(entry: "os.DirEntry[str]", start: int) -> FileSpan | None:
+    try:
+        if entry.is_file():
+            return FileSpan(start, entry.stat().st_size, Path(entry.path))
+    except FileNotFoundError:
+        # Gone between listing and looking: retention, or a link to nowhere.
+        return None
+    return None
+
+
+def _stranger(tree: Tree, entry: "os.DirEntry[str]", place: str) -> None:
+    span = _span(entry, 0)
+    tree.strangers.append(Stranger(Path(entry.path), place, span.size if span else 0))

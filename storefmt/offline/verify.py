@@ -1,0 +1,77 @@
+"""Verification of a whole store: every file, every record, every entry, both ways.
+
+    names, sizes, config ──> log, record by record ──> queues both ways ──> index ──> offsets
+    check_tree               check_log                 check_queues         check_index
+
+Rule: read-only and bounded in memory; damage is a finding and never an error, so that a
+report is complete. ``ok`` means no error and no warning (see ``storefmt.offline.findings``).
+"""
+
+import time
+
+from storefmt.errors import StoreError
+from storefmt.offline.check_index import check_index
+from storefmt.offline.check_log import LogCheck
+from storefmt.offline.check_queues import QueueCheck
+from storefmt.offline.check_tree import check_tree
+from storefmt.offline.config import OFFSETS, StoreConfig, read_config
+from storefmt.offline.findings import Findings, Report, Severity
+from storefmt.offline.opened import Opened
+
+
+def verify(store: Opened, *, deep: bool = False) -> Report:
+    """Return everything that is wrong with a store.
+
+    Args:
+        deep: also decompress bodies, and hold every index entry against its record and
+            every key of every record against the index.
+
+    Raises:
+        StoreError: the disk refuses a read, or the store disappears while it is read.
+    """
+    started_s = time.monotonic()
+    findings = Findings()
+    config = read_config(store)
+    check_tree(store, findings)
+    queues = QueueCheck(store, findings)
+    log = LogCheck(store, findings, queues, deep=deep)
+    log.run()
+    queues.finish(log.holes, config)
+    index_size = check_index(store, findings, log.holes, deep=deep)
+    _check_offsets(store, config, findings)
+    return Report(
+        ok=findings.ok,
+        files=_file_count(store),
+        records=log.records,
+        bytes=log.size + index_size,
+        seconds=round(time.monotonic() - started_s, 3),
+        findings=findings.all(),
+    )
+
+
+def _check_offsets(store: Opened, config: StoreConfig, findings: Findings) -> None:
+    """Tell about groups that stand behind the end of a queue; admins do that on purpose."""
+    for (topic, group), offsets in sorted(config.offsets.items()):
+        for queue_id, offset in sorted(offsets.items()):
+            try:
+                end = store.queue(topic, queue_id).max_offset
+            except StoreError:
+                # No such queue: the group subscribed before the first message came.
+                end = 0
+            if offset > end:
+                findings.error(
+                    "offset_beyond_end",
+                    f"config/{OFFSETS}",
+                    field="offset",
+                    found=f"{group} at {offset} of {topic} {queue_id}",
+                    expected=f"at most {end}",
+                    severity=Severity.INFO,
+                    hint="the group gets nothing until the queue grows or the offset is reset",
+                )
+
+
+def _file_count(store: Opened) -> int:
+    tree = store.tree
+    rows = [*tree.queues.values(), *tree.ext.values()]
+    singles = len(tree.log) + len(tree.index) + len(tree.config) + len(tree.other)
+    return singles + len(tree.strangers) + sum(len(row) for row in rows)
