@@ -16,7 +16,14 @@ Rule: a command raises one of these or lets an error of a lower package through;
 from dataclasses import dataclass
 from typing import ClassVar
 
-from storefmt.errors import BadCall, ConfigDamaged, NotAStore, RecordDamaged, StoreError
+from storefmt.errors import (
+    BadCall,
+    ConfigDamaged,
+    NotAStore,
+    NotInStore,
+    RecordDamaged,
+    StoreError,
+)
 
 
 class CommandError(Exception):
@@ -99,6 +106,7 @@ CODE_OF_EXIT = {1: "failed", 2: "usage", 3: "not_found", 4: "unreachable", 6: "d
 STORE_EXITS: tuple[tuple[type[StoreError], int], ...] = (
     (BadCall, 2),
     (NotAStore, 3),
+    (NotInStore, 3),
     (RecordDamaged, 6),
     (ConfigDamaged, 6),
     (StoreError, 1),
