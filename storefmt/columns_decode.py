@@ -238,11 +238,12 @@ class Properties:
 
     def values_of(self, name: str) -> Any:
         """Return the value of ``name`` for every record, null where it has none."""
-        wanted = np.frombuffer(name.encode(), dtype=np.uint8)
+        wanted = name.encode()
         found = np.flatnonzero(self.middles - self.starts == len(wanted))
         if len(found):
             window = np.lib.stride_tricks.sliding_window_view(self._data, len(wanted))
-            found = found[(window[self.starts[found]] == wanted).all(axis=1)]
+            names = window[self.starts[found]].view(f"S{len(wanted)}")[:, 0]
+            found = found[names == wanted]
         # Of equal names the last wins, and numpy keeps the last of equal indices.
         places = np.full(self._rows_count, -1, dtype=np.int64)
         places[self.rows[found]] = found

@@ -72,13 +72,18 @@ class Layout:
         names = [field.name for field in self.fields]
         return replace(self, fields=self.fields[: names.index(last) + 1])
 
-    def struct(self, *, v6: int = 0) -> struct.Struct:
+    def struct(self, *, v6: int = 0, only: tuple[str, ...] | None = None) -> struct.Struct:
         """Return the precompiled struct of a layout without BYTES fields.
 
         Args:
             v6: the HOST bits (as in ``sys_flag``) of the hosts that are 20 bytes long.
+            only: the fields to unpack; the others are skipped. All when None.
         """
-        return struct.Struct(">" + "".join(_letter(field, v6) for field in self.fields))
+        letters = (
+            _letter(field, v6) if only is None or field.name in only else f"{_width(field, v6, 0)}x"
+            for field in self.fields
+        )
+        return struct.Struct(">" + "".join(letters))
 
     def spans(self, data: bytes, pos: int = 0) -> Iterator[Span]:
         """Yield each field of the record at ``pos``, decoded straight from the declaration.

@@ -30,9 +30,11 @@ from storefmt.message import (
     MAGIC_V2,
     RECORD_SIZE_MIN,
     Record,
+    body_crc,
     decode_record,
 )
 from storefmt.paths import parse_log_file_name
+from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 WINDOW_SIZE: Final = 1 << 20
 RECORD_SIZE_MAX: Final = 64 << 20
@@ -40,6 +42,11 @@ RECORD_SIZE_MAX: Final = 64 << 20
 
 _HEAD: Final = layout.MESSAGE.part("log_offset").struct()
 _SIZE_MAGIC: Final = layout.BLANK.struct()
+# The fields of a head that a look at the CRC needs, everything else as padding.
+_CRC_HEAD: Final = layout.MESSAGE.part("body_size").struct(
+    only=("size", "magic", "body_crc", "sys_flag", "body_size")
+)
+_V6_GROWTH: Final = {BORN_HOST_V6: 12, STORE_HOST_V6: 12, HOSTS_V6: 24}
 _MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
 _MAGIC: Final = re.compile(
     b"|".join(re.escape(struct.pack(">i", magic)) for magic in (MAGIC_V1, MAGIC_V2))
@@ -75,18 +82,23 @@ class Damage(NamedTuple):
 LogItem = Record | Blank | End | Damage
 
 
-def scan_log(data: bytes | memoryview, pos: int, end: int) -> tuple[list[int], int]:
-    """Return where records start, by looking at nothing but sizes and magics.
+def scan_log(
+    data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False
+) -> tuple[list[int], int]:
+    """Return where records start, by looking at sizes and magics, and perhaps CRCs.
 
     Args:
         data: part of a commit log file, with a record starting at ``pos``.
         end: only records that end at or before it are returned.
+        check_crc: stop before a record whose body does not fit its CRC (or its size), too.
 
     Returns:
-        The starts, and the position behind the last of these records: there is no
-        record, or one that does not end before ``end``. What is in the records was not
-        checked.
+        The starts, and the position behind the last of these records: there is no good
+        record, or one that does not end before ``end``. What else is in the records was
+        not checked.
     """
+    if check_crc:
+        return _scan_crc(memoryview(data), pos, end)
     starts: list[int] = []
     append, unpack = starts.append, _SIZE_MAGIC.unpack_from
     usual, last = MAGIC_V1, end - _SIZE_MAGIC.size
@@ -98,6 +110,30 @@ def scan_log(data: bytes | memoryview, pos: int, end: int) -> tuple[list[int], i
         pos += size
     if pos > end:
         pos = starts.pop()
+    return starts, pos
+
+
+def _scan_crc(data: memoryview, pos: int, end: int) -> tuple[list[int], int]:
+    starts: list[int] = []
+    append, unpack, crc_of = starts.append, _CRC_HEAD.unpack_from, body_crc
+    usual, last = MAGIC_V1, end - RECORD_SIZE_MIN
+    while pos <= last:
+        size, magic, crc, sys_flag, body_size = unpack(data, pos)
+        body_pos = pos + _CRC_HEAD.size
+        if sys_flag & HOSTS_V6:
+            wider = _V6_GROWTH[sys_flag & HOSTS_V6]
+            body_pos += wider
+            body_size = int.from_bytes(data[body_pos - 4 : body_pos], "big", signed=True)
+        behind = pos + size
+        if (
+            (magic != usual and magic != MAGIC_V2)
+            or behind > end
+            or not 0 <= body_size <= behind - body_pos
+            or (body_size and crc_of(data[body_pos : body_pos + body_size]) != crc)
+        ):
+            break
+        append(pos)
+        pos = behind
     return starts, pos
 
 
@@ -152,13 +188,26 @@ def walk(
         Records in order; the last item is a Blank, an End, or a Damage that reaches to
         the end of the file; nothing of them when the last record ends with the file.
     """
-    window = _Window(read)
     pos = start
     while pos < size:
+        # The usual case: records that lie wholly in the window.
+        window, at, good = read(pos, WINDOW_SIZE), 0, True
+        while good:
+            try:
+                record = decode_record(window, at, check_crc=check_crc, shift=pos)
+            except RecordDamaged:
+                good = False
+            else:
+                yield record
+                at += record.size
+        pos += at
+        if at:
+            continue
+        # The window began with something else, or with a record larger than itself.
         try:
-            item = _item_at(window, pos, size - pos, check_crc)
+            item = _item_at(read, pos, size - pos, check_crc)
         except RecordDamaged as error:
-            resumed = _resume(error, window, pos, base=base, size=size, data_after=data_after)
+            resumed = _resume(error, read, pos, base=base, size=size, data_after=data_after)
             if error.kind == DamageKind.ZEROS and resumed == size:
                 yield End(pos)
                 return
@@ -247,31 +296,11 @@ class LogFile:
             return self.size
 
 
-class _Window:
-    """The bytes around the walk, read once and looked at in place."""
-
-    __slots__ = ("_data", "_pos", "read")
-
-    def __init__(self, read: Read) -> None:
-        self.read = read
-        self._data, self._pos = b"", 0
-
-    def locate(self, pos: int, size: int) -> tuple[bytes, int]:
-        """Return bytes that hold ``size`` bytes from ``pos`` (fewer at the end), and where."""
-        start = pos - self._pos
-        if start + size > len(self._data):
-            self._data, self._pos = self.read(pos, max(size, WINDOW_SIZE)), pos
-            start = 0
-        return self._data, start
-
-
-def _item_at(window: _Window, pos: int, left: int, check_crc: bool) -> LogItem:
-    if left < BLANK_SIZE_MIN:
-        raise _damaged(DamageKind.TRUNCATED, pos, "size", left, BLANK_SIZE_MIN)
-    data, at = window.locate(pos, BLANK_SIZE_MIN)
-    if len(data) - at < BLANK_SIZE_MIN:
-        raise _damaged(DamageKind.TRUNCATED, pos, "size", len(data) - at, left)
-    size, magic = _SIZE_MAGIC.unpack_from(data, at)
+def _item_at(read: Read, pos: int, left: int, check_crc: bool) -> LogItem:
+    head = read(pos, min(left, BLANK_SIZE_MIN))
+    if len(head) < BLANK_SIZE_MIN:
+        raise _damaged(DamageKind.TRUNCATED, pos, "size", len(head), BLANK_SIZE_MIN)
+    size, magic = _SIZE_MAGIC.unpack(head)
     if magic == MAGIC_BLANK:
         if size != left:
             raise _damaged(DamageKind.BAD_SIZE, pos, "size", size, left)
@@ -282,13 +311,13 @@ def _item_at(window: _Window, pos: int, left: int, check_crc: bool) -> LogItem:
     if known and size > min(left, RECORD_SIZE_MAX):
         kind = DamageKind.BAD_SIZE if size > RECORD_SIZE_MAX else DamageKind.TRUNCATED
         raise _damaged(kind, pos, "size", size, min(left, RECORD_SIZE_MAX))
-    data, at = window.locate(pos, max(size, BLANK_SIZE_MIN) if known else BLANK_SIZE_MIN)
-    return decode_record(data, at, check_crc=check_crc, shift=pos - at)
+    data = read(pos, max(size, RECORD_SIZE_MIN)) if known else head
+    return decode_record(data, check_crc=check_crc, shift=pos)
 
 
 def _resume(
     error: RecordDamaged,
-    window: _Window,
+    read: Read,
     pos: int,
     *,
     base: int,
@@ -297,10 +326,8 @@ def _resume(
 ) -> int:
     """Return where to go on behind the damage at ``pos``; ``size`` for nowhere."""
     if error.kind in _SIZE_HOLDS:
-        data, at = window.locate(pos, _SIZE_MAGIC.size)
-        record_size: int = _SIZE_MAGIC.unpack_from(data, at)[0]
-        return pos + record_size
-    found = next_start(window.read, pos + 1, base=base, end=size, data_after=data_after)
+        return pos + int.from_bytes(read(pos, _MAGIC_POS), "big", signed=True)
+    found = next_start(read, pos + 1, base=base, end=size, data_after=data_after)
     return size if found is None else found
 
 
