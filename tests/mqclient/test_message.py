@@ -1,0 +1,82 @@
+"""Messages: properties as Java writes them, and records back to what the user sent."""
+
+import zlib
+
+import pytest
+
+from mqclient.errors import BadAnswer, BadRequest
+from mqclient.message import Message, MessageExt, read_messages
+from storefmt.sysflag import COMPRESSED, Compression
+from tests.mqclient.fake import record
+
+
+def test_properties_stand_in_the_order_of_javas_map() -> None:
+    message = Message("T", b"x", tags="A", keys=["k1", "k2"], properties={"name": "n", "age": "9"})
+
+    assert list(message.wire_properties("ID")) == [
+        "KEYS", "name", "UNIQ_KEY", "WAIT", "TAGS", "age",
+    ]  # fmt: skip
+    assert message.wire_properties("ID")["KEYS"] == "k1 k2"
+
+
+def test_only_what_was_given_becomes_a_property() -> None:
+    assert Message("T", b"x").wire_properties(None) == {"WAIT": "true"}
+    assert Message("T", b"x", delay_level=3, wait_stored=False).wire_properties(None) == {
+        "WAIT": "false",
+        "DELAY": "3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        ({"KEYS": "k"}, "RocketMQ's own"),
+        ({"a\x01b": "v"}, "separate properties"),
+        ({"a": "v\x02w"}, "separate properties"),
+        ({"a": ""}, "may be empty"),
+    ],
+)
+def test_property_that_cannot_travel_is_refused(properties: dict[str, str], text: str) -> None:
+    with pytest.raises(BadRequest, match=text):
+        Message("T", b"x", properties=properties).wire_properties("ID")
+
+
+def test_record_becomes_the_users_message_again() -> None:
+    body = b"z" * 9_000
+    raw = record(
+        "T",
+        zlib.compress(body, 5),
+        sys_flag=COMPRESSED | Compression.ZLIB,
+        queue_offset=3,
+        log_offset=77,
+        properties="KEYS\x01k1  k2\x02TAGS\x01A\x02UNIQ_KEY\x01U",
+    )
+
+    (message,) = read_messages(raw, broker_name="broker-a", address="x:1")
+
+    assert (message.body, message.tags, message.keys) == (body, "A", ["k1", "k2"])
+    assert (message.queue_offset, message.log_offset, message.unique_key) == (3, 77, "U")
+    assert (message.born_host, message.store_host) == ("127.0.0.1:4242", "127.0.0.1:10911")
+    assert message.msg_id == "7F00000100002A9F000000000000004D"
+    assert (message.broker_name, message.topic, message.queue_id) == ("broker-a", "T", 0)
+    assert (message.reconsume_times, message.born_ms) == (0, message.store_ms)
+
+
+@pytest.mark.parametrize("cut", [1, 50, 92])
+def test_answer_that_is_cut_is_no_message(cut: int) -> None:
+    with pytest.raises(BadAnswer, match="x:1 sent messages that cannot be read"):
+        read_messages(record("T", b"x")[:-cut], broker_name="", address="x:1")
+
+
+def test_body_that_is_not_what_its_flag_says_is_no_message() -> None:
+    raw = record("T", b"plain", sys_flag=COMPRESSED)
+
+    with pytest.raises(BadAnswer, match="is not zlib"):
+        read_messages(raw, broker_name="", address="x:1")
+
+
+def test_message_without_properties_has_none() -> None:
+    (message,) = read_messages(record("T", b"x"), broker_name="", address="x:1")
+
+    assert isinstance(message, MessageExt)
+    assert (message.tags, message.keys, message.unique_key) == (None, [], None)
