@@ -21,7 +21,26 @@ from typing import Final
 from mqadmin.errors import Usage
 from mqadmin.registry import Command, Java, declared_in
 
-JAVA_NAMES: Final[dict[str, str]] = {}
+JAVA_NAMES: Final[dict[str, str]] = {
+    "allocatemq": "rebalance plan",
+    "clusterlist": "cluster list",
+    "consumerconnection": "group show",
+    "consumerprogress": "group lag",
+    "deletetopic": "topic delete",
+    "getbrokerconfig": "broker config get",
+    "querymsgbyid": "message query id",
+    "querymsgbykey": "message query key",
+    "querymsgbyoffset": "message query offset",
+    "querymsgbyuniquekey": "message query unique-key",
+    "resetoffsetbytime": "offset reset",
+    "sendmessage": "message send",
+    "skipaccumulatedmessage": "offset reset",
+    "topiclist": "topic list",
+    "topicroute": "topic route",
+    "topicstatus": "topic status",
+    "updatetopic": "topic update",
+}
+"""Folded names of RocketMQ's own tool, and the command each is an alias of."""
 
 WORDS_MAX: Final = 3
 

@@ -183,7 +183,8 @@ def _next_value(name: str, rest: Sequence[str], spelling: Spelling) -> str:
 def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> Parameter:
     """Return the native parameter in Java's spelling, or one that refuses to be used."""
     if native is None:
-        return replace(_REFUSED, name=REFUSED, help=f"{java.name} -{flag.short}: {flag.why_not}")
+        why = f"{java.name} -{flag.short}: {flag.why_not}"
+        return replace(_REFUSED, name=REFUSED, help=why, takes_value=flag.has_arg)
     if flag.has_arg == native.takes_value:
         return native
     if flag.has_arg:

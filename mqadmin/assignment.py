@@ -1,0 +1,140 @@
+"""Who reads which queue of a topic now: the ground of ``rebalance show`` and ``plan``.
+
+    every member says which queues it has      -> owners
+    its properties name its strategy           -> strategy
+    a member that says nothing                 -> what the strategy would give it, assumed
+
+Rule: what a member says wins; what is only worked out is called assumed.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.groups import find_group
+from mqadmin.places import MASTER, Place
+from mqadmin.rows import Row
+from mqclient import routes
+from mqclient.allocate import Strategy, plan
+from mqclient.errors import ClientError
+from remoting.bodies import ConsumerRunningInfo, MessageQueue
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+STRATEGY_PROPERTY: Final = "allocateMessageQueueStrategy"
+CLASS_NAME: Final = re.compile(r"AllocateMessageQueue(\w+)|AllocateMachineRoomNearby")
+STRATEGY_OF_CLASS: Final = {
+    "Averagely": Strategy.AVG,
+    "AveragelyByCircle": Strategy.AVG_BY_CIRCLE,
+    "ByConfig": Strategy.CONFIG,
+    "ByMachineRoom": Strategy.MACHINE_ROOM,
+    "ConsistentHash": Strategy.CONSISTENT_HASH,
+    None: Strategy.MACHINE_ROOM_NEARBY,
+}
+ASSUMED: Final = " (assumed)"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOwner(Row):
+    """Who reads one queue."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    client_id: str | None
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOwner(Row):
+    """Who would read one queue, and who does now."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    client_id: str | None
+    strategy: str
+    was: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The queues of a topic, the members of a group, and who has what."""
+
+    queues: list[MessageQueue]
+    members: list[str]
+    owners: dict[MessageQueue, str]
+    strategy: Strategy
+    assumed: bool
+
+    @property
+    def strategy_text(self) -> str:
+        """Return the strategy, marked where nobody said so."""
+        return str(self.strategy) + (ASSUMED if self.assumed else "")
+
+
+async def current(admin: "Admin", group: str, topic: str, *, known: bool = True) -> Assignment:
+    """Return who reads which queue now.
+
+    Args:
+        known: a group that no broker knows is an error.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no broker knows the group.
+    """
+    route = await admin.topic_route(topic)
+    queues = routes.subscribe_queues(topic, route)
+    masters = routes.masters(route)
+    places = [Place("", name, MASTER, address) for name, address in masters.items()]
+    listed = await asyncio.gather(*(admin.consumer_ids(at.address, group) for at in places))
+    members = sorted({member for part in listed for member in part})
+    if not members:
+        if known:
+            await find_group(admin, group)
+        return Assignment(queues, [], {}, Strategy.AVG, True)
+    told = await _ask(admin, group, places, listed)
+    strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
+    strategy = strategies.pop() if len(strategies) == 1 else None
+    owners = {
+        queue: member
+        for member, info in told.items()
+        for queue, state in info.mq_table.items()
+        if queue.topic == topic and not state.droped
+    }
+    silent = [member for member in members if member not in told]
+    if silent and strategy is not Strategy.CONFIG:
+        guess = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
+        owners |= {queue: member for member in silent for queue in guess[member]}
+    return Assignment(queues, members, owners, strategy or Strategy.AVG, strategy is None)
+
+
+async def _ask(
+    admin: "Admin", group: str, places: list[Place], listed: list[list[str]]
+) -> dict[str, ConsumerRunningInfo]:
+    """Return what each member says of itself; one that does not answer is left out."""
+    at = {member: place for place, part in zip(places, listed, strict=True) for member in part}
+    answers = await asyncio.gather(
+        *(
+            admin.consumer_running_info(place.address, group, member)
+            for member, place in at.items()
+        ),
+        return_exceptions=True,
+    )
+    told = {}
+    for member, answer in zip(at, answers, strict=True):
+        if isinstance(answer, ConsumerRunningInfo):
+            told[member] = answer
+        elif not isinstance(answer, ClientError):
+            raise answer
+    return told
+
+
+def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:
+    """Return the strategy that a Java member's properties name (a class name with a hash)."""
+    found = CLASS_NAME.search(info.properties.get(STRATEGY_PROPERTY, ""))
+    return STRATEGY_OF_CLASS.get(found[1]) if found is not None else None

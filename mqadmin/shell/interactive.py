@@ -1,0 +1,251 @@
+"""The shell at a terminal: prompt, completion, history, hints.
+
+    prompt        dev/DefaultCluster [3]>      context, cluster, last exit code if not 0
+    bottom line   the syntax of what is typed, or what is wrong with it
+
+Rule: no key press waits for a server: completion reads names that a task in the loop
+thread keeps fresh. This is the only module that imports prompt_toolkit.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.styles import Style
+
+from mqadmin.call import Call
+from mqadmin.catalog import find
+from mqadmin.errors import CommandError, Usage
+from mqadmin.helptext import usage_of
+from mqadmin.parameters import Kind
+from mqadmin.settings import Settings
+from mqadmin.shell.complete import OWN_WORDS, suggestions, wanted_kind
+from mqadmin.shell.engine import Leave, Shell
+from mqadmin.shell.lines import is_unfinished, split
+from mqadmin.shell.names import LiveNames
+
+WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-D leaves"
+SECRET: Final = "secret-key"
+NAMES_WAIT_S: Final = 0.3
+"""How long the first prompt waits for the cluster's name; typing never does."""
+
+STYLE: Final = Style.from_dict(
+    {
+        "place": "ansicyan",
+        "failed": "ansired bold",
+        "known": "ansigreen",
+        "unknown": "ansired",
+        "option": "ansicyan",
+        "text": "ansiyellow",
+        "operator": "bold",
+        "bottom-toolbar": "noreverse ansibrightblack",
+    }
+)
+NO_STYLE: Final = Style.from_dict({"bottom-toolbar": "noreverse"})
+
+
+class ShellHistory(FileHistory):
+    """A history file for its user only; lines with a secret are not kept."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+        super().__init__(str(path))
+
+    def store_string(self, string: str) -> None:
+        """Keep one line, unless it holds a secret."""
+        if SECRET not in string.lower():
+            super().store_string(string)
+
+
+class ShellCompleter(Completer):
+    """Suggestions of ``mqadmin.shell.complete``, and paths where a path is wanted."""
+
+    def __init__(self, names: LiveNames, refresh: Callable[[], None]) -> None:
+        self._names = names
+        self._refresh = refresh
+        self._paths = {
+            Kind.FILE: PathCompleter(expanduser=True),
+            Kind.DIR: PathCompleter(expanduser=True, only_directories=True),
+        }
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        """Yield what could stand at the cursor; nothing is waited for."""
+        self._refresh()
+        text = document.text_before_cursor
+        for one in suggestions(text, self._names.known):
+            yield Completion(
+                one.text, start_position=one.start - len(text), display_meta=one.meaning
+            )
+        paths = self._paths.get(wanted_kind(text) or Kind.TEXT)
+        if paths is not None:
+            made = split(text)
+            typed = "" if made.ends_in_blank or not made.words else made.words[-1].text
+            yield from paths.get_completions(Document(typed, len(typed)), complete_event)
+
+
+class ShellLexer(Lexer):
+    """Colours: commands green, unknown words red, options and quoted text apart."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """Return the coloured parts of each line."""
+        lines = [coloured(line) for line in document.lines]
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+def coloured(text: str) -> StyleAndTextTuples:
+    """Return the parts of a line with their styles."""
+    parts: StyleAndTextTuples = []
+    made = split(text)
+    command_words = _command_word_count([word.text for word in made.words])
+    known = command_words > 0
+    at = 0
+    for spot, word in enumerate(made.words):
+        end = made.words[spot + 1].start if spot + 1 < len(made.words) else len(text)
+        parts.append(("", text[at : word.start]))
+        shown = text[word.start : end]
+        if word.is_operator:
+            style = "class:operator"
+        elif spot < max(command_words, 1):
+            style = "class:known" if known else "class:unknown"
+        elif word.text.startswith("-") and not word.quoted:
+            style = "class:option"
+        else:
+            style = "class:text" if word.quoted else ""
+        parts.append((style, shown))
+        at = end
+    parts.append(("", text[at:]))
+    return parts
+
+
+def _command_word_count(words: list[str]) -> int:
+    """Return how many words name a command; 1 for the shell's own, 0 for none."""
+    if not words:
+        return 0
+    try:
+        return find(words).word_count
+    except Usage as error:
+        own = words[0].lower() in OWN_WORDS or words[:1] == ["store"]
+        return 1 if own or "what?" in error.message else 0
+
+
+def hint(text: str) -> str:
+    """Return the bottom line: the usage of the command, or what is wrong."""
+    words = [word.text for word in split(text).words]
+    if not words:
+        return "help · Tab completes · Ctrl-R searches · Ctrl-D leaves"
+    if words[0].lower() in OWN_WORDS:
+        return OWN_WORDS[words[0].lower()]
+    try:
+        made = find([word for word in words if not word.startswith("-")]).command
+    except Usage as error:
+        return f"{error.message}; {error.hint}"
+    return f"{usage_of(made)}    {made.summary}"
+
+
+def history_path(env: Mapping[str, str]) -> Path:
+    """Return where the history of this user is kept."""
+    base = env.get("XDG_STATE_HOME") or os.path.join(env.get("HOME", "."), ".local", "state")
+    return Path(base) / "mqadmin" / "history"
+
+
+class Interactive:
+    """One run of the shell at a terminal."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._shell = Shell(call.console, call.workplace)
+        self._names = LiveNames()
+        self._plain = call.settings.no_color or "NO_COLOR" in call.console.env
+
+    def run(self) -> int:
+        """Read and run lines until ``exit`` or Ctrl-D; return the exit code."""
+        self._greet()
+        prompter: PromptSession[str] = PromptSession(
+            message=self._prompt,
+            completer=ShellCompleter(self._names, self._refresh),
+            complete_while_typing=True,
+            complete_in_thread=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            history=ShellHistory(history_path(self._call.console.env)),
+            lexer=None if self._plain else ShellLexer(),
+            style=NO_STYLE if self._plain else STYLE,
+            bottom_toolbar=lambda: hint(get_app().current_buffer.text),
+            multiline=Condition(lambda: is_unfinished(get_app().current_buffer.text)),
+            enable_history_search=False,
+            reserve_space_for_menu=6,
+        )
+        while True:
+            try:
+                text = prompter.prompt()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return 0
+            try:
+                self._shell.run(text)
+            except Leave as leave:
+                return leave.exit_code
+            self._refresh(at_once=True)
+
+    def _greet(self) -> None:
+        """Say hello, and whether a server answers."""
+        self._call.warn(WELCOME)
+        try:
+            target = self._here().target()
+        except CommandError as error:
+            self._call.warn(f"no server yet: `connect HOST:PORT` ({error.message})")
+            return
+        task = self._names.refresh(self._here(), at_once=True)
+        try:
+            if task is not None:
+                task.result(NAMES_WAIT_S + self._call.settings.timeout)
+        except TimeoutError:
+            pass
+        if not self._names.known.connected:
+            self._call.warn(f"{target.namesrv} does not answer; `connect HOST:PORT` to another one")
+
+    def _here(self) -> Call:
+        return Call(Settings(), self._call.console, self._call.workplace)
+
+    def _refresh(self, *, at_once: bool = False) -> None:
+        try:
+            self._here().target()
+        except CommandError:
+            return
+        self._names.refresh(self._here(), at_once=at_once)
+
+    def _prompt(self) -> StyleAndTextTuples:
+        names = self._names.known
+        try:
+            context = self._here().context()
+            place = self._call.workplace.namesrv or (context.name if context else "")
+        except CommandError:
+            place = ""
+        where = "/".join(filter(None, [place, names.cluster]))
+        parts: StyleAndTextTuples = [("class:place", where or "no server")]
+        if not names.connected and where:
+            parts.append(("class:failed", " (away)"))
+        if self._shell.last_exit:
+            parts.append(("class:failed", f" [{self._shell.last_exit}]"))
+        parts.append(("", "> "))
+        return parts
+
+
+def run_interactive(call: Call) -> int:
+    """Run the shell at this terminal and return its exit code."""
+    return Interactive(call).run()

@@ -1,0 +1,119 @@
+"""A name server and a broker of our own, as a child process.
+
+    mqadmin --stdin pipe--> python -m server.embedded --until-stdin-closes
+            <--one json line: addresses--
+
+Rule: the child ends when its standard input closes, so it never outlives this process,
+even one that is killed; it is in a process group of its own, so that Ctrl-C reaches the
+command in the shell and not the server.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from mqadmin.errors import CommandError
+
+STOP_WAIT_S: Final = 10.0
+ERROR_LINES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the servers listen, and where the store is."""
+
+    namesrv: str
+    broker: str
+    store: str
+
+
+class EmbeddedServer:
+    """Starts the servers, and stops them at the end of the ``with``.
+
+    Args:
+        store: directory of the store; a temporary one where None.
+        namesrv_port: 0 takes a free port; ``broker_port`` too.
+    """
+
+    def __init__(
+        self, *, store: str | None = None, namesrv_port: int = 0, broker_port: int = 0
+    ) -> None:
+        self._command = [
+            *(sys.executable, "-P", "-m", "server.embedded", "--until-stdin-closes"),
+            *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
+            *(("--store", store) if store is not None else ()),
+        ]
+        self._child: subprocess.Popen[str] | None = None
+        self._log: IO[bytes] | None = None
+        self.addresses = Addresses("", "", "")
+
+    def __enter__(self) -> Self:
+        self._log = tempfile.TemporaryFile()
+        # With -P the directory of the caller is not searched; this package's is.
+        root = str(Path(__file__).resolve().parents[2])
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._child = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            process_group=0,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        stdout = self._child.stdout
+        line = stdout.readline() if stdout is not None else ""
+        if not line:
+            raise self._failure()
+        ready = json.loads(line)
+        self.addresses = Addresses(ready["namesrv"], ready["broker"], ready["store"])
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def wait(self) -> int:
+        """Wait until the servers end by themselves and return their exit code."""
+        return self._child.wait() if self._child is not None else 0
+
+    def stop(self) -> None:
+        """Stop the servers: a clean stop, then by force."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        for stream in (child.stdin, child.stdout):
+            if stream is not None:
+                stream.close()
+        try:
+            child.wait(STOP_WAIT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        if self._log is not None:
+            self._log.close()
+
+    def _failure(self) -> CommandError:
+        """Return the error for servers that did not start, with what they said."""
+        said = ""
+        if self._log is not None:
+            if self._child is not None:
+                self._child.wait(STOP_WAIT_S)
+            self._log.seek(0)
+            lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+            said = " | ".join(lines[-ERROR_LINES:])
+        self.stop()
+        return CommandError(
+            f"the embedded servers did not start: {said or 'they said nothing'}",
+            hint="is the store in use, or a port taken?",
+        )
