@@ -27,7 +27,6 @@ from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from storefmt import fastjson
 from storefmt.errors import StoreError
 
-BROKER_LOCK_LIFE_MS: Final = 60_000
 CLIENT_LOCK_LIFE_MS: Final = 30_000
 
 
@@ -150,11 +149,11 @@ def _lock_of(row: object) -> QueueLock:
     queue = MessageQueue(
         topic=str(row["topic"]), broker_name=str(row["brokerName"]), queue_id=int(row["queueId"])
     )
-    locked_ms = int(row["lockedMs"])
+    locked_ms = int(row["lastUpdateTimestamp"])
     return QueueLock(
         str(row["group"]),
         queue,
         str(row["clientId"]),
         locked_ms,
-        int(row.get("expiresMs", locked_ms + BROKER_LOCK_LIFE_MS)),
+        int(row["expiresTimestamp"]),
     )

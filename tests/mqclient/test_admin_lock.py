@@ -26,8 +26,8 @@ ROW = {
     "brokerName": "b",
     "queueId": 1,
     "clientId": "c",
-    "lockedMs": 5,
-    "expiresMs": 60_005,
+    "lastUpdateTimestamp": 5,
+    "expiresTimestamp": 60_005,
 }
 
 
