@@ -1,0 +1,293 @@
+"""One broker as a running server: sockets, timers, threads, start and stop.
+
+    start:  config/*.json -> store opened and recovered -> port -> timers -> registered
+    stop:   unregistered -> port closed -> what was put is written and flushed
+            -> offsets, topics, groups saved -> store closed (abort removed)
+
+Rule: everything runs on one loop; threads do nothing but wait for the disk (flush, state
+files, the store's housekeeping). Nothing is saved before everything is loaded.
+
+Source: broker/BrokerController.java, broker/BrokerStartup.java.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from remoting.aio.client import RemotingClient
+from remoting.aio.server import RemotingServer, ServerConn
+from remoting.frame import RawFrame
+from server.broker import handlers
+from server.broker.config import BrokerConfig
+from server.broker.register import Registration
+from server.broker.saves import StateFiles
+from server.broker.startup import run
+from server.broker.state import Broker, Stored
+from server.runtime.clock import Clock, SystemClock
+from server.runtime.dispatch import Dispatcher
+from server.runtime.registry import collect
+from server.runtime.service import Services
+from server.store.errors import StoreFailed
+from server.store.flush import SyncJob
+from server.store.store import MessageStore
+from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
+from storefmt.paths import StorePaths
+
+LOG = logging.getLogger(__name__)
+
+HOUSEKEEPING_MS: Final = 200
+DELAY_MS: Final = 50
+CALLS_MS: Final = 200
+SECOND_MS: Final = 1_000
+SILENCE_SCAN_MS: Final = 10_000
+REGISTER_FIRST_MS: Final = 10_000
+
+
+class BrokerApp:
+    """A broker that can be started and stopped once."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._files = StateFiles()
+        self._services = Services(clock)
+        self._client = RemotingClient()
+        self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
+        self._server = RemotingServer(
+            on_frame=self._on_frame,
+            on_close=self._on_close,
+            idle_s=config.server_channel_max_idle_time_s,
+        )
+        self._broker: Broker | None = None
+        self._dispatcher: Dispatcher[Broker] | None = None
+        self._registration: Registration | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        self._expiry_ms = 0
+        self._offsets_saved = -1
+        self._delay_saved = -1
+
+    @property
+    def broker(self) -> Broker:
+        """The broker's state; only between start and stop."""
+        if self._broker is None:
+            raise RuntimeError("the broker is not started")
+        return self._broker
+
+    async def start(self) -> int:
+        """Open the store, listen, register; return the port.
+
+        Raises:
+            StoreError: the store directory or one of its state files cannot be used.
+            OSError: the port cannot be had.
+        """
+        config, now_ms = self._config, self._clock.now_ms()
+        paths = StorePaths(Path(config.store.store_path_root_dir))
+        loop = asyncio.get_running_loop()
+        store = await loop.run_in_executor(
+            self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
+        )
+        try:
+            stored = _load(paths)
+            config.listen_port = await self._server.start(config.bind_address, config.listen_port)
+        except BaseException:
+            store.close(self._clock.now_ms())
+            self._disk.shutdown()
+            raise
+        self._report(store)
+        broker = self._broker = Broker(
+            config,
+            store,
+            clock=self._clock,
+            files=self._files,
+            stored=stored,
+            send_now=self._server.flush,
+            on_topics_changed=self._topics_changed,
+        )
+        broker.expect_deadline = self._expect_deadline
+        broker.when_registered = self._when_registered
+        broker.turn.open(loop)
+        self._dispatcher = Dispatcher(
+            collect(handlers), broker, clock=self._clock, on_response=broker.calls.on_response
+        )
+        self._declare_files(broker, paths)
+        self._registration = Registration(
+            config, broker.topics, client=self._client, clock=self._clock
+        )
+        self._start_services(broker, self._registration)
+        # Waited for: whoever sees the port open may ask a name server right away.
+        registered = asyncio.Event()
+        self._registration.soon(registered.set)
+        await registered.wait()
+        return config.listen_port
+
+    async def stop(self) -> None:
+        """End in order; everything acknowledged is on disk afterwards.
+
+        Raises:
+            StoreFailed: the disk did not take the last messages.
+            OSError: a state file could not be written.
+        """
+        broker = self.broker
+        await self._services.stop()
+        if self._registration is not None:
+            await self._registration.stop()
+        await self._client.close()
+        if self._expiry is not None:
+            self._expiry.cancel()
+        await broker.turn.close()
+        await self._server.stop()
+        try:
+            await self._files.close()
+        finally:
+            self._disk.shutdown()
+            broker.store.close(self._clock.now_ms())
+
+    # Frames.
+
+    def _on_frame(self, conn: ServerConn, raw: RawFrame) -> None:
+        if self._dispatcher is None:
+            conn.close()
+            return
+        self._dispatcher.on_frame(conn, raw)
+
+    def _on_close(self, conn: ServerConn) -> None:
+        if self._broker is not None:
+            self._broker.connection_closed(conn)
+
+    # State on disk.
+
+    def _declare_files(self, broker: Broker, paths: StorePaths) -> None:
+        paths.config.mkdir(parents=True, exist_ok=True)
+        files = self._files
+        files.add(paths.config_file("topics.json"), lambda: broker.topics.table().encode())
+        files.add(
+            paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode()
+        )
+        files.add(paths.config_file("consumerOffset.json"), lambda: broker.offsets.table().encode())
+        files.add(paths.config_file("delayOffset.json"), lambda: broker.delay.offsets().encode())
+        files.open()
+
+    def _save_offsets(self, now_ms: int) -> None:
+        count = self.broker.offsets.change_count
+        if count != self._offsets_saved:
+            self._offsets_saved = count
+            self._files.mark("consumerOffset")
+
+    def _save_delay_offsets(self, now_ms: int) -> None:
+        count = self.broker.delay.change_count
+        if count != self._delay_saved:
+            self._delay_saved = count
+            self._files.mark("delayOffset")
+
+    # Registration.
+
+    def _topics_changed(self) -> None:
+        if self._registration is not None:
+            self._registration.soon()
+
+    def _when_registered(self, registered: Callable[[], None]) -> None:
+        if self._registration is None:
+            registered()
+        else:
+            self._registration.soon(registered)
+
+    # Timers.
+
+    def _start_services(self, broker: Broker, registration: Registration) -> None:
+        config, every = self._config, self._services.every
+        every(
+            config.register_name_server_period_ms,
+            registration.round,
+            name="registration",
+            first_ms=REGISTER_FIRST_MS,
+        )
+        every(config.flush_consumer_offset_interval_ms, self._save_offsets, name="consumer offsets")
+        every(config.flush_delay_offset_interval_ms, self._save_delay_offsets, name="delay offsets")
+        every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
+        every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
+        every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
+        every(CALLS_MS, broker.calls.expire, name="requests to clients")
+        every(SECOND_MS, broker.stats.second, name="statistics")
+        every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")
+        self._services.start()
+
+    def _expect_deadline(self, deadline_ms: int) -> None:
+        """Arm one timer for the earliest deadline of a waiting pull."""
+        if self._expiry is not None:
+            if self._expiry_ms <= deadline_ms:
+                return
+            self._expiry.cancel()
+        self._expiry_ms = deadline_ms
+        wait_s = max(0, deadline_ms - self._clock.now_ms()) / 1000
+        self._expiry = asyncio.get_running_loop().call_later(wait_s, self._expire_pulls)
+
+    def _expire_pulls(self) -> None:
+        self._expiry = None
+        # A timer may fire a tick early; one ms covers it, so that it need not fire twice.
+        self.broker.puller.answer_expired(self._clock.now_ms() + 1)
+        deadline_ms = self.broker.hold.next_deadline_ms()
+        if deadline_ms is not None:
+            self._expect_deadline(deadline_ms)
+
+    def _deliver_delayed(self, now_ms: int) -> None:
+        delay = self.broker.delay
+        if delay.next_look_ms() <= now_ms and delay.deliver(now_ms):
+            self.broker.turn.schedule()
+
+    def _drop_silent(self, now_ms: int) -> None:
+        broker = self.broker
+        for conn in {*broker.consumers.silent(now_ms), *broker.producers.silent(now_ms)}:
+            LOG.warning("%s sent no heartbeat for too long, connection closed", conn.address)
+            conn.close()
+        broker.locks.drop_expired(now_ms)
+
+    async def _housekeeping(self, now_ms: int) -> None:
+        await self._run_job(self.broker.store.housekeeping(now_ms))
+
+    async def _flush(self, now_ms: int) -> None:
+        if not self._config.store.is_sync_flush:
+            await self._run_job(self.broker.store.begin_flush())
+
+    async def _run_job(self, job: SyncJob | None) -> None:
+        """Let a thread do what waits for the disk, then tell the store."""
+        if job is None:
+            return
+        await asyncio.get_running_loop().run_in_executor(self._disk, job.run)
+        try:
+            self.broker.store.end_flush(job)
+        except StoreFailed as error:
+            LOG.error("the store takes no more messages: %s", error)
+
+    @staticmethod
+    def _report(store: MessageStore) -> None:
+        for note in store.recovery.notes:
+            LOG.info("store: %s", note)
+        for log_offset, size in store.recovery.damaged:
+            LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
+
+
+def _load(paths: StorePaths) -> Stored:
+    """Return what the JSON files hold.
+
+    Raises:
+        ConfigDamaged: a file and its copy are both unreadable.
+    """
+    return Stored(
+        topics=load_config(paths.config_file("topics.json"), TopicTable.decode),
+        groups=load_config(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
+        offsets=load_config(paths.config_file("consumerOffset.json"), ConsumerOffsets.decode),
+        delay_offsets=load_config(paths.config_file("delayOffset.json"), DelayOffsets.decode),
+    )
+
+
+def main() -> int:
+    """Run ``mqbroker`` until a signal comes, and return its exit code."""
+    return run(lambda config: BrokerApp(config, SystemClock()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

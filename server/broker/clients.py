@@ -1,0 +1,195 @@
+"""Who is connected: the members of producer and consumer groups.
+
+    heartbeat            -> member of its groups; the group's settings are the last ones said
+    unregister, close    -> no member any more
+    120 s of silence     -> no member any more, and the connection is closed
+
+Rule: a member is a connection, not a client id. Whoever changes a consumer group learns
+from the return value that the others have to be told (request code 40); the table itself
+sends nothing.
+
+Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java, ProducerManager.java.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from remoting.aio.server import ServerConn
+from remoting.bodies import (
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    MessageModel,
+    SubscriptionData,
+)
+
+LOG = logging.getLogger(__name__)
+
+SILENCE_MS_MAX: Final = 120_000
+
+
+@dataclass(slots=True)
+class Member:
+    """One connected client of a group."""
+
+    conn: ServerConn
+    client_id: str
+    language: int
+    version: int
+    seen_ms: int
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """One consumer group that has members now."""
+
+    name: str
+    consume_type: ConsumeType | None
+    message_model: MessageModel | None
+    consume_from_where: ConsumeFromWhere | None
+    members: dict[ServerConn, Member] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+
+    def client_ids(self) -> list[str]:
+        """Return the client id of every member."""
+        return [member.client_id for member in self.members.values()]
+
+    def find(self, client_id: str) -> Member | None:
+        """Return the member with this client id."""
+        for member in self.members.values():
+            if member.client_id == client_id:
+                return member
+        return None
+
+    def join(self, member: Member) -> bool:
+        """Add or renew a member; return True when it is new."""
+        known = self.members.get(member.conn)
+        if known is None or known.client_id != member.client_id:
+            self.members[member.conn] = member
+            return known is None
+        known.seen_ms = member.seen_ms
+        return False
+
+    def subscribe(self, subscriptions: Iterable[SubscriptionData]) -> bool:
+        """Take the subscriptions of one member as those of all.
+
+        Returns:
+            True when a topic came or went. A newer version of a known one is taken and
+            does not count as a change.
+        """
+        changed = False
+        said = {subscription.topic: subscription for subscription in subscriptions}
+        for topic, subscription in said.items():
+            known = self.subscriptions.get(topic)
+            if known is None or subscription.sub_version > known.sub_version:
+                changed = changed or known is None
+                self.subscriptions[topic] = subscription
+        for topic in self.subscriptions.keys() - said.keys():
+            LOG.warning("group %s does not subscribe to topic %s any more", self.name, topic)
+            del self.subscriptions[topic]
+            changed = True
+        return changed
+
+
+class Consumers:
+    """Every consumer group that has members."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, ConsumerGroup] = {}
+
+    def group(self, name: str) -> ConsumerGroup | None:
+        """Return a group that has members, None for any other."""
+        return self._groups.get(name)
+
+    def groups_on(self, topic: str) -> list[str]:
+        """Return the groups that subscribe to a topic."""
+        return [name for name, group in self._groups.items() if topic in group.subscriptions]
+
+    def subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """Return what a group subscribes to in a topic."""
+        found = self._groups.get(group)
+        return None if found is None else found.subscriptions.get(topic)
+
+    def register(self, data: ConsumerData, *, member: Member) -> bool:
+        """Take a heartbeat; return True when the group's members must look again."""
+        group = self._groups.get(data.group_name)
+        if group is None:
+            group = self._groups[data.group_name] = ConsumerGroup(
+                data.group_name, data.consume_type, data.message_model, data.consume_from_where
+            )
+        group.consume_type = data.consume_type
+        group.message_model = data.message_model
+        group.consume_from_where = data.consume_from_where
+        joined = group.join(member)
+        return group.subscribe(data.subscription_data_set) or joined
+
+    def unregister(self, name: str, conn: ServerConn) -> bool:
+        """Take a connection out of a group; return True when it was in it."""
+        group = self._groups.get(name)
+        if group is None or group.members.pop(conn, None) is None:
+            return False
+        if not group.members:
+            del self._groups[name]
+        return True
+
+    def drop(self, conn: ServerConn) -> list[str]:
+        """Take a closed connection out of every group; return the groups it was in."""
+        return [name for name in list(self._groups) if self.unregister(name, conn)]
+
+    def silent(self, now_ms: int) -> list[ServerConn]:
+        """Return the connections that have not sent a heartbeat for too long."""
+        return [
+            member.conn
+            for group in self._groups.values()
+            for member in group.members.values()
+            if now_ms - member.seen_ms > SILENCE_MS_MAX
+        ]
+
+
+class Producers:
+    """Every producer group that has members."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, dict[ServerConn, Member]] = {}
+
+    def groups(self) -> Mapping[str, Mapping[ServerConn, Member]]:
+        """Return all groups and their members."""
+        return self._groups
+
+    def members(self, group: str) -> list[Member] | None:
+        """Return the members of a group, None when the group has never been seen."""
+        found = self._groups.get(group)
+        return None if found is None else list(found.values())
+
+    def register(self, group: str, *, member: Member) -> None:
+        """Take a heartbeat."""
+        members = self._groups.setdefault(group, {})
+        known = members.get(member.conn)
+        if known is None or known.client_id != member.client_id:
+            members[member.conn] = member
+        else:
+            known.seen_ms = member.seen_ms
+
+    def unregister(self, group: str, conn: ServerConn) -> None:
+        """Take a connection out of a group."""
+        members = self._groups.get(group)
+        if members is not None:
+            members.pop(conn, None)
+            if not members:
+                del self._groups[group]
+
+    def drop(self, conn: ServerConn) -> None:
+        """Take a closed connection out of every group."""
+        for group in list(self._groups):
+            self.unregister(group, conn)
+
+    def silent(self, now_ms: int) -> list[ServerConn]:
+        """Return the connections that have not sent a heartbeat for too long."""
+        return [
+            member.conn
+            for members in self._groups.values()
+            for member in members.values()
+            if now_ms - member.seen_ms > SILENCE_MS_MAX
+        ]

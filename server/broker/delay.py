@@ -1,0 +1,265 @@
+"""Delayed messages: they wait in the schedule topic until their time has come.
+
+    put:      topic, queue -> SCHEDULE_TOPIC_XXXX, queue level - 1
+              properties   -> + REAL_TOPIC, REAL_QID     tag code -> due time (ms)
+    due:      record read, put again under its real topic, progress of the level moved on
+
+Rule: never early, never lost. A message is due when its store time plus the delay of its
+level has passed; where the clock was set back it is due at most one delay after it was
+looked at first. Progress moves only when the new message is safe, so a crash delivers a
+message again rather than not at all. Within a level order is kept.
+
+Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from remoting.codes import ResponseCode
+from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
+from server.broker.recode import in_java_order, index_keys
+from server.broker.refusal import Refused
+from server.store.calls import GetStatus, PutMessage, PutResult
+from server.store.store import MessageStore
+from storefmt.configs import DelayOffsets
+from storefmt.errors import RecordDamaged
+from storefmt.javahash import tags_code
+from storefmt.message import Record, decode_records
+from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, TAGS, parse_properties
+
+LOG = logging.getLogger(__name__)
+
+READ_COUNT: Final = 32
+READ_SIZE: Final = 256 * 1024
+TURN_COUNT_MAX: Final = 512
+"""Messages a level delivers before others get their turn."""
+RETRY_MS: Final = 1_000
+"""How long a level waits after the store refused a message."""
+_SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
+
+Put = Callable[[PutMessage, int], PutResult]
+"""Puts a message at ``now_ms``; raises Refused."""
+WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
+
+
+class DelayLevels:
+    """The delay of each level, from level 1."""
+
+    def __init__(self, delays_ms: Sequence[int]) -> None:
+        self._delays_ms = tuple(delays_ms)
+
+    @property
+    def highest(self) -> int:
+        """The last level; a higher one counts as this."""
+        return len(self._delays_ms)
+
+    def delay_ms(self, level: int) -> int:
+        """Return the delay of a level."""
+        return self._delays_ms[level - 1]
+
+    def level_of(self, text: str) -> int:
+        """Return the level that a DELAY property asks for, 0 for none.
+
+        Raises:
+            Refused: it is no number.
+        """
+        digits = text.lstrip("+-")
+        if len(text) > 11 or not digits.isascii() or not digits.isdigit():
+            remark = f'java.lang.NumberFormatException: For input string: "{text[:80]}"'
+            raise Refused(ResponseCode.SYSTEM_ERROR, remark + ", property DELAY")
+        return min(max(int(text), 0), self.highest)
+
+
+def redirect(
+    message: PutMessage, named: Mapping[str, str], *, level: int, delay_ms: int, now_ms: int
+) -> None:
+    """Turn a message into one that waits in the schedule topic.
+
+    Args:
+        named: its properties in the map's insertion order, WAIT included.
+        level: delay level, 1 to the highest.
+    """
+    changed = dict(named)
+    if int(changed[DELAY]) != level:
+        changed[DELAY] = str(level)
+    changed[REAL_TOPIC] = message.topic
+    changed[REAL_QUEUE_ID] = str(message.queue_id)
+    message.properties = in_java_order(changed).encode()
+    message.topic, message.topic_bytes = SCHEDULE_TOPIC, _SCHEDULE_BYTES
+    message.queue_id = level - 1
+    message.tags_code = now_ms + delay_ms
+
+
+def restored(record: Record) -> PutMessage | None:
+    """Return the message that a waiting record becomes, None when it says nowhere to go."""
+    named = parse_properties(record.properties_raw)
+    topic, queue = named.get(REAL_TOPIC), named.get(REAL_QUEUE_ID, "")
+    if topic is None or topic_fault(topic) is not None or not queue.isdecimal():
+        return None
+    if topic in (HALF_TOPIC, SCHEDULE_TOPIC):
+        return None
+    return PutMessage(
+        topic,
+        topic.encode(),
+        int(queue),
+        record.body,
+        in_java_order(named).encode(),
+        record.flag,
+        record.sys_flag,
+        record.born_ms,
+        record.born_host,
+        record.store_host,
+        record.reconsume_times,
+        0,
+        tags_code(named.get(TAGS)),
+        index_keys(named),
+    )
+
+
+@dataclass(slots=True)
+class _Level:
+    level: int
+    delay_ms: int
+    queue_offset: int
+    """First message that was not put again yet."""
+    look_ms: int = 0
+    """When to look at the queue next."""
+    head_offset: int = -1
+    head_due_ms: int = 0
+    """When the first waiting message is due, fixed at the first look."""
+
+
+class DelayService:
+    """Delivers the delayed messages of one broker.
+
+    Args:
+        put: puts a restored message.
+        when_safe: calls back when what was put is safe.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        levels: DelayLevels,
+        *,
+        stored: DelayOffsets | None,
+        put: Put,
+        when_safe: WhenSafe,
+    ) -> None:
+        self._store = store
+        self._put = put
+        self._when_safe = when_safe
+        known = {} if stored is None else stored.offsets
+        self._levels = [
+            _Level(level, levels.delay_ms(level), max(0, known.get(level, 0)))
+            for level in range(1, levels.highest + 1)
+        ]
+        self._safe = dict(known)
+        self.change_count = 0
+        """Moves with the progress of any level."""
+
+    def offsets(self) -> DelayOffsets:
+        """Return the progress of every level that has delivered something, as safe now."""
+        return DelayOffsets(offsets=dict(sorted(self._safe.items())))
+
+    def arrived(self, queue_id: int, now_ms: int) -> None:
+        """Learn that a message was stored in a queue of the schedule topic."""
+        if queue_id < len(self._levels):
+            level = self._levels[queue_id]
+            if level.head_offset < 0:
+                level.look_ms = min(level.look_ms, now_ms + level.delay_ms)
+
+    def next_look_ms(self) -> int:
+        """Return when ``deliver`` has something to look at."""
+        return min(level.look_ms for level in self._levels)
+
+    def deliver(self, now_ms: int) -> int:
+        """Put again every message that is due; return how many."""
+        return sum(
+            self._deliver_level(level, now_ms) for level in self._levels if level.look_ms <= now_ms
+        )
+
+    def _deliver_level(self, level: _Level, now_ms: int) -> int:
+        count = 0
+        while count < TURN_COUNT_MAX:
+            records = self._read(level)
+            for record in records:
+                due_ms = self._due_ms(level, record, now_ms)
+                if due_ms > now_ms:
+                    level.look_ms = due_ms
+                    return count
+                if not self._deliver_record(level, record, now_ms):
+                    level.look_ms = now_ms + RETRY_MS
+                    return count
+                count += 1
+            if not records:
+                # Nothing waits: the next message to come is due one delay later.
+                level.head_offset = -1
+                level.look_ms = now_ms + level.delay_ms
+                return count
+        level.look_ms = now_ms
+        return count
+
+    def _read(self, level: _Level) -> list[Record]:
+        """Return the next waiting records, moving on over what is gone."""
+        found = self._store.get_message(
+            SCHEDULE_TOPIC,
+            level.level - 1,
+            level.queue_offset,
+            count_max=READ_COUNT,
+            size_max=READ_SIZE,
+            accept=None,
+        )
+        if found.status is GetStatus.FOUND:
+            try:
+                return decode_records(b"".join(found.chunks))
+            except RecordDamaged as error:
+                LOG.error("delay level %d: a record cannot be read: %s", level.level, error)
+                return []
+        moved = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
+        if found.status in moved and found.next_offset != level.queue_offset:
+            LOG.warning(
+                "delay level %d was at %d, its queue has %d to %d; going on at %d",
+                level.level, level.queue_offset, found.min_offset, found.max_offset,
+                found.next_offset,
+            )  # fmt: skip
+            level.queue_offset = found.next_offset
+        return []
+
+    @staticmethod
+    def _due_ms(level: _Level, record: Record, now_ms: int) -> int:
+        if level.head_offset != record.queue_offset:
+            level.head_offset = record.queue_offset
+            # The second term: after a clock that was set back nobody waits longer than
+            # one delay from now.
+            level.head_due_ms = min(record.store_ms, now_ms) + level.delay_ms
+        return level.head_due_ms
+
+    def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:
+        message = restored(record)
+        next_offset = record.queue_offset + 1
+        if message is None:
+            LOG.error(
+                "delayed message at log offset %d names no topic or queue to go to; left out",
+                record.log_offset,
+            )
+        else:
+            try:
+                self._put(message, now_ms)
+            except Refused as refused:
+                LOG.warning("delay level %d waits: %s", level.level, refused)
+                return False
+        level.queue_offset = next_offset
+        self._when_safe(lambda code: self._delivered(level, next_offset, code))
+        return True
+
+    def _delivered(self, level: _Level, next_offset: int, code: ResponseCode) -> None:
+        if code is ResponseCode.SUCCESS:
+            self._safe[level.level] = max(next_offset, self._safe.get(level.level, 0))
+            self.change_count += 1
+        elif next_offset <= level.queue_offset:
+            level.queue_offset = next_offset - 1
+            level.look_ms = 0
+            level.head_offset = -1

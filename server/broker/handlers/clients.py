@@ -1,0 +1,199 @@
+"""Who is connected: heartbeats and lists of members.
+
+Codes 34 (heartbeat), 35 (goodbye), 38 (members of a consumer group), 46 (is this
+subscription understood), 203, 204, 328 (connections).
+
+Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java.
+"""
+
+from remoting.bodies import (
+    CheckClientRequestBody,
+    Connection,
+    ConsumerConnection,
+    ConsumerData,
+    GetConsumerListByGroupResponseBody,
+    HeartbeatData,
+    ProducerConnection,
+    ProducerInfo,
+    ProducerTableInfo,
+)
+from remoting.codes import LanguageCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    GetConsumerConnectionList,
+    GetConsumerListByGroup,
+    GetConsumerListByGroupResponse,
+    GetProducerConnectionList,
+    UnregisterClient,
+    UnregisterClientResponse,
+)
+from server.broker import names
+from server.broker.clients import Member
+from server.broker.state import Broker
+from server.broker.subscription import is_tag_type
+from server.broker.topics import UNIT_SUB_FLAG
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+
+@handles(RequestCode.HEART_BEAT)
+def heartbeat(broker: Broker, request: Request) -> Command:
+    """Make the connection a member of its groups, and tell the others about a newcomer."""
+    command = request.command
+    data = HeartbeatData.decode(command.body)
+    fault = _fault(data)
+    if fault is not None:
+        return command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    for consumer in data.consumer_data_set:
+        _join(broker, request, data.client_id or "", consumer)
+    for producer in data.producer_data_set:
+        broker.producers.register(
+            producer.group_name, member=_member(request, data.client_id or "")
+        )
+    return command.response()
+
+
+def _fault(data: HeartbeatData) -> str | None:
+    if not data.client_id:
+        return "heartbeat without a clientID"
+    for consumer in data.consumer_data_set:
+        fault = names.group_fault(consumer.group_name)
+        for subscription in consumer.subscription_data_set:
+            fault = fault or names.topic_fault(subscription.topic)
+        if fault is not None:
+            return fault
+    for producer in data.producer_data_set:
+        fault = names.group_fault(producer.group_name)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _member(request: Request, client_id: str) -> Member:
+    command = request.command
+    return Member(request.conn, client_id, command.language, command.version, request.now_ms)
+
+
+def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) -> None:
+    group = broker.groups.find(data.group_name, now_ms=request.now_ms)
+    if group is not None and group.retry_queue_nums > 0:
+        broker.topics.create_for_group(
+            names.retry_topic(data.group_name),
+            queue_count=group.retry_queue_nums,
+            sys_flag=UNIT_SUB_FLAG if data.unit_mode else 0,
+            now_ms=request.now_ms,
+        )
+    changed = broker.consumers.register(data, member=_member(request, client_id))
+    if changed and (group is None or group.notify_consumer_ids_changed_enable):
+        broker.notify_members(data.group_name)
+
+
+@handles(RequestCode.UNREGISTER_CLIENT)
+def unregister_client(broker: Broker, request: Request) -> Command:
+    """Take the connection out of a producer or consumer group."""
+    fields = request.command.header(UnregisterClient)
+    if fields.producer_group is not None:
+        broker.producers.unregister(fields.producer_group, request.conn)
+    if fields.consumer_group is not None:
+        name = fields.consumer_group
+        left = broker.consumers.unregister(name, request.conn)
+        group = broker.groups.get(name)
+        if left and (group is None or group.notify_consumer_ids_changed_enable):
+            broker.notify_members(name)
+    return request.command.response(header=UnregisterClientResponse())
+
+
+@handles(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+def get_consumer_list(broker: Broker, request: Request) -> Command:
+    """Return the client ids of a group's members."""
+    name = request.command.header(GetConsumerListByGroup).consumer_group
+    group = broker.consumers.group(name)
+    header = GetConsumerListByGroupResponse()
+    if group is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"no consumer for this group, {name}",
+            header=header,
+        )
+    body = GetConsumerListByGroupResponseBody(consumer_id_list=group.client_ids())
+    return request.command.response(header=header, body=body.encode())
+
+
+@handles(RequestCode.CHECK_CLIENT_CONFIG)
+def check_client_config(broker: Broker, request: Request) -> Command:
+    """Say whether a subscription's expression is understood; only tags are."""
+    subscription = CheckClientRequestBody.decode(request.command.body).subscription_data
+    if subscription is None or is_tag_type(subscription.expression_type):
+        return request.command.response()
+    kind = subscription.expression_type
+    return request.command.response(
+        ResponseCode.SYSTEM_ERROR,
+        remark=f"The broker does not support consumer to filter message by {kind}",
+    )
+
+
+@handles(RequestCode.GET_CONSUMER_CONNECTION_LIST)
+def get_consumer_connections(broker: Broker, request: Request) -> Command:
+    """Return a consumer group's members and subscriptions."""
+    name = request.command.header(GetConsumerConnectionList).consumer_group
+    group = broker.consumers.group(name)
+    if group is None:
+        return request.command.response(
+            ResponseCode.CONSUMER_NOT_ONLINE, remark=f"the consumer group[{name}] not online"
+        )
+    body = ConsumerConnection(
+        connection_set=[_connection(member) for member in group.members.values()],
+        subscription_table=dict(group.subscriptions),
+        consume_type=group.consume_type,
+        message_model=group.message_model,
+        consume_from_where=group.consume_from_where,
+    )
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.GET_PRODUCER_CONNECTION_LIST)
+def get_producer_connections(broker: Broker, request: Request) -> Command:
+    """Return a producer group's members."""
+    name = request.command.header(GetProducerConnectionList).producer_group
+    members = broker.producers.members(name)
+    if members is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"the producer group[{name}] not exist"
+        )
+    body = ProducerConnection(connection_set=[_connection(member) for member in members])
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.GET_ALL_PRODUCER_INFO)
+def get_all_producers(broker: Broker, request: Request) -> Command:
+    """Return every producer group and its members."""
+    data = {
+        group: [
+            ProducerInfo(
+                client_id=member.client_id,
+                remote_ip=f"/{member.conn.address}",
+                language=_language(member),
+                version=member.version,
+                last_update_timestamp=member.seen_ms,
+            )
+            for member in members.values()
+        ]
+        for group, members in broker.producers.groups().items()
+    }
+    return request.command.response(body=ProducerTableInfo(data=data).encode())
+
+
+def _connection(member: Member) -> Connection:
+    return Connection(
+        client_id=member.client_id,
+        client_addr=member.conn.address,
+        language=_language(member),
+        version=member.version,
+    )
+
+
+def _language(member: Member) -> LanguageCode:
+    try:
+        return LanguageCode(member.language)
+    except ValueError:
+        return LanguageCode.OTHER

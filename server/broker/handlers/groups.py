@@ -1,0 +1,53 @@
+"""Consumer groups' settings: create (200), list (201), delete (207).
+
+Source: broker/processor/AdminBrokerProcessor.java.
+"""
+
+from remoting.bodies import SubscriptionGroupWrapper, decode_value
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import DeleteSubscriptionGroup
+from server.broker import names
+from server.broker.saves import answer_when_saved
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from storefmt.configs import SubscriptionGroup
+
+RETRY_QUEUE_COUNT_MAX = 1_024
+
+
+@handles(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+def create_group(broker: Broker, request: Request) -> Command | None:
+    """Create a group or replace its settings; answered when subscriptionGroup.json has it."""
+    group = decode_value(SubscriptionGroup, request.command.body)
+    fault = names.group_fault(group.group_name)
+    if fault is None and not 0 <= group.retry_queue_nums <= RETRY_QUEUE_COUNT_MAX:
+        fault = f"retryQueueNums is {group.retry_queue_nums}, expected 0 to {RETRY_QUEUE_COUNT_MAX}"
+    if fault is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    broker.groups.put(group, now_ms=request.now_ms)
+    answer_when_saved(broker.files, request, name="subscriptionGroup")
+    return None
+
+
+@handles(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+def get_all_groups(broker: Broker, request: Request) -> Command:
+    """Return every group with the table's version."""
+    table = broker.groups.table()
+    body = SubscriptionGroupWrapper(
+        subscription_group_table=table.groups, data_version=table.data_version
+    )
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
+def delete_group(broker: Broker, request: Request) -> Command | None:
+    """Remove a group's settings, and its offsets when asked; a missing group is no error."""
+    fields = request.command.header(DeleteSubscriptionGroup)
+    broker.groups.delete(fields.group_name, now_ms=request.now_ms)
+    if fields.remove_offset:
+        broker.offsets.delete_group(fields.group_name)
+        broker.files.mark("consumerOffset")
+    answer_when_saved(broker.files, request, name="subscriptionGroup")
+    return None

@@ -1,0 +1,159 @@
+"""Positions: where queues begin and end, where groups are.
+
+Codes 14, 15 (a group's position), 29 to 32 (a queue's ends and times), 43, 45 (all of
+them, for a slave), 308, 314 (compare and copy).
+
+Source: broker/processor/ConsumerManageProcessor.java, AdminBrokerProcessor.java.
+"""
+
+from remoting.bodies import DelayOffsetSerializeWrapper, QueryCorrectionOffsetBody
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    CloneGroupOffset,
+    GetEarliestMsgStoretime,
+    GetEarliestMsgStoretimeResponse,
+    GetMaxOffset,
+    GetMaxOffsetResponse,
+    GetMinOffset,
+    GetMinOffsetResponse,
+    QueryConsumerOffset,
+    QueryConsumerOffsetResponse,
+    QueryCorrectionOffset,
+    SearchOffset,
+    SearchOffsetResponse,
+    UpdateConsumerOffset,
+    UpdateConsumerOffsetResponse,
+)
+from server.broker import names
+from server.broker.offsets import LONG_MAX, NO_OFFSET
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from storefmt.fastjson import dumps
+
+
+@handles(RequestCode.QUERY_CONSUMER_OFFSET)
+def query_consumer_offset(broker: Broker, request: Request) -> Command:
+    """Return a group's position; 0 for a new group on a young queue, else not found."""
+    fields = request.command.header(QueryConsumerOffset)
+    topic, queue_id = fields.topic, fields.queue_id
+    queue_offset = broker.offsets.get(fields.consumer_group, topic, queue_id=queue_id)
+    if queue_offset == NO_OFFSET:
+        if broker.store.min_offset(topic, queue_id) > 0 or _is_old(broker, topic, queue_id):
+            return request.command.response(
+                ResponseCode.QUERY_NOT_FOUND,
+                remark="Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
+            )
+        queue_offset = 0
+    return request.command.response(header=QueryConsumerOffsetResponse(offset=queue_offset))
+
+
+def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
+    """True when the first message is so far back that Java counts it as not in memory."""
+    return broker.store.get_message(topic, queue_id, 0, count_max=1).suggest_slave
+
+
+@handles(RequestCode.UPDATE_CONSUMER_OFFSET)
+def update_consumer_offset(broker: Broker, request: Request) -> Command:
+    """Set a group's position, forwards or backwards."""
+    fields = request.command.header(UpdateConsumerOffset)
+    fault = names.topic_fault(fields.topic) or names.group_fault(fields.consumer_group)
+    if fault is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    try:
+        broker.offsets.commit(
+            fields.consumer_group,
+            fields.topic,
+            queue_id=fields.queue_id,
+            queue_offset=fields.commit_offset,
+        )
+    except ValueError as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    return request.command.response(header=UpdateConsumerOffsetResponse())
+
+
+@handles(RequestCode.GET_MAX_OFFSET)
+def get_max_offset(broker: Broker, request: Request) -> Command:
+    """Return the next queue offset to be written; 0 for an unknown queue."""
+    fields = request.command.header(GetMaxOffset)
+    queue_offset = broker.store.max_offset(fields.topic, fields.queue_id)
+    return request.command.response(header=GetMaxOffsetResponse(offset=queue_offset))
+
+
+@handles(RequestCode.GET_MIN_OFFSET)
+def get_min_offset(broker: Broker, request: Request) -> Command:
+    """Return the first readable queue offset; 0 for an unknown queue."""
+    fields = request.command.header(GetMinOffset)
+    queue_offset = broker.store.min_offset(fields.topic, fields.queue_id)
+    return request.command.response(header=GetMinOffsetResponse(offset=queue_offset))
+
+
+@handles(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
+def search_offset(broker: Broker, request: Request) -> Command:
+    """Return the queue offset of the message stored nearest to a time."""
+    fields = request.command.header(SearchOffset)
+    found = broker.store.offset_by_time(fields.topic, fields.queue_id, fields.timestamp)
+    return request.command.response(header=SearchOffsetResponse(offset=found))
+
+
+@handles(RequestCode.GET_EARLIEST_MSG_STORETIME)
+def get_earliest_store_time(broker: Broker, request: Request) -> Command:
+    """Return when the first message of a queue was stored, -1 for an empty queue."""
+    fields = request.command.header(GetEarliestMsgStoretime)
+    first = broker.store.min_offset(fields.topic, fields.queue_id)
+    store_ms = broker.store.store_time(fields.topic, fields.queue_id, first)
+    return request.command.response(header=GetEarliestMsgStoretimeResponse(timestamp=store_ms))
+
+
+@handles(RequestCode.GET_ALL_CONSUMER_OFFSET)
+def get_all_consumer_offsets(broker: Broker, request: Request) -> Command:
+    """Return the whole offset table."""
+    return request.command.response(body=dumps(broker.offsets.table().to_json()).encode())
+
+
+@handles(RequestCode.GET_ALL_DELAY_OFFSET)
+def get_all_delay_offsets(broker: Broker, request: Request) -> Command:
+    """Return the progress of every delay level."""
+    body = DelayOffsetSerializeWrapper(offset_table=broker.delay.offsets().offsets)
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.QUERY_CORRECTION_OFFSET)
+def query_correction_offset(broker: Broker, request: Request) -> Command:
+    """Return the lowest offset of all groups, where another group is not ahead of it.
+
+    Java deletes the offsets of the groups named in ``filterGroups``; here they are only
+    left out of the comparison.
+    """
+    fields = request.command.header(QueryCorrectionOffset)
+    lowest = broker.offsets.lowest(
+        fields.topic,
+        min_offset=lambda queue_id: broker.store.min_offset(fields.topic, queue_id),
+        without=frozenset((fields.filter_groups or "").split(",")),
+    )
+    for queue_id, other in broker.offsets.queues(fields.compare_group, fields.topic).items():
+        known = lowest.get(queue_id, LONG_MAX)
+        lowest[queue_id] = LONG_MAX if known > other else known
+    return request.command.response(
+        body=QueryCorrectionOffsetBody(correction_offsets=lowest).encode()
+    )
+
+
+@handles(RequestCode.CLONE_GROUP_OFFSET)
+def clone_group_offset(broker: Broker, request: Request) -> Command:
+    """Copy a group's offsets to another group, for one topic or (ours) for all of them."""
+    fields = request.command.header(CloneGroupOffset)
+    fault = names.group_fault(fields.dest_group)
+    if fault is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    source = fields.src_group
+    blank = not (fields.topic or "").strip()
+    for topic in broker.offsets.topics_of(source) if blank else [fields.topic or ""]:
+        if broker.topics.get(topic) is None:
+            continue
+        group = broker.consumers.group(source)
+        if not fields.offline and group is not None and topic not in group.subscriptions:
+            continue
+        broker.offsets.copy(source, fields.dest_group, topic=topic)
+    return request.command.response()

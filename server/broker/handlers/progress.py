@@ -1,0 +1,144 @@
+"""How far groups are: per queue (208, 317), in time (303), and rates (315).
+
+Source: broker/processor/AdminBrokerProcessor.java.
+"""
+
+from remoting.bodies import (
+    BrokerStatsData,
+    BrokerStatsItem,
+    ConsumeStats,
+    ConsumeStatsList,
+    MessageQueue,
+    OffsetWrapper,
+    QueryConsumeTimeSpanBody,
+    QueueTimeSpan,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    GetConsumeStats,
+    GetConsumeStatsInBroker,
+    QueryConsumeTimeSpan,
+    ViewBrokerStatsData,
+)
+from server.broker.state import Broker
+from server.broker.stats import Snapshot
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from storefmt.configs import TopicConfig
+
+
+@handles(RequestCode.GET_CONSUME_STATS)
+def get_consume_stats(broker: Broker, request: Request) -> Command:
+    """Return a group's position and the end of every queue it reads."""
+    fields = request.command.header(GetConsumeStats)
+    group = fields.consumer_group
+    blank = not (fields.topic or "").strip()
+    stats = ConsumeStats()
+    for topic in broker.offsets.topics_of(group) if blank else [fields.topic or ""]:
+        config = _readable(broker, group, topic)
+        if config is not None:
+            _add(broker, stats, group, config, config.read_queue_nums)
+    return request.command.response(body=stats.encode())
+
+
+@handles(RequestCode.GET_BROKER_CONSUME_STATS)
+def get_all_consume_stats(broker: Broker, request: Request) -> Command:
+    """Return the progress of every group, one entry a topic."""
+    ordered_only = request.command.header(GetConsumeStatsInBroker).is_order
+    rows, behind = [], 0
+    for group in broker.groups.names():
+        found = []
+        for topic in broker.offsets.topics_of(group):
+            config = _readable(broker, group, topic)
+            if config is None or (ordered_only and not config.order):
+                continue
+            stats = ConsumeStats()
+            _add(broker, stats, group, config, config.write_queue_nums)
+            behind += stats.total_diff()
+            found.append(stats)
+        rows.append({group: found})
+    body = ConsumeStatsList(
+        consume_stats_list=rows, broker_addr=broker.config.broker_addr, total_diff=behind
+    )
+    return request.command.response(body=body.encode())
+
+
+def _readable(broker: Broker, group: str, topic: str) -> TopicConfig | None:
+    """Return a topic that exists and that the group, when it is online, subscribes to."""
+    members = broker.consumers.group(group)
+    if members is not None and members.subscriptions and topic not in members.subscriptions:
+        return None
+    return broker.topics.get(topic)
+
+
+def _add(
+    broker: Broker, stats: ConsumeStats, group: str, config: TopicConfig, queue_count: int
+) -> None:
+    topic, store = config.topic_name, broker.store
+    for queue_id in range(queue_count):
+        reached = max(0, broker.offsets.get(group, topic, queue_id=queue_id))
+        last_ms = store.store_time(topic, queue_id, reached - 1) if reached > 0 else 0
+        stats.offset_table[_queue(broker, topic, queue_id)] = OffsetWrapper(
+            broker_offset=store.max_offset(topic, queue_id),
+            consumer_offset=reached,
+            last_timestamp=max(0, last_ms),
+        )
+    stats.consume_tps += broker.stats.group_get_tps(topic, group)
+
+
+def _queue(broker: Broker, topic: str, queue_id: int) -> MessageQueue:
+    return MessageQueue(topic=topic, broker_name=broker.config.broker_name, queue_id=queue_id)
+
+
+@handles(RequestCode.QUERY_CONSUME_TIME_SPAN)
+def query_time_span(broker: Broker, request: Request) -> Command:
+    """Return the store times of each queue's ends and of the group's position in it."""
+    fields = request.command.header(QueryConsumeTimeSpan)
+    topic, store = fields.topic, broker.store
+    config = broker.topics.get(topic)
+    if config is None:
+        return request.command.response(
+            ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
+        )
+    spans = []
+    for queue_id in range(config.write_queue_nums):
+        first_ms = store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
+        end = store.max_offset(topic, queue_id)
+        reached = broker.offsets.get(fields.group, topic, queue_id=queue_id)
+        span = QueueTimeSpan(
+            message_queue=_queue(broker, topic, queue_id),
+            min_time_stamp=first_ms,
+            max_time_stamp=store.store_time(topic, queue_id, end - 1),
+            consume_time_stamp=(
+                store.store_time(topic, queue_id, reached - 1) if reached > 0 else first_ms
+            ),
+        )
+        if reached < end:
+            next_ms = store.store_time(topic, queue_id, max(reached, 0))
+            span.delay_time = request.now_ms - next_ms if next_ms >= 0 else 0
+        spans.append(span)
+    body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.VIEW_BROKER_STATS_DATA)
+def view_stats(broker: Broker, request: Request) -> Command:
+    """Return one statistic over the last minute, hour and day."""
+    fields = request.command.header(ViewBrokerStatsData)
+    counter = broker.stats.find(fields.stats_name, fields.stats_key)
+    if counter is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"The stats <{fields.stats_name}> <{fields.stats_key}> not exist",
+        )
+    body = BrokerStatsData(
+        stats_minute=_item(counter.minute()),
+        stats_hour=_item(counter.hour()),
+        stats_day=_item(counter.day()),
+    )
+    return request.command.response(body=body.encode())
+
+
+def _item(snapshot: Snapshot) -> BrokerStatsItem:
+    return BrokerStatsItem(sum=snapshot.sum, tps=snapshot.tps, avgpt=snapshot.average)

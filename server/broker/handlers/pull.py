@@ -1,0 +1,43 @@
+"""Reading messages: request code 11, and 361, which clients of 5.x send in its place.
+
+Source: broker/processor/PullMessageProcessor.java.
+"""
+
+from remoting.aio.server import ServerConn
+from remoting.codes import LaterCode, RequestCode, SerializeType
+from remoting.command import Command
+from remoting.frame import RawFrame
+from remoting.headers import PullMessage
+from remoting.kernels import parse_pull
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+_JSON = int(SerializeType.JSON)
+
+
+@handles(RequestCode.PULL_MESSAGE, raw=True)
+def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
+    """Answer a Java client's pull; False leaves any other layout to ``pull``."""
+    if raw.serialize != _JSON:
+        return False
+    fields = parse_pull(raw.header)
+    if fields is None or fields.is_oneway:
+        return False
+    broker.puller.take(conn, fields, opaque=fields.opaque, serialize=_JSON, now_ms=now_ms)
+    return True
+
+
+@handles(RequestCode.PULL_MESSAGE, LaterCode.LITE_PULL_MESSAGE)
+def pull(broker: Broker, request: Request) -> Command | None:
+    """Answer a pull now, or when a message or its deadline comes."""
+    command = request.command
+    if not command.is_oneway:
+        broker.puller.take(
+            request.conn,
+            command.header(PullMessage),
+            opaque=command.opaque,
+            serialize=command.serialize,
+            now_ms=request.now_ms,
+        )
+    return None

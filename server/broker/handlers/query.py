@@ -1,0 +1,104 @@
+"""Single messages: by id (33), by key (12), and raw queue entries (321).
+
+Source: broker/processor/QueryMessageProcessor.java, AdminBrokerProcessor.java#queryConsumeQueue.
+"""
+
+from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
+from server.broker.state import Broker
+from server.broker.subscription import accepts_subscription
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from server.store.calls import GetStatus
+from storefmt.errors import RecordDamaged
+from storefmt.message import decode_records
+
+UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
+QUEUE_ENTRY_COUNT_MAX = 1_024
+
+
+@handles(RequestCode.VIEW_MESSAGE_BY_ID)
+def view_message(broker: Broker, request: Request) -> Command:
+    """Return the record at a commit log offset."""
+    fields = request.command.header(ViewMessage)
+    record = broker.store.read_record(fields.offset) if fields.offset >= 0 else None
+    if record is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"can not find message by the offset, {fields.offset}",
+        )
+    return request.command.response(body=record)
+
+
+@handles(RequestCode.QUERY_MESSAGE)
+def query_message(broker: Broker, request: Request) -> Command:
+    """Return the records that the index has under a key; callers compare the key itself."""
+    fields = request.command.header(QueryMessage)
+    count_max = max(0, fields.max_num)
+    if request.command.ext.get(UNIQUE_KEY_QUERY) == "true":
+        count_max = broker.config.default_query_max_num
+    found = broker.store.query(
+        fields.topic,
+        fields.key,
+        count_max=count_max,
+        begin_ms=fields.begin_timestamp,
+        end_ms=fields.end_timestamp,
+    )
+    header = QueryMessageResponse(
+        index_last_update_timestamp=found.index_last_update_ms,
+        index_last_update_phyoffset=found.index_last_log_offset,
+    )
+    if found.records:
+        return request.command.response(header=header, body=b"".join(found.records))
+    return request.command.response(
+        ResponseCode.QUERY_NOT_FOUND,
+        remark="can not find message, maybe time range not correct",
+        header=header,
+    )
+
+
+@handles(RequestCode.QUERY_CONSUME_QUEUE)
+def query_consume_queue(broker: Broker, request: Request) -> Command:
+    """Return entries of one queue, and whether a group's subscription takes them."""
+    fields = request.command.header(QueryConsumeQueue)
+    topic, queue_id = fields.topic or "", fields.queue_id
+    if (topic, queue_id) not in broker.store.queues():
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"{queue_id}@{topic} is not exist!"
+        )
+    found = broker.store.get_message(
+        topic,
+        queue_id,
+        fields.index,
+        count_max=max(1, min(fields.count, QUEUE_ENTRY_COUNT_MAX)),
+        size_max=None,
+    )
+    body = QueryConsumeQueueResponseBody(
+        max_queue_index=found.max_offset, min_queue_index=found.min_offset
+    )
+    group = fields.consumer_group
+    subscription = None if group is None else broker.consumers.subscription(group, topic)
+    if group is not None:
+        body.subscription_data = subscription
+        body.filter_data = "null" if subscription else f"{group}@{topic} is not online!"
+    if found.status is not GetStatus.FOUND:
+        return request.command.response(
+            remark=f"Index {fields.index} of {queue_id}@{topic} is not exist!"
+        )
+    try:
+        records = decode_records(b"".join(found.chunks), check_crc=False)
+    except RecordDamaged as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    test = None if subscription is None else accepts_subscription(subscription)
+    body.queue_data = [
+        ConsumeQueueData(
+            physic_offset=record.log_offset,
+            physic_size=record.size,
+            tags_code=record.tags_code,
+            eval=subscription is not None and (test is None or test(record.tags_code)),
+        )
+        for record in records
+    ]
+    return request.command.response(body=body.encode())

@@ -1,0 +1,84 @@
+"""Questions that only a live consumer can answer: its state (307), one message tried (309).
+
+Rule: the request's fields go to the client unchanged (309 gets the record as body and this
+broker's name), the client's answer comes back unchanged; no answer in 10 s is code 207.
+
+Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessageDirectly.
+"""
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from storefmt.errors import BadCall
+from storefmt.msgid import parse_offset_id
+
+ANSWER_WAIT_MS = 10_000
+RELAY_VERSION_MIN = 62
+"""MQVersion V3_1_8_SNAPSHOT, the first client that understands these."""
+
+
+@handles(RequestCode.GET_CONSUMER_RUNNING_INFO)
+def get_consumer_running_info(broker: Broker, request: Request) -> Command | None:
+    """Return what one consumer says about itself."""
+    fields = request.command.header(GetConsumerRunningInfo)
+    return _relay(broker, request, fields.consumer_group, fields.client_id, request.command.body)
+
+
+@handles(RequestCode.CONSUME_MESSAGE_DIRECTLY)
+def consume_message_directly(broker: Broker, request: Request) -> Command | None:
+    """Let one consumer process one message, and return how that went."""
+    fields = request.command.header(ConsumeMessageDirectlyResult)
+    try:
+        _, log_offset = parse_offset_id(fields.msg_id or "")
+    except BadCall as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    record = broker.store.read_record(log_offset)
+    if record is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"no message with the id {fields.msg_id} here"
+        )
+    request.command.ext["brokerName"] = broker.config.broker_name
+    return _relay(broker, request, fields.consumer_group, fields.client_id or "", record)
+
+
+def _relay(
+    broker: Broker, request: Request, group: str, client_id: str, body: bytes
+) -> Command | None:
+    command = request.command
+    members = broker.consumers.group(group)
+    member = None if members is None else members.find(client_id)
+    if member is None:
+        return command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"The Consumer <{group}> <{client_id}> not online"
+        )
+    if member.version < RELAY_VERSION_MIN:
+        return command.response(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"The Consumer <{client_id}> Version <{member.version}> too low to finish, "
+            "please upgrade it to V3_1_8_SNAPSHOT",
+        )
+
+    def answered(answer: Command | None) -> None:
+        if answer is None:
+            request.reply(
+                command.response(
+                    ResponseCode.CONSUME_MSG_TIMEOUT,
+                    remark=f"consumer <{group}> <{client_id}> Timeout: no answer in "
+                    f"{ANSWER_WAIT_MS} ms, or the client left",
+                )
+            )
+            return
+        response = command.response(answer.code, remark=answer.remark, body=answer.body)
+        response.ext = answer.ext
+        response.ext_written = answer.ext_written
+        request.reply(response)
+
+    ask = Command.request(command.code, body=body)
+    ask.ext, ask.ext_written = dict(command.ext), True
+    broker.calls.call(
+        member.conn, ask, deadline_ms=request.now_ms + ANSWER_WAIT_MS, answered=answered
+    )
+    return None

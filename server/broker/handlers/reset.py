@@ -1,0 +1,172 @@
+"""Moving a group to a time (222) and asking its clients where they are (223).
+
+    222: offset by time for each queue -> pushed (220) to every member, which then commits
+         nobody online                 -> 206, and mqadmin sets the offsets itself (code 15)
+
+Rule: the broker's own table is not touched by 222, as in Java: a member that is consuming
+would overwrite it. The answer holds the table.
+
+Source: broker/client/net/Broker2Client.java#resetOffset, #getConsumeStatus.
+"""
+
+from collections.abc import Callable
+
+from remoting.bodies import (
+    GetConsumerStatusBody,
+    MessageQueue,
+    MessageQueueForC,
+    ResetOffsetBody,
+    ResetOffsetBodyForC,
+)
+from remoting.codes import LanguageCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import BadBody
+from remoting.headers import GetConsumerStatus, ResetOffset
+from server.broker.clients import ConsumerGroup, Member
+from server.broker.offsets import NO_OFFSET
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+TO_THE_END = -1
+RESET_VERSION_MIN = 28
+"""MQVersion V3_0_7_SNAPSHOT, the first client that understands the push."""
+STATUS_WAIT_MS = 5_000
+
+
+@handles(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
+def reset_offset(broker: Broker, request: Request) -> Command:
+    """Compute a group's offsets at a time and push them to its members."""
+    fields = request.command.header(ResetOffset)
+    topic = broker.topics.get(fields.topic)
+    if topic is None:
+        text = "[reset-offset] reset offset failed, no topic in this broker. "
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"{text}topic={fields.topic}"
+        )
+    table = _table(broker, fields, topic.write_queue_nums)
+    if table is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR, remark=f"THe consumer group <{fields.group}> not exist"
+        )
+    group = broker.consumers.group(fields.group)
+    if group is None:
+        return request.command.response(
+            ResponseCode.CONSUMER_NOT_ONLINE,
+            remark="Consumer not online, so can not reset offset, "
+            f"Group: {fields.group} Topic: {fields.topic} Timestamp: {fields.timestamp}",
+        )
+    old = _too_old(group)
+    if old is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_too_old_text(old))
+    body = ResetOffsetBody(offset_table=table).encode()
+    pushed = body
+    if request.command.language == LanguageCode.CPP:
+        pushed = _for_c(table)
+    header = ResetOffset(topic=fields.topic, group=fields.group, timestamp=fields.timestamp)
+    for conn in list(group.members):
+        push = Command.request(
+            RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed, oneway=True
+        )
+        broker.calls.oneway(conn, push)
+    return request.command.response(body=body)
+
+
+def _table(broker: Broker, fields: ResetOffset, queue_count: int) -> dict[MessageQueue, int] | None:
+    """Return the new offset of every queue, None when the group has none in one of them."""
+    table = {}
+    for queue_id in range(queue_count):
+        reached = broker.offsets.get(fields.group, fields.topic, queue_id=queue_id)
+        if reached == NO_OFFSET:
+            return None
+        if fields.timestamp == TO_THE_END:
+            target = broker.store.max_offset(fields.topic, queue_id)
+        else:
+            target = broker.store.offset_by_time(fields.topic, queue_id, fields.timestamp)
+        queue = MessageQueue(
+            topic=fields.topic, broker_name=broker.config.broker_name, queue_id=queue_id
+        )
+        moves = fields.is_force or target < reached
+        table[queue] = max(0, target) if moves else reached
+    return table
+
+
+def _for_c(table: dict[MessageQueue, int]) -> bytes:
+    rows = [
+        MessageQueueForC(
+            topic=queue.topic,
+            broker_name=queue.broker_name,
+            queue_id=queue.queue_id,
+            offset=queue_offset,
+        )
+        for queue, queue_offset in table.items()
+    ]
+    return ResetOffsetBodyForC(offset_table=rows).encode()
+
+
+def _too_old(group: ConsumerGroup) -> Member | None:
+    return next(
+        (member for member in group.members.values() if member.version < RESET_VERSION_MIN), None
+    )
+
+
+def _too_old_text(member: Member) -> str:
+    return f"the client does not support this feature. version={member.version}"
+
+
+@handles(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
+def get_consumer_status(broker: Broker, request: Request) -> Command | None:
+    """Ask a group's members, or one of them, for their own offsets in a topic."""
+    fields = request.command.header(GetConsumerStatus)
+    group = broker.consumers.group(fields.group)
+    if group is None:
+        return request.command.response(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"No Any Consumer online in the consumer group: [{fields.group}]",
+        )
+    old = _too_old(group)
+    if old is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_too_old_text(old))
+    wanted = (fields.client_addr or "").strip()
+    members = [member for member in group.members.values() if wanted in ("", member.client_id)]
+    _ask_all(broker, request, fields, members)
+    return None
+
+
+def _ask_all(
+    broker: Broker, request: Request, fields: GetConsumerStatus, members: list[Member]
+) -> None:
+    tables: dict[str, dict[MessageQueue, int]] = {}
+    missing = len(members)
+
+    def finish() -> None:
+        body = GetConsumerStatusBody(consumer_table=tables)
+        request.reply(request.command.response(body=body.encode()))
+
+    def take(member: Member) -> Callable[[Command | None], None]:
+        def answered(answer: Command | None) -> None:
+            nonlocal missing
+            missing -= 1
+            if answer is not None and answer.code == ResponseCode.SUCCESS and answer.body:
+                try:
+                    found = GetConsumerStatusBody.decode(answer.body)
+                    tables[member.client_id] = found.message_queue_table
+                except BadBody:
+                    # Java skips a member whose answer it cannot read.
+                    pass
+            if missing == 0:
+                finish()
+
+        return answered
+
+    if not members:
+        finish()
+    header = GetConsumerStatus(topic=fields.topic, group=fields.group)
+    for member in members:
+        ask = Command.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
+        broker.calls.call(
+            member.conn,
+            ask,
+            deadline_ms=request.now_ms + STATUS_WAIT_MS,
+            answered=take(member),
+        )

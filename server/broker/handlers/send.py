@@ -1,0 +1,67 @@
+"""Storing messages: request codes 10, 310 and 320.
+
+The raw handlers take the header layout of Java clients by a regular expression; whatever
+it does not match goes the ordinary way, with the same result.
+
+Source: broker/processor/SendMessageProcessor.java#parseRequestHeader.
+"""
+
+from remoting.aio.server import ServerConn
+from remoting.codes import RequestCode, SerializeType
+from remoting.command import Command
+from remoting.frame import RawFrame
+from remoting.headers import SendMessage, SendMessageV2
+from remoting.kernels import parse_send_v2
+from server.broker.sendroutes import SendFields
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+_JSON = int(SerializeType.JSON)
+
+
+@handles(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE, raw=True)
+def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
+    """Store what a Java client sends; False leaves any other layout to ``send_v2``."""
+    if raw.serialize != _JSON:
+        return False
+    fields = parse_send_v2(raw.header)
+    if fields is None:
+        return False
+    broker.sender.take(
+        conn,
+        fields,
+        body=raw.body,
+        opaque=fields.opaque,
+        serialize=_JSON,
+        oneway=fields.is_oneway,
+        now_ms=now_ms,
+    )
+    return True
+
+
+@handles(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+def send_v2(broker: Broker, request: Request) -> Command | None:
+    """Store a message or a batch; the answer leaves when it is safe."""
+    _take(broker, request, request.command.header(SendMessageV2))
+    return None
+
+
+@handles(RequestCode.SEND_MESSAGE)
+def send(broker: Broker, request: Request) -> Command | None:
+    """Store a message; long field names."""
+    _take(broker, request, request.command.header(SendMessage))
+    return None
+
+
+def _take(broker: Broker, request: Request, fields: SendFields) -> None:
+    command = request.command
+    broker.sender.take(
+        request.conn,
+        fields,
+        body=command.body,
+        opaque=command.opaque,
+        serialize=command.serialize,
+        oneway=command.is_oneway,
+        now_ms=request.now_ms,
+    )

@@ -1,0 +1,44 @@
+"""A consumer gives a message back (36): again later, or to the dead letter topic.
+
+Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
+"""
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import ConsumerSendMsgBack
+from server.broker.refusal import Refused
+from server.broker.retry import given_back
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+
+@handles(RequestCode.CONSUMER_SEND_MSG_BACK)
+def consumer_send_back(broker: Broker, request: Request) -> Command | None:
+    """Store the message again for its group; the answer leaves when it is safe."""
+    fields = request.command.header(ConsumerSendMsgBack)
+    try:
+        message = given_back(
+            fields,
+            client_version=request.command.version,
+            store=broker.store,
+            topics=broker.topics,
+            groups=broker.groups,
+            levels=broker.levels,
+            permission=broker.config.broker_permission,
+            now_ms=request.now_ms,
+        )
+        if message is None:
+            return request.command.response()
+        broker.sender.put(message, now_ms=request.now_ms)
+    except Refused as refused:
+        return request.command.response(refused.code, remark=refused.remark)
+    broker.stats.count_given_back(fields.group, fields.origin_topic or message.topic)
+
+    def safe(code: ResponseCode) -> None:
+        remark = None if code is ResponseCode.SUCCESS else code.name
+        failed = ResponseCode.SUCCESS if remark is None else ResponseCode.SYSTEM_ERROR
+        request.reply(request.command.response(failed, remark=remark))
+
+    broker.turn.when_safe(safe)
+    return None

@@ -1,0 +1,96 @@
+"""The broker's own settings and numbers: read (26), change (25), runtime information (28).
+
+Rule: a setting is changed over the wire only by a client on this machine, only when its key
+is on the list below, and only with a legal value; a request is taken whole or not at all.
+Changes last until the broker stops: the configuration file is never written.
+
+Source: broker/processor/AdminBrokerProcessor.java; the list is ours (Java takes any key,
+CVE-2023-33246).
+"""
+
+from typing import Final
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import GetBrokerConfigResponse
+from server.broker.config import BrokerConfig, printed
+from server.broker.runtimeinfo import runtime_info
+from server.broker.state import Broker
+from server.runtime.hostaddress import is_loopback
+from server.runtime.properties import BadProperties, parse_properties
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from server.runtime.settings import SettingsError, Value, convert, keys_of
+
+CHANGEABLE: Final = frozenset({
+    "autoCreateSubscriptionGroup",
+    "autoCreateTopicEnable",
+    "brokerPermission",
+    "defaultQueryMaxNum",
+    "longPollingEnable",
+    "notifyConsumerIdsChangedEnable",
+    "rejectTransactionMessage",
+    "shortPollingTimeMills",
+})  # fmt: skip
+"""Keys that may be changed while the broker runs: none names a path, address or class."""
+
+
+@handles(RequestCode.GET_BROKER_CONFIG)
+def get_broker_config(broker: Broker, request: Request) -> Command:
+    """Return every setting as ``key=value`` lines."""
+    lines = "".join(f"{key}={text}\n" for key, text in printed(broker.config))
+    header = GetBrokerConfigResponse(version=broker.version_text)
+    return request.command.response(header=header, body=lines.encode())
+
+
+@handles(RequestCode.UPDATE_BROKER_CONFIG)
+def update_broker_config(broker: Broker, request: Request) -> Command:
+    """Change settings on the list; anything else is refused by name."""
+    command = request.command
+    if not is_loopback(request.conn.peer[0]):
+        return command.response(
+            ResponseCode.NO_PERMISSION,
+            remark=f"settings are changed from the broker's own machine only, not from "
+            f"{request.conn.peer[0]}; or set them in its configuration file",
+        )
+    try:
+        changes = _read(command.body)
+    except (SettingsError, BadProperties, UnicodeDecodeError) as error:
+        return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    for attribute, value in changes.items():
+        setattr(broker.config, attribute, value)
+    if changes:
+        broker.settings_changed(now_ms=request.now_ms)
+    if "broker_permission" in changes:
+        broker.topics.touch(request.now_ms)
+    return command.response(
+        remark="applied until the broker stops; its configuration file is not changed"
+    )
+
+
+def _read(body: bytes) -> dict[str, object]:
+    """Return attribute and value of every change.
+
+    Raises:
+        SettingsError: a key that is unknown or may not change, or a value that is wrong.
+    """
+    keys = keys_of(BrokerConfig)
+    changes = {}
+    for entry in parse_properties(body.decode()):
+        if entry.key not in CHANGEABLE or entry.key not in keys:
+            raise SettingsError(
+                f"line {entry.line}: {entry.key} cannot be changed while the broker runs; "
+                f"these can: {', '.join(sorted(CHANGEABLE))}"
+            )
+        key = keys[entry.key]
+        value = Value(entry.key, entry.value.strip(), f"line {entry.line}")
+        changes[key.attribute] = convert(value, key)
+    return changes
+
+
+@handles(RequestCode.GET_BROKER_RUNTIME_INFO)
+def get_runtime_info(broker: Broker, request: Request) -> Command:
+    """Return the broker's numbers under Java's keys."""
+    table = runtime_info(broker, now_ms=request.now_ms)
+    return request.command.response(body=KVTable(table=table).encode())

@@ -1,0 +1,146 @@
+"""Topics: create (17), delete (215), list (21, 305), statistics (202), who reads (300),
+and removing queues that no topic has any more (316).
+
+Source: broker/processor/AdminBrokerProcessor.java.
+"""
+
+from remoting.bodies import (
+    GroupList,
+    MessageQueue,
+    TopicConfigSerializeWrapper,
+    TopicList,
+    TopicOffset,
+    TopicStatsTable,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    CreateTopic,
+    DeleteTopic,
+    GetAllTopicConfigResponse,
+    GetTopicStatsInfo,
+    QueryTopicConsumeByWho,
+)
+from server.broker import names
+from server.broker.saves import answer_when_saved
+from server.broker.state import Broker
+from server.broker.topics import MULTI_TAG, SINGLE_TAG
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from storefmt.configs import TopicConfig
+
+QUEUE_COUNT_MAX = 65_536
+
+
+@handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
+def create_topic(broker: Broker, request: Request) -> Command | None:
+    """Create a topic or replace its configuration; answered when topics.json has it."""
+    fields = request.command.header(CreateTopic)
+    fault = _fault(broker, fields.topic) or _bad_numbers(fields)
+    if fault is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    known = broker.topics.get(fields.topic)
+    broker.topics.put(
+        TopicConfig(
+            topic_name=fields.topic,
+            read_queue_nums=fields.read_queue_nums,
+            write_queue_nums=fields.write_queue_nums,
+            perm=fields.perm,
+            topic_filter_type=fields.topic_filter_type,
+            topic_sys_flag=fields.topic_sys_flag or 0,
+            # Whether a topic is ordered is decided by the name servers' ORDER_TOPIC_CONFIG.
+            order=known is not None and known.order,
+        ),
+        now_ms=request.now_ms,
+    )
+    # Whoever created a topic wants to use it: the name servers have to know it by then.
+    answer_when_saved(broker.files, request, name="topics", then=broker.when_registered)
+    return None
+
+
+@handles(RequestCode.DELETE_TOPIC_IN_BROKER)
+def delete_topic(broker: Broker, request: Request) -> Command | None:
+    """Remove a topic and its queues; a topic that is not there is no error."""
+    topic = request.command.header(DeleteTopic).topic
+    fault = _fault(broker, topic)
+    if fault is not None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    broker.delete_topic(topic, now_ms=request.now_ms)
+    answer_when_saved(broker.files, request, name="topics")
+    return None
+
+
+def _fault(broker: Broker, topic: str) -> str | None:
+    fault = names.topic_fault(topic)
+    if fault is None and broker.topics.is_system(topic):
+        return f"The topic[{topic}] is conflict with system topic."
+    return fault
+
+
+def _bad_numbers(fields: CreateTopic) -> str | None:
+    for what, count in (
+        ("readQueueNums", fields.read_queue_nums),
+        ("writeQueueNums", fields.write_queue_nums),
+    ):
+        if not 0 <= count <= QUEUE_COUNT_MAX:
+            return f"{what} is {count}, expected 0 to {QUEUE_COUNT_MAX}"
+    if not 0 <= fields.perm <= 7:
+        return f"perm is {fields.perm}, expected 0 to 7"
+    if fields.topic_filter_type not in (SINGLE_TAG, MULTI_TAG):
+        return f"topicFilterType is {fields.topic_filter_type}, expected SINGLE_TAG or MULTI_TAG"
+    return None
+
+
+@handles(RequestCode.GET_ALL_TOPIC_CONFIG)
+def get_all_topics(broker: Broker, request: Request) -> Command:
+    """Return every topic with the table's version."""
+    table = broker.topics.table()
+    body = TopicConfigSerializeWrapper(
+        topic_config_table=table.topics, data_version=table.data_version
+    )
+    return request.command.response(header=GetAllTopicConfigResponse(), body=body.encode())
+
+
+@handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+def get_system_topics(broker: Broker, request: Request) -> Command:
+    """Return the names that no request may create or delete."""
+    body = TopicList(topic_list=sorted(broker.topics.system_names))
+    return request.command.response(body=body.encode())
+
+
+@handles(RequestCode.GET_TOPIC_STATS_INFO)
+def get_topic_stats(broker: Broker, request: Request) -> Command:
+    """Return where each write queue of a topic begins and ends, and its last store time."""
+    topic = request.command.header(GetTopicStatsInfo).topic
+    config = broker.topics.get(topic)
+    if config is None:
+        return request.command.response(
+            ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
+        )
+    store, table = broker.store, {}
+    for queue_id in range(config.write_queue_nums):
+        last = store.max_offset(topic, queue_id)
+        queue = MessageQueue(topic=topic, broker_name=broker.config.broker_name, queue_id=queue_id)
+        table[queue] = TopicOffset(
+            min_offset=store.min_offset(topic, queue_id),
+            max_offset=last,
+            last_update_timestamp=store.store_time(topic, queue_id, last - 1) if last else 0,
+        )
+    return request.command.response(body=TopicStatsTable(offset_table=table).encode())
+
+
+@handles(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO)
+def query_groups_of_topic(broker: Broker, request: Request) -> Command:
+    """Return the groups that subscribe to a topic or have offsets in it."""
+    topic = request.command.header(QueryTopicConsumeByWho).topic
+    found = {*broker.consumers.groups_on(topic), *broker.offsets.groups_of(topic)}
+    return request.command.response(body=GroupList(group_list=sorted(found)).encode())
+
+
+@handles(RequestCode.CLEAN_UNUSED_TOPIC)
+def clean_unused_topics(broker: Broker, request: Request) -> Command:
+    """Remove the queues of topics that have no configuration."""
+    kept = broker.topics.names() | broker.topics.system_names
+    for topic in {topic for topic, _ in broker.store.queues()} - kept:
+        broker.delete_topic(topic, now_ms=request.now_ms)
+    return request.command.response()

@@ -1,0 +1,91 @@
+"""Requests of RocketMQ 4.9.7 brokers that this broker refuses, each with its reason.
+
+Rule: a code is handled or it is here; a test goes over all of ``RequestCode``. What is not
+for a broker at all (name server, client) is answered like an unknown code, as in Java.
+
+Source: common/protocol/RequestCode.java.
+"""
+
+from typing import Final
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request
+
+_ACL: Final = "access control lists are not supported by this broker yet"
+_REPLY: Final = "request-reply messages are not supported by this broker yet"
+_TRANSACTION: Final = "transactional messages are not supported by this broker yet"
+_DELETION: Final = "this broker does not delete old data yet"
+_NAMESRV: Final = "answered by name servers"
+_CLIENT: Final = "answered by clients"
+_NOBODY: Final = "a number that nothing of 4.9.7 handles"
+_FILTER_SERVER: Final = "filter servers are gone since 4.3"
+
+REFUSED: Final = {
+    RequestCode.END_TRANSACTION: _TRANSACTION,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: _TRANSACTION,
+    RequestCode.SEND_REPLY_MESSAGE: _REPLY,
+    RequestCode.SEND_REPLY_MESSAGE_V2: _REPLY,
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _ACL,
+    RequestCode.DELETE_ACL_CONFIG: _ACL,
+    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _ACL,
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: _ACL,
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: _ACL,
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: _DELETION,
+    RequestCode.DELETE_EXPIRED_COMMITLOG: _DELETION,
+}
+"""A Java broker handles these; here they are refused with the reason."""
+
+NOT_FOR_BROKERS: Final = {
+    RequestCode.PUT_KV_CONFIG: _NAMESRV,
+    RequestCode.GET_KV_CONFIG: _NAMESRV,
+    RequestCode.DELETE_KV_CONFIG: _NAMESRV,
+    RequestCode.REGISTER_BROKER: _NAMESRV,
+    RequestCode.UNREGISTER_BROKER: _NAMESRV,
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: _NAMESRV,
+    RequestCode.GET_BROKER_CLUSTER_INFO: _NAMESRV,
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER: _NAMESRV,
+    RequestCode.ADD_WRITE_PERM_OF_BROKER: _NAMESRV,
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _NAMESRV,
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: _NAMESRV,
+    RequestCode.GET_KVLIST_BY_NAMESPACE: _NAMESRV,
+    RequestCode.GET_TOPICS_BY_CLUSTER: _NAMESRV,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: _NAMESRV,
+    RequestCode.GET_UNIT_TOPIC_LIST: _NAMESRV,
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: _NAMESRV,
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: _NAMESRV,
+    RequestCode.UPDATE_NAMESRV_CONFIG: _NAMESRV,
+    RequestCode.GET_NAMESRV_CONFIG: _NAMESRV,
+    RequestCode.QUERY_DATA_VERSION: _NAMESRV,
+    RequestCode.CHECK_TRANSACTION_STATE: _CLIENT,
+    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: _CLIENT,
+    RequestCode.RESET_CONSUMER_CLIENT_OFFSET: _CLIENT,
+    RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: _CLIENT,
+    RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: _CLIENT,
+    RequestCode.QUERY_BROKER_OFFSET: _NOBODY,
+    RequestCode.GET_TOPIC_CONFIG_LIST: _NOBODY,
+    RequestCode.GET_TOPIC_NAME_LIST: _NOBODY,
+    RequestCode.TRIGGER_DELETE_FILES: _NOBODY,
+    RequestCode.SUSPEND_CONSUMER: _NOBODY,
+    RequestCode.RESUME_CONSUMER: _NOBODY,
+    RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER: _NOBODY,
+    RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER: _NOBODY,
+    RequestCode.ADJUST_CONSUMER_THREAD_POOL: _NOBODY,
+    RequestCode.WHO_CONSUME_THE_MESSAGE: _NOBODY,
+    RequestCode.REGISTER_FILTER_SERVER: _FILTER_SERVER,
+    RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _FILTER_SERVER,
+}
+"""A Java broker answers these like an unknown code, and so does this one."""
+
+
+@handles(*REFUSED)
+def refuse(broker: Broker, request: Request) -> Command:
+    """Answer code 3 with the reason."""
+    code = request.command.code
+    reason = REFUSED[RequestCode(code)]
+    return request.command.response(
+        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+        remark=f" request type {code} not supported: {reason}",
+    )

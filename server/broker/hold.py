@@ -1,0 +1,138 @@
+"""Pull requests that wait for messages: long polling.
+
+    pull finds nothing, may wait     -> hold(topic, queue)
+    a message is dispatched there    -> arrived(...)  -> those it suits are answered now
+    the wait is over                 -> expired(now)  -> answered with what there is
+
+Rule: a held pull is answered exactly once: by a message whose tag suits it, by its
+deadline (exact here; Java looks every 5 s), or never when its connection closes. A
+message that does not suit leaves it waiting, as in Java.
+
+Source: broker/longpolling/PullRequestHoldService.java.
+"""
+
+import heapq
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+WAIT_MS_MAX: Final = 120_000
+"""Longest wait; a connection that is silent for so long is closed anyway."""
+STALE_COUNT_MIN: Final = 1_024
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class HeldPull(Generic[T]):
+    """One waiting pull; ``pull`` is whatever the owner needs to answer it."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    """Where it wants to read: answered when something is at or behind it."""
+    accepts: Callable[[int], bool] | None
+    """Says whether a tag code suits; None takes all."""
+    deadline_ms: int
+    owner: Hashable
+    """The connection, for ``drop_owner``."""
+    pull: T
+    waiting: bool = field(default=True)
+
+
+class Hold(Generic[T]):
+    """Every waiting pull of one broker."""
+
+    def __init__(self) -> None:
+        self._queues: dict[tuple[str, int], dict[HeldPull[T], None]] = {}
+        self._owners: dict[Hashable, set[HeldPull[T]]] = {}
+        # Answered pulls stay in the heap until they reach its top or outnumber the rest.
+        self._deadlines: list[tuple[int, int, HeldPull[T]]] = []
+        self._sequence = 0
+        self._waiting_count = 0
+
+    def __len__(self) -> int:
+        return self._waiting_count
+
+    def hold(self, held: HeldPull[T]) -> None:
+        """Let a pull wait."""
+        key = (held.topic, held.queue_id)
+        waiters = self._queues.get(key)
+        if waiters is None:
+            self._queues[key] = {held: None}
+        else:
+            waiters[held] = None
+        self._owners.setdefault(held.owner, set()).add(held)
+        self._sequence += 1
+        heapq.heappush(self._deadlines, (held.deadline_ms, self._sequence, held))
+        self._waiting_count += 1
+
+    def is_waited_for(self, topic: str, queue_id: int) -> bool:
+        """True when somebody waits for this queue."""
+        return (topic, queue_id) in self._queues
+
+    def arrived(
+        self, topic: str, queue_id: int, *, queue_offset: int, tags_code: int
+    ) -> list[HeldPull[T]]:
+        """Return, and let go, the pulls that one dispatched message wakes."""
+        waiters = self._queues.get((topic, queue_id))
+        if waiters is None:
+            return []
+        woken = [
+            held
+            for held in waiters
+            if queue_offset >= held.queue_offset
+            and (held.accepts is None or held.accepts(tags_code))
+        ]
+        for held in woken:
+            self._let_go(held)
+        return woken
+
+    def expired(self, now_ms: int) -> list[HeldPull[T]]:
+        """Return, and let go, the pulls whose time is over."""
+        over = []
+        while self._deadlines and self._deadlines[0][0] <= now_ms:
+            held = heapq.heappop(self._deadlines)[2]
+            if held.waiting:
+                self._let_go(held)
+                over.append(held)
+        return over
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when ``expired`` has to be asked next, None when nobody waits."""
+        while self._deadlines and not self._deadlines[0][2].waiting:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def drop_owner(self, owner: Hashable) -> None:
+        """Forget the pulls of a connection that closed."""
+        for held in list(self._owners.get(owner, ())):
+            self._let_go(held)
+
+    def drop_topic(self, topic: str) -> list[HeldPull[T]]:
+        """Return, and let go, the pulls of a topic that was deleted."""
+        gone = [
+            held
+            for (name, _), waiters in list(self._queues.items())
+            if name == topic
+            for held in list(waiters)
+        ]
+        for held in gone:
+            self._let_go(held)
+        return gone
+
+    def _let_go(self, held: HeldPull[T]) -> None:
+        held.waiting = False
+        self._waiting_count -= 1
+        key = (held.topic, held.queue_id)
+        waiters = self._queues[key]
+        del waiters[held]
+        if not waiters:
+            del self._queues[key]
+        owned = self._owners[held.owner]
+        owned.discard(held)
+        if not owned:
+            del self._owners[held.owner]
+        if len(self._deadlines) > STALE_COUNT_MIN + 2 * self._waiting_count:
+            self._deadlines = [entry for entry in self._deadlines if entry[2].waiting]
+            heapq.heapify(self._deadlines)

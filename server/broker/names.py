@@ -1,0 +1,107 @@
+"""The names a broker gives a meaning to, and which names it takes at all.
+
+    %RETRY%<group>   messages a consumer group gave back
+    %DLQ%<group>     messages it gave up
+    TBW102           the template of auto-created topics
+    SCHEDULE_TOPIC_XXXX   where delayed messages wait, one queue a level
+
+Rule: every topic and group that comes from outside passes ``topic_fault`` or
+``group_fault`` before it becomes a key, a path or a message. The texts are Java's.
+
+Source: common/topic/TopicValidator.java, common/MixAll.java, common/help/FAQUrl.java.
+"""
+
+from typing import Final
+
+from storefmt.errors import BadCall
+from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_group_name, check_topic_name
+
+AUTO_CREATE_TOPIC: Final = "TBW102"
+SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
+SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
+BENCHMARK_TOPIC: Final = "BenchmarkTest"
+OFFSET_MOVED_TOPIC: Final = "OFFSET_MOVED_EVENT"
+HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
+OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
+TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
+REPLY_TOPIC_SUFFIX: Final = "_REPLY_TOPIC"
+
+RETRY_PREFIX: Final = "%RETRY%"
+DLQ_PREFIX: Final = "%DLQ%"
+SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+
+SYSTEM_TOPICS: Final = frozenset({
+    AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, HALF_TOPIC, TRACE_TOPIC,
+    OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC,
+})  # fmt: skip
+"""Nobody may create or delete these; a broker adds its own name and its cluster's."""
+
+SEND_REFUSED_TOPICS: Final = frozenset({
+    SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC,
+    OFFSET_MOVED_TOPIC,
+})  # fmt: skip
+"""No client may send to these."""
+
+SYSTEM_GROUPS: Final = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+)
+"""Groups every broker has from the start."""
+
+_FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+
+def see_faq(text: str) -> str:
+    """Return ``text`` with the pointer that Java's remarks end in."""
+    return text + _FAQ
+
+
+def retry_topic(group: str) -> str:
+    """Return the topic of the messages ``group`` gave back."""
+    return RETRY_PREFIX + group
+
+
+def dlq_topic(group: str) -> str:
+    """Return the topic of the messages ``group`` gave up."""
+    return DLQ_PREFIX + group
+
+
+def topic_fault(topic: str | None) -> str | None:
+    """Return Java's remark for a name that cannot be a topic, None for a good one."""
+    if topic is None or not topic.strip():
+        return "The specified topic is blank."
+    try:
+        check_topic_name(topic)
+    except BadCall:
+        if len(topic) > TOPIC_SIZE_MAX and _has_legal_characters(topic):
+            return "The specified topic is longer than topic max length."
+        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    return None
+
+
+def group_fault(group: str | None) -> str | None:
+    """Return a remark for a name that cannot be a group, None for a good one."""
+    if group is None or not group.strip():
+        return "the specified group is blank"
+    try:
+        check_group_name(group)
+    except BadCall:
+        if len(group) > GROUP_SIZE_MAX and _has_legal_characters(group):
+            return "the specified group is longer than group max length 255."
+        return "the specified group contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    return None
+
+
+def _has_legal_characters(name: str) -> bool:
+    try:
+        check_topic_name(name, size_max=len(name))
+    except BadCall:
+        return False
+    return True

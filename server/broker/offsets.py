@@ -1,0 +1,113 @@
+"""Where each consumer group is in each queue.
+
+    (topic, group) -> {queue id: next queue offset to read}
+
+Rule: an offset is what the group said last; it may move backwards (a reset) and is not
+compared with the queue. It is never negative: "unknown" is the absence of an entry.
+
+Source: broker/offset/ConsumerOffsetManager.java.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from storefmt.configs import ConsumerOffsets
+
+NO_OFFSET: Final = -1
+LONG_MAX: Final = 2**63 - 1
+
+
+class Offsets:
+    """The offset table of one broker.
+
+    Args:
+        stored: what consumerOffset.json held.
+    """
+
+    def __init__(self, stored: ConsumerOffsets | None = None) -> None:
+        self._table: dict[tuple[str, str], dict[int, int]] = {}
+        if stored is not None:
+            self._table = {key: dict(queues) for key, queues in stored.offsets.items()}
+        self.change_count = 0
+        """Moves with every change, so that an unchanged table is not written again."""
+
+    def table(self) -> ConsumerOffsets:
+        """Return a snapshot of every offset."""
+        return ConsumerOffsets(offsets={key: dict(queues) for key, queues in self._table.items()})
+
+    def commit(self, group: str, topic: str, *, queue_id: int, queue_offset: int) -> None:
+        """Set a group's position in one queue, forwards or backwards.
+
+        Raises:
+            ValueError: the queue or the offset is negative.
+        """
+        if queue_offset < 0 or queue_id < 0:
+            raise ValueError(
+                f"commit of offset {queue_offset} in queue {queue_id} of {topic} by {group}: "
+                "neither may be negative"
+            )
+        queues = self._table.get((topic, group))
+        if queues is None:
+            queues = self._table[topic, group] = {}
+        queues[queue_id] = queue_offset
+        self.change_count += 1
+
+    def get(self, group: str, topic: str, *, queue_id: int) -> int:
+        """Return the next queue offset to read, NO_OFFSET when the group never said one."""
+        queues = self._table.get((topic, group))
+        return NO_OFFSET if queues is None else queues.get(queue_id, NO_OFFSET)
+
+    def queues(self, group: str, topic: str) -> dict[int, int]:
+        """Return all offsets of a group in a topic, by queue id."""
+        return dict(self._table.get((topic, group), {}))
+
+    def topics_of(self, group: str) -> list[str]:
+        """Return the topics in which a group has offsets."""
+        return [topic for topic, owner in self._table if owner == group]
+
+    def groups_of(self, topic: str) -> list[str]:
+        """Return the groups that have offsets in a topic."""
+        return [group for name, group in self._table if name == topic]
+
+    def copy(self, source: str, target: str, *, topic: str) -> None:
+        """Give ``target`` the offsets of ``source`` in a topic; nothing when there are none."""
+        queues = self._table.get((topic, source))
+        if queues is not None:
+            self._table[topic, target] = dict(queues)
+            self.change_count += 1
+
+    def replace(self, group: str, topic: str, *, queues: Mapping[int, int]) -> None:
+        """Set several queues of a group at once (an offset reset)."""
+        for queue_id, queue_offset in queues.items():
+            self.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
+
+    def delete_group(self, group: str) -> None:
+        """Forget every offset of a group."""
+        self._delete(lambda _, owner: owner == group)
+
+    def delete_topic(self, topic: str) -> None:
+        """Forget every offset in a topic."""
+        self._delete(lambda name, _: name == topic)
+
+    def lowest(
+        self, topic: str, *, min_offset: Callable[[int], int], without: frozenset[str] = frozenset()
+    ) -> dict[int, int]:
+        """Return the lowest offset of all groups in each queue of a topic.
+
+        Args:
+            min_offset: first readable offset of a queue id; lower positions do not count.
+            without: groups to leave out. (Java's broker deletes their offsets here.)
+        """
+        found: dict[int, int] = {}
+        for (name, group), queues in self._table.items():
+            if name != topic or group in without:
+                continue
+            for queue_id, queue_offset in queues.items():
+                if queue_offset >= min_offset(queue_id):
+                    found[queue_id] = min(queue_offset, found.get(queue_id, LONG_MAX))
+        return found
+
+    def _delete(self, doomed: Callable[[str, str], bool]) -> None:
+        for topic, group in [key for key in self._table if doomed(*key)]:
+            del self._table[topic, group]
+            self.change_count += 1

@@ -1,0 +1,395 @@
+"""Pulls: read from a queue now, or wait for what will come.
+
+    checks (Java's order and texts) -> store.get_message -> found   -> answered
+                                                         -> nothing -> may wait? held
+                                                                    -> else answered 19
+    woken or expired -> read once more, answered whatever there is, never held again
+
+Rule: a pull that waits was already checked and has committed its offset; waking it costs
+one read. Only TAG expressions filter here, by the hash in the queue entry.
+
+Source: broker/processor/PullMessageProcessor.java.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, Protocol
+
+from remoting.aio.server import ServerConn
+from remoting.bodies import MessageModel, MessageQueue, OffsetMovedEvent, SubscriptionData
+from remoting.codes import ResponseCode
+from server.broker import names
+from server.broker.answers import pull_refused, pulled
+from server.broker.clients import Consumers
+from server.broker.config import BrokerConfig
+from server.broker.groups import Groups
+from server.broker.hold import WAIT_MS_MAX, HeldPull, Hold
+from server.broker.offsets import Offsets
+from server.broker.permissions import is_readable
+from server.broker.recode import in_java_order
+from server.broker.refusal import Refused
+from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
+from server.broker.subscription import (
+    Accepts,
+    accepts_expression,
+    accepts_subscription,
+    is_malformed,
+    is_tag_type,
+)
+from server.broker.topics import Topics
+from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
+from server.store.store import MessageStore
+from storefmt.configs import SubscriptionGroup
+from storefmt.javahash import tags_code
+from storefmt.properties import KEYS, TAGS
+
+COMMIT: Final = 1
+SUSPEND: Final = 2
+SUBSCRIPTION: Final = 4
+
+_FOUND: Final = GetStatus.FOUND
+_CODES: Final = {
+    GetStatus.FOUND: ResponseCode.SUCCESS,
+    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+}
+_EMPTY: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
+
+
+class PullFields(Protocol):
+    """The fields of a pull header, from the kernel or the typed header."""
+
+    @property
+    def consumer_group(self) -> str: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def queue_offset(self) -> int: ...
+    @property
+    def max_msg_nums(self) -> int: ...
+    @property
+    def sys_flag(self) -> int: ...
+    @property
+    def commit_offset(self) -> int: ...
+    @property
+    def suspend_timeout_millis(self) -> int: ...
+    @property
+    def subscription(self) -> str | None: ...
+    @property
+    def sub_version(self) -> int: ...
+    @property
+    def expression_type(self) -> str | None: ...
+
+
+class Waiting(NamedTuple):
+    """What is needed to answer a pull."""
+
+    conn: ServerConn
+    opaque: int
+    serialize: int
+    group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    count_max: int
+    accepts: Accepts | None
+
+
+MovedEvents = Callable[[PutMessage, int], None]
+"""Stores, at ``now_ms``, the event that a group asked for what is not there."""
+
+
+def _nothing(tag_code: int) -> bool:
+    return False
+
+
+class Puller:
+    """Takes pulls of one broker."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        groups: Groups,
+        consumers: Consumers,
+        offsets: Offsets,
+        hold: Hold[Waiting],
+        stats: Statistics,
+        store_host: bytes,
+        put_event: MovedEvents,
+        on_hold: Callable[[int], None],
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._consumers = consumers
+        self._offsets = offsets
+        self._hold = hold
+        self._stats = stats
+        self._store_host = store_host
+        self._put_event = put_event
+        self._on_hold = on_hold
+        self._size_max = config.store.max_transfer_bytes_on_message_in_memory
+        # The test of a group's subscription, as long as that very subscription stands.
+        self._tests: dict[tuple[str, str], tuple[SubscriptionData, Accepts | None]] = {}
+        self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        self._woken: list[HeldPull[Waiting]] = []
+
+    def take(
+        self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
+    ) -> None:
+        """Answer a pull, or let it wait."""
+        try:
+            accepts = self._check(conn, pull, now_ms)
+        except Refused as refused:
+            code, remark = refused.code, refused.remark
+            conn.send(pull_refused(serialize, opaque, code=code, remark=remark))
+            return
+        waiting = Waiting(
+            conn,
+            opaque,
+            serialize,
+            pull.consumer_group,
+            pull.topic,
+            pull.queue_id,
+            pull.queue_offset,
+            pull.max_msg_nums,
+            accepts,
+        )
+        result = self._read(waiting)
+        code = self._code_of(waiting, result)
+        if code is ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND:
+            self._suspend(waiting, pull.suspend_timeout_millis, now_ms)
+        else:
+            self._answer(waiting, result, code, now_ms)
+        if pull.sys_flag & COMMIT and pull.commit_offset >= 0:
+            self._offsets.commit(
+                pull.consumer_group,
+                pull.topic,
+                queue_id=pull.queue_id,
+                queue_offset=pull.commit_offset,
+            )
+
+    def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
+        """Note which waiting pulls the messages that became visible wake."""
+        hold = self._hold
+        if not len(hold):
+            return
+        for entry in entries:
+            if hold.is_waited_for(entry.topic, entry.queue_id):
+                self._woken += hold.arrived(
+                    entry.topic,
+                    entry.queue_id,
+                    queue_offset=entry.queue_offset,
+                    tags_code=entry.tags_code,
+                )
+
+    def answer_woken(self, now_ms: int) -> None:
+        """Answer the pulls that were woken since the last call."""
+        if self._woken:
+            woken, self._woken = self._woken, []
+            self._answer_held(woken, now_ms)
+
+    def answer_expired(self, now_ms: int) -> None:
+        """Answer the pulls that waited long enough."""
+        self._answer_held(self._hold.expired(now_ms), now_ms)
+
+    def drop_topic(self, topic: str, *, now_ms: int) -> None:
+        """Answer the pulls that wait for a topic that was deleted."""
+        self._answer_held(self._hold.drop_topic(topic), now_ms)
+
+    def _answer_held(self, pulls: Iterable[HeldPull[Waiting]], now_ms: int) -> None:
+        for held in pulls:
+            waiting = held.pull
+            result = self._read(waiting)
+            self._answer(waiting, result, self._code_of(waiting, result), now_ms)
+
+    def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
+        accepts = waiting.accepts
+        if not self._config.long_polling_enable:
+            wait_ms, accepts = self._config.short_polling_time_ms, _nothing
+        deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
+        self._hold.hold(
+            HeldPull(
+                topic=waiting.topic,
+                queue_id=waiting.queue_id,
+                queue_offset=waiting.queue_offset,
+                accepts=accepts,
+                deadline_ms=deadline_ms,
+                owner=waiting.conn,
+                pull=waiting,
+            )
+        )
+        self._on_hold(deadline_ms)
+
+    def _read(self, waiting: Waiting) -> GetResult:
+        return self._store.get_message(
+            waiting.topic,
+            waiting.queue_id,
+            waiting.queue_offset,
+            count_max=waiting.count_max,
+            size_max=self._size_max,
+            accept=waiting.accepts,
+        )
+
+    @staticmethod
+    def _code_of(waiting: Waiting, result: GetResult) -> ResponseCode:
+        if result.status in _EMPTY and waiting.queue_offset != 0:
+            return ResponseCode.PULL_OFFSET_MOVED
+        return _CODES[result.status]
+
+    def _answer(self, waiting: Waiting, result: GetResult, code: ResponseCode, now_ms: int) -> None:
+        frame = pulled(
+            waiting.serialize,
+            waiting.opaque,
+            code=code,
+            remark=result.status,
+            next_offset=result.next_offset,
+            min_offset=result.min_offset,
+            max_offset=result.max_offset,
+            chunks=result.chunks,
+        )
+        waiting.conn.send(frame)
+        if result.status is _FOUND:
+            self._count(waiting, result)
+            return
+        self._stats.get_missed.count += 1
+        if code is ResponseCode.PULL_OFFSET_MOVED:
+            self._tell_moved(waiting, result.next_offset, now_ms)
+
+    def _count(self, waiting: Waiting, result: GetResult) -> None:
+        stats = self._stats
+        key = (waiting.topic, waiting.group)
+        got = self._got.get(key)
+        if got is None:
+            name = f"{waiting.topic}@{waiting.group}"
+            got = (stats.counter(GROUP_GET_NUMS, name), stats.counter(GROUP_GET_SIZE, name))
+            self._got[key] = got
+        nums, size = got
+        nums.sum += result.count
+        nums.times += 1
+        size.sum += sum(map(len, result.chunks))
+        size.times += 1
+        stats.broker_get.sum += result.count
+        stats.broker_get.times += 1
+        stats.get_found.count += 1
+        stats.transferred.count += result.count
+
+    def forget_counters(self) -> None:
+        """Drop the counters that are kept here; a topic or group was deleted."""
+        self._got.clear()
+
+    def _tell_moved(self, waiting: Waiting, queue_offset: int, now_ms: int) -> None:
+        event = OffsetMovedEvent(
+            consumer_group=waiting.group,
+            message_queue=MessageQueue(
+                topic=waiting.topic,
+                broker_name=self._config.broker_name,
+                queue_id=waiting.queue_id,
+            ),
+            offset_request=waiting.queue_offset,
+            offset_new=queue_offset,
+        )
+        properties = in_java_order({TAGS: waiting.group, KEYS: waiting.group})
+        message = PutMessage(
+            names.OFFSET_MOVED_TOPIC,
+            names.OFFSET_MOVED_TOPIC.encode(),
+            0,
+            event.encode(),
+            properties.encode(),
+            0,
+            0,
+            now_ms,
+            self._store_host,
+            self._store_host,
+            0,
+            0,
+            tags_code(waiting.group),
+            (waiting.group,),
+        )
+        self._put_event(message, now_ms)
+
+    def _check(self, conn: ServerConn, pull: PullFields, now_ms: int) -> Accepts | None:
+        """Return the tag test of an allowed pull.
+
+        Raises:
+            Refused: code and text as Java's.
+        """
+        config, name = self._config, pull.consumer_group
+        if not is_readable(config.broker_permission):
+            text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        group = self._groups.find(name, now_ms=now_ms)
+        if group is None:
+            text = names.see_faq(f"subscription group [{name}] does not exist, ")
+            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+        if not group.consume_enable:
+            text = f"subscription group no permission, {name}"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        topic = self._topics.get(pull.topic)
+        if topic is None:
+            text = names.see_faq(f"topic[{pull.topic}] not exist, apply first please! ")
+            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
+        if not is_readable(topic.perm):
+            text = f"the topic[{pull.topic}] pulling message is forbidden"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        if not 0 <= pull.queue_id < topic.read_queue_nums:
+            text = (
+                f"queueId[{pull.queue_id}] is illegal, topic:[{pull.topic}] topicConfig."
+                f"readQueueNums:[{topic.read_queue_nums}] consumer:[/{conn.address}]"
+            )
+            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        if pull.sys_flag & SUBSCRIPTION:
+            return self._given(pull)
+        return self._registered(pull, group)
+
+    def _given(self, pull: PullFields) -> Accepts | None:
+        """Return the test of the expression that the pull itself carries."""
+        _check_type(pull.expression_type)
+        if is_malformed(pull.subscription):
+            text = "parse the consumer's subscription failed"
+            raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, text)
+        return accepts_expression(pull.subscription or "")
+
+    def _registered(self, pull: PullFields, settings: SubscriptionGroup) -> Accepts | None:
+        """Return the test of what the group said in its heartbeats."""
+        name = pull.consumer_group
+        group = self._consumers.group(name)
+        if group is None:
+            text = names.see_faq("the consumer's group info not exist")
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+        is_broadcast = group.message_model is MessageModel.BROADCASTING
+        if is_broadcast and not settings.consume_broadcast_enable:
+            text = f"the consumer group[{name}] can not consume by broadcast way"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        subscription = group.subscriptions.get(pull.topic)
+        if subscription is None:
+            text = names.see_faq("the consumer's subscription not exist")
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+        if subscription.sub_version < pull.sub_version:
+            text = "the consumer's subscription not latest"
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
+        key = (name, pull.topic)
+        known = self._tests.get(key)
+        if known is not None and known[0] is subscription:
+            return known[1]
+        _check_type(subscription.expression_type)
+        test = accepts_subscription(subscription)
+        self._tests[key] = (subscription, test)
+        return test
+
+
+def _check_type(expression_type: str | None) -> None:
+    if not is_tag_type(expression_type):
+        text = f"The broker does not support consumer to filter message by {expression_type}"
+        raise Refused(ResponseCode.SYSTEM_ERROR, text)

@@ -1,0 +1,220 @@
+"""Tells the name servers that this broker is there and which topics it has.
+
+    at start, 10 s later, every 30 s, and when a topic changes:
+        REGISTER_BROKER (103) with all topics -> every name server at the same time
+    answer of the first: the ordered topics -> topic table
+    at stop: UNREGISTER_BROKER (104)
+
+Rule: a change is told once it is made; what changes while a registration is on its way is
+told by the next one, which starts right behind it. A name server that does not answer is
+tried again with the next round, and one line a change of state says so.
+
+Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java.
+"""
+
+import asyncio
+import dataclasses
+import logging
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    KVTable,
+    RegisterBrokerBody,
+    TopicConfigSerializeWrapper,
+    encode_value,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from remoting.headers import (
+    QueryDataVersion,
+    QueryDataVersionResponse,
+    RegisterBroker,
+    UnRegisterBroker,
+)
+from server.broker.config import BrokerConfig
+from server.broker.permissions import READ_WRITE
+from server.broker.topics import Topics, topic_config
+from server.runtime.clock import Clock
+
+LOG = logging.getLogger(__name__)
+
+CRC_MASK: Final = 0x7FFFFFFF
+UNREGISTER_TIMEOUT_S: Final = 3.0
+
+Registered = Callable[[], None]
+"""Told when every name server answered, or did not in time."""
+
+
+class Registration:
+    """Keeps one broker registered.
+
+    Args:
+        topics: what to tell, and where the ordered topics go.
+        client: connections to the name servers.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, topics: Topics, *, client: RemotingClient, clock: Clock
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._client = client
+        self._clock = clock
+        self._silent: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._due = False
+        self._waiting: list[Registered] = []
+        self._stopped = False
+
+    def soon(self, registered: Registered | None = None) -> None:
+        """Register with what is true now; ``registered`` is called when that has been told."""
+        if registered is not None:
+            self._waiting.append(registered)
+        self._due = True
+        if self._stopped:
+            self._release(self._take_waiting())
+        elif self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="registration")
+
+    async def round(self, now_ms: int) -> None:
+        """Register once more, to be called every ``registerNameServerPeriod``."""
+        if self._config.force_register or await self._is_needed():
+            self.soon()
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def stop(self) -> None:
+        """Take the broker off every name server."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._release(self._take_waiting())
+        config = self._config
+        header = UnRegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        )
+        await self._ask_all(
+            lambda: Command.request(RequestCode.UNREGISTER_BROKER, header),
+            timeout_s=UNREGISTER_TIMEOUT_S,
+        )
+
+    async def _run(self) -> None:
+        while self._due:
+            self._due = False
+            # Changes of one turn share one registration.
+            await asyncio.sleep(0)
+            waiting = self._take_waiting()
+            try:
+                await self._register()
+            except Exception:
+                LOG.exception("registration; the next one comes with the next round or change")
+            finally:
+                self._release(waiting)
+
+    def _take_waiting(self) -> list[Registered]:
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    @staticmethod
+    def _release(waiting: list[Registered]) -> None:
+        for registered in waiting:
+            registered()
+
+    async def _register(self) -> None:
+        config = self._config
+        body = self._body()
+        data = body.encode_compressed() if config.compressed_register else body.encode()
+        header = RegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            ha_server_addr=config.ha_server_addr,
+            broker_id=config.broker_id,
+            compressed=config.compressed_register,
+            body_crc32=zlib.crc32(data) & CRC_MASK,
+        )
+        answers = await self._ask_all(
+            lambda: Command.request(RequestCode.REGISTER_BROKER, header, body=data),
+            timeout_s=config.register_broker_timeout_ms / 1000,
+        )
+        answered = next((answer for answer in answers if answer is not None), None)
+        if answered is not None and answered.body:
+            ordered = KVTable.decode(answered.body).table
+            self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
+
+    def _body(self) -> RegisterBrokerBody:
+        table = self._topics.table()
+        topics = table.topics
+        if self._config.broker_permission & READ_WRITE != READ_WRITE:
+            # A broker that may not be read or written says so for each of its topics.
+            topics = {
+                name: dataclasses.replace(
+                    topic_config(name, queue_count=0, perm=self._config.broker_permission),
+                    read_queue_nums=topic.read_queue_nums,
+                    write_queue_nums=topic.write_queue_nums,
+                )
+                for name, topic in topics.items()
+            }
+        return RegisterBrokerBody(
+            topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
+                topic_config_table=topics, data_version=table.data_version
+            )
+        )
+
+    async def _is_needed(self) -> bool:
+        """Ask whether any name server has other topics than these."""
+        config = self._config
+        header = QueryDataVersion(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        )
+        version = encode_value(self._topics.version)
+        answers = await self._ask_all(
+            lambda: Command.request(RequestCode.QUERY_DATA_VERSION, header, body=version),
+            timeout_s=config.register_broker_timeout_ms / 1000,
+        )
+        return any(
+            answer is None or answer.header(QueryDataVersionResponse).changed for answer in answers
+        )
+
+    async def _ask_all(
+        self, make: Callable[[], Command], *, timeout_s: float
+    ) -> list[Command | None]:
+        """Return each name server's answer, None from one that did not answer well."""
+        addresses = self._config.namesrv_addrs
+        return list(
+            await asyncio.gather(
+                *(self._ask(address, make(), timeout_s=timeout_s) for address in addresses)
+            )
+        )
+
+    async def _ask(self, address: str, command: Command, *, timeout_s: float) -> Command | None:
+        try:
+            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+        except RemotingError as error:
+            self._note(address, str(error))
+            return None
+        if answer.code != ResponseCode.SUCCESS:
+            self._note(address, f"code {answer.code}: {answer.remark}")
+            return None
+        self._note(address, None)
+        return answer
+
+    def _note(self, address: str, problem: str | None) -> None:
+        if problem is None:
+            if address in self._silent:
+                LOG.info("name server %s answers again", address)
+            self._silent.discard(address)
+        elif address not in self._silent:
+            self._silent.add(address)
+            LOG.warning("name server %s: %s; it is tried again every round", address, problem)

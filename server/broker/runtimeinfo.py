@@ -1,0 +1,138 @@
+"""The broker's numbers under the keys that Java's broker uses.
+
+Rule: a key that Java has is there; where this broker has nothing that could be measured
+(thread pools it does not have) the value is what Java shows when idle.
+
+Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
+store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
+"""
+
+import os
+import shutil
+
+from remoting.codes import VERSION
+from server.broker.names import SCHEDULE_TOPIC
+from server.broker.state import Broker
+from server.store.store import MessageStore
+from storefmt.errors import RecordDamaged
+from storefmt.message import decode_record
+
+VERSION_TEXT = "V4_9_7"
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
+    """Return every key and value."""
+    return {
+        **_store_numbers(broker, now_ms),
+        **_broker_numbers(broker),
+        **_disk_numbers(broker),
+        **_delay_numbers(broker),
+    }
+
+
+def readable_size(size: int) -> str:
+    """Return a size as Java prints it: ``17 B``, ``1.7 MiB``."""
+    if size < 1024:
+        return f"{size} B"
+    exponent = min((size.bit_length() - 1) // 10, len(_UNITS))
+    return f"{size / 1024**exponent:.1f} {_UNITS[exponent - 1]}"
+
+
+def running_time(elapsed_ms: int) -> str:
+    """Return how long the broker runs as Java prints it."""
+    seconds = max(0, elapsed_ms) // 1000
+    days, seconds = divmod(seconds, 86_400)
+    hours, seconds = divmod(seconds, 3_600)
+    minutes, seconds = divmod(seconds, 60)
+    return f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]"
+
+
+def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
+    stats, store = broker.stats, broker.store
+    put_count = stats.broker_put.sum
+    return {
+        "bootTimestamp": str(stats.boot_ms),
+        "runtime": running_time(now_ms - stats.boot_ms),
+        "putMessageEntireTimeMax": "0",
+        # Java shows 1 before the first message, because it divides by it.
+        "putMessageTimesTotal": str(put_count or 1),
+        "putMessageFailedTimes": str(stats.put_failed_count),
+        "putMessageSizeTotal": str(stats.put_size),
+        "putMessageDistributeTime": "null",
+        "putMessageAverageSize": str(stats.put_size / (put_count or 1)),
+        "dispatchMaxBuffer": "0",
+        "getMessageEntireTimeMax": "0",
+        "putTps": stats.put.text(),
+        "getFoundTps": stats.get_found.text(),
+        "getMissTps": stats.get_missed.text(),
+        "getTotalTps": stats.get_total.text(),
+        "getTransferedTps": stats.transferred.text(),
+        "putLatency99": "0.00",
+        "putLatency999": "0.00",
+        "commitLogMinOffset": str(store.min_log_offset),
+        "commitLogMaxOffset": str(store.max_log_offset),
+        "dispatchBehindBytes": "0",
+        "remainHowManyDataToFlush": readable_size(store.max_log_offset - store.flushed_offset),
+        "remainTransientStoreBufferNumbs": "2147483647",
+        "pageCacheLockTimeMills": "0",
+        "earliestMessageTimeStamp": str(_earliest_ms(store)),
+    }
+
+
+def _earliest_ms(store: MessageStore) -> int:
+    """Return when the first kept message was stored, -1 without one."""
+    data = store.read_record(store.min_log_offset)
+    try:
+        return -1 if data is None else decode_record(data, check_crc=False).store_ms
+    except RecordDamaged:
+        return -1
+
+
+def _broker_numbers(broker: Broker) -> dict[str, str]:
+    stats = broker.stats
+    return {
+        "brokerVersionDesc": VERSION_TEXT,
+        "brokerVersion": str(VERSION),
+        "msgPutTotalYesterdayMorning": str(stats.put_day.yesterday_morning),
+        "msgPutTotalTodayMorning": str(stats.put_day.today_morning),
+        "msgPutTotalTodayNow": str(stats.broker_put.sum),
+        "msgGetTotalYesterdayMorning": str(stats.get_day.yesterday_morning),
+        "msgGetTotalTodayMorning": str(stats.get_day.today_morning),
+        "msgGetTotalTodayNow": str(stats.broker_get.sum),
+        "sendThreadPoolQueueSize": "0",
+        "sendThreadPoolQueueCapacity": "10000",
+        "sendThreadPoolQueueHeadWaitTimeMills": "0",
+        "pullThreadPoolQueueSize": "0",
+        "pullThreadPoolQueueCapacity": "100000",
+        "pullThreadPoolQueueHeadWaitTimeMills": "0",
+        "queryThreadPoolQueueSize": "0",
+        "queryThreadPoolQueueCapacity": "20000",
+        "queryThreadPoolQueueHeadWaitTimeMills": "0",
+        "EndTransactionQueueSize": "0",
+        "EndTransactionThreadPoolQueueCapacity": "100000",
+        "startAcceptSendRequestTimeStamp": "0",
+    }
+
+
+def _disk_numbers(broker: Broker) -> dict[str, str]:
+    root = broker.config.store.store_path_root_dir
+    usage = shutil.disk_usage(root)
+    ratio = f"{usage.used / usage.total:.2f}"
+    log_path = os.path.join(root, "commitlog")
+    return {
+        "commitLogDirCapacity": f"Total : {readable_size(usage.total)}, "
+        f"Free : {readable_size(usage.free)}.",
+        "commitLogDiskRatio": ratio,
+        f"commitLogDiskRatio_{log_path}": ratio,
+        "consumeQueueDiskRatio": ratio,
+    }
+
+
+def _delay_numbers(broker: Broker) -> dict[str, str]:
+    return {
+        f"scheduleMessageOffset_{level}": (
+            f"{queue_offset},{broker.store.max_offset(SCHEDULE_TOPIC, level - 1)}"
+        )
+        for level, queue_offset in broker.delay.offsets().offsets.items()
+    }

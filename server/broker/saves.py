@@ -1,0 +1,135 @@
+"""Writes the JSON state files of a broker without stopping its loop.
+
+    mark("topics")  ->  one worker thread writes the newest content  ->  who waits is told
+    close()         ->  every file is written once more
+
+Rule: one write at a time; a file that is marked while it is written is written again.
+A write that fails is told to who waits, logged and tried again by the next mark.
+
+Source: common/ConfigManager.java#persist.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remoting.codes import ResponseCode
+from server.runtime.jsonfile import write_atomic
+from server.runtime.request import Request
+
+LOG = logging.getLogger(__name__)
+
+Saved = Callable[[OSError | None], None]
+"""Told once the content at the time of the mark is on disk, or why it is not."""
+
+
+@dataclass(slots=True)
+class _File:
+    path: Path
+    content: Callable[[], str]
+    marked: bool = False
+    waiting: list[Saved] = field(default_factory=list)
+
+
+class StateFiles:
+    """The state files of one broker.
+
+    Args:
+        write: puts a text into a file so that a crash leaves the old or the new one.
+    """
+
+    def __init__(self, *, write: Callable[[Path, str], None] = write_atomic) -> None:
+        self._write = write
+        self._files: dict[str, _File] = {}
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state-files")
+        self._task: asyncio.Task[None] | None = None
+        self._is_open = False
+
+    def add(self, path: Path, content: Callable[[], str]) -> None:
+        """Declare a file and who gives its content; its name is the file name's stem."""
+        self._files[path.stem] = _File(path, content)
+
+    def open(self) -> None:
+        """Allow writing; until then marks are only remembered (nothing is saved before load)."""
+        self._is_open = True
+        if any(file.marked for file in self._files.values()):
+            self._start()
+
+    def mark(self, name: str, saved: Saved | None = None) -> None:
+        """Ask for one file to be written soon."""
+        file = self._files[name]
+        file.marked = True
+        if saved is not None:
+            file.waiting.append(saved)
+        if self._is_open:
+            self._start()
+
+    async def close(self) -> None:
+        """Write every file a last time and end the worker.
+
+        Raises:
+            OSError: a file could not be written; the others were.
+        """
+        self._is_open = False
+        if self._task is not None:
+            await self._task
+        failed: OSError | None = None
+        for file in self._files.values():
+            try:
+                self._write(file.path, file.content())
+            except OSError as error:
+                LOG.error("cannot write %s: %s", file.path, error)
+                failed = error
+        self._worker.shutdown()
+        if failed is not None:
+            raise failed
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="state-files")
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            # Requests of one turn of the loop share one write.
+            await asyncio.sleep(0)
+            file = next((file for file in self._files.values() if file.marked), None)
+            if file is None:
+                return
+            file.marked = False
+            waiting, file.waiting = file.waiting, []
+            text = file.content()
+            error: OSError | None = None
+            try:
+                await loop.run_in_executor(self._worker, self._write, file.path, text)
+            except OSError as failure:
+                LOG.error("cannot write %s: %s", file.path, failure)
+                error = failure
+            for saved in waiting:
+                saved(error)
+
+
+def answer_when_saved(
+    files: StateFiles,
+    request: Request,
+    *,
+    name: str,
+    then: Callable[[Callable[[], None]], None] = lambda answer: answer(),
+) -> None:
+    """Answer a change of state when its file is on disk, or say why it is not.
+
+    Args:
+        then: called once the file is there, with what sends the answer.
+    """
+
+    def saved(error: OSError | None) -> None:
+        if error is None:
+            then(lambda: request.reply(request.command.response()))
+            return
+        remark = f"changed in memory, and {name}.json could not be written: {error}"
+        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
+
+    files.mark(name, saved)

@@ -1,0 +1,299 @@
+"""Sends: is this message allowed, and which record does it become.
+
+    checks (Java's order, Java's texts) -> topic made if need be -> properties recoded
+      -> delayed? to the schedule topic  -> given back too often? to the dead letter topic
+      -> store.put -> the answer waits in the turn
+
+Rule: what one send costs is decided here. Everything a topic decides is kept per topic
+(``Route``) and forgotten when any topic changes; the message pays for its own fields only.
+
+Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
+SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
+"""
+
+from collections.abc import Mapping
+
+from remoting.aio.server import ServerConn
+from remoting.codes import ResponseCode
+from server.broker import names
+from server.broker.answers import SendAnswers
+from server.broker.config import BrokerConfig
+from server.broker.delay import DelayLevels, redirect
+from server.broker.groups import Groups
+from server.broker.recode import Recoder
+from server.broker.refusal import Refused
+from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
+from server.broker.stats import Statistics
+from server.broker.topics import Topics
+from server.broker.turn import STORE_REFUSES, Turn
+from server.store.calls import PutMessage, PutResult, PutStatus
+from server.store.store import MessageStore
+from storefmt.batch import split_batch
+from storefmt.errors import RecordDamaged
+from storefmt.properties import (
+    DELAY,
+    PROPERTIES_SIZE_MAX,
+    PROPERTY_SEPARATOR,
+    TRANSACTION_PREPARED,
+)
+from storefmt.sysflag import TRANSACTION_MASK
+
+_SEPARATOR_BYTE = PROPERTY_SEPARATOR.encode()
+_OK = PutStatus.PUT_OK
+
+
+class Sender:
+    """Takes sends of one broker."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        groups: Groups,
+        levels: DelayLevels,
+        stats: Statistics,
+        turn: Turn,
+        answers: SendAnswers,
+        store_host: bytes,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._levels = levels
+        self._stats = stats
+        self._turn = turn
+        self._answers = answers
+        self._store_host = store_host
+        self._recoder = Recoder(config.broker_cluster_name)
+        self._body_size_max = config.store.max_message_size
+        self._routes = Routes(config=config, topics=topics, stats=stats)
+        self._illegal = (
+            "the message is illegal, maybe msg body or properties length not matched. msg body "
+            f"length limit {self._body_size_max}B, msg properties length limit 32KB."
+        )
+
+    def forget_routes(self) -> None:
+        """Drop what is kept of topics; to be called when any topic changed."""
+        self._routes.forget()
+
+    def take(
+        self,
+        conn: ServerConn,
+        send: SendFields,
+        *,
+        body: bytes,
+        opaque: int,
+        serialize: int,
+        oneway: bool,
+        now_ms: int,
+    ) -> None:
+        """Store one request's message or batch; the answer leaves when it is safe."""
+        try:
+            route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
+            queue_id = send.queue_id
+            if not 0 <= queue_id < route.queue_limit:
+                queue_id = choose_queue(conn, queue_id, route)
+            if send.batch:
+                stored = self._put_batch(conn, send, route, body, queue_id, now_ms)
+            else:
+                stored = self._put_one(conn, send, route, body, queue_id, now_ms)
+        except Refused as refused:
+            self._stats.put_failed_count += 1
+            if not oneway:
+                code, remark = refused.code, refused.remark
+                conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
+            return
+        if oneway:
+            self._turn.schedule()
+            return
+        queue_offset, message_id, waits = stored
+        answer = self._answers.stored(
+            serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
+        )
+        self._turn.ack(conn, answer, opaque=opaque, serialize=serialize, waits=waits)
+
+    def put(self, message: PutMessage, *, now_ms: int) -> PutResult:
+        """Put a message that the broker itself makes; the caller schedules or waits.
+
+        Raises:
+            Refused: the store does not take it.
+        """
+        return self._checked(self._store.put(message, now_ms))
+
+    def _put_one(
+        self,
+        conn: ServerConn,
+        send: SendFields,
+        route: Route,
+        body: bytes,
+        queue_id: int,
+        now_ms: int,
+    ) -> tuple[int, str, bool]:
+        """Return queue offset, message id and whether the producer waits for the disk."""
+        recoded = self._recoder.recode(send.properties)
+        if send.sys_flag & TRANSACTION_MASK:
+            raise self._no_transactions()
+        if len(body) > self._body_size_max or len(recoded.data) > PROPERTIES_SIZE_MAX:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+        message = PutMessage(
+            route.topic,
+            route.topic_bytes,
+            queue_id,
+            body,
+            recoded.data,
+            send.flag,
+            send.sys_flag | route.sys_flag,
+            send.born_timestamp,
+            conn.peer_host,
+            self._store_host,
+            send.reconsume_times or 0,
+            0,
+            recoded.tags_code,
+            recoded.keys,
+        )
+        if route.retry_group is not None:
+            self._give_up(message, send, route.retry_group, now_ms)
+        if recoded.named is not None:
+            self._act_on(message, recoded.named, now_ms)
+        result = self._store.put(message, now_ms)
+        if result.status is not _OK:
+            self._checked(result)
+        self._count(route, 1, result.size)
+        return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
+
+    def _put_batch(
+        self,
+        conn: ServerConn,
+        send: SendFields,
+        route: Route,
+        body: bytes,
+        queue_id: int,
+        now_ms: int,
+    ) -> tuple[int, str, bool]:
+        """Return the first queue offset, all message ids and whether the producer waits."""
+        messages, waits = self._batch_messages(conn, send, route, body, queue_id)
+        ids: list[str] = []
+        first = size = 0
+        for message in messages:
+            result = self._store.put(message, now_ms)
+            if result.status is not _OK:
+                self._checked(result)
+            if not ids:
+                first = result.queue_offset
+            size += result.size
+            ids.append(self._answers.message_id(result.log_offset))
+        self._count(route, len(ids), size)
+        return first, ",".join(ids), waits
+
+    def _batch_messages(
+        self, conn: ServerConn, send: SendFields, route: Route, body: bytes, queue_id: int
+    ) -> tuple[list[PutMessage], bool]:
+        suffix, waits, delayed = self._recoder.batch_suffix(send.properties)
+        if len(body) > self._body_size_max or delayed or send.sys_flag & TRANSACTION_MASK:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+        try:
+            entries = split_batch(body)
+        except RecordDamaged as error:
+            text = f"the body is no batch of messages: {error}"
+            raise Refused(ResponseCode.SYSTEM_ERROR, text) from None
+        messages = []
+        for entry in entries:
+            own = entry.properties
+            if own and not own.endswith(_SEPARATOR_BYTE):
+                own += _SEPARATOR_BYTE
+            code, keys, entry_delayed = self._recoder.batch_entry(entry.properties)
+            if entry_delayed or len(own) + len(suffix) > PROPERTIES_SIZE_MAX:
+                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            messages.append(
+                PutMessage(
+                    route.topic,
+                    route.topic_bytes,
+                    queue_id,
+                    entry.body,
+                    own + suffix,
+                    entry.flag,
+                    send.sys_flag | route.sys_flag,
+                    send.born_timestamp,
+                    conn.peer_host,
+                    self._store_host,
+                    send.reconsume_times or 0,
+                    0,
+                    code,
+                    keys,
+                )
+            )
+        if not messages:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+        return messages, waits
+
+    def _give_up(self, message: PutMessage, send: SendFields, group: str, now_ms: int) -> None:
+        """Turn a message that was tried often enough into one for the dead letter topic."""
+        found = self._groups.find(group, now_ms=now_ms)
+        if found is None:
+            text = names.see_faq(f"subscription group not exist, {group} ")
+            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+        most = found.retry_max_times
+        if send.max_reconsume_times is not None:
+            most = send.max_reconsume_times
+        if (send.reconsume_times or 0) >= most:
+            dead = self._topics.create_for_group(
+                names.dlq_topic(group), queue_count=1, now_ms=now_ms
+            )
+            message.topic, message.topic_bytes = dead.topic_name, dead.topic_name.encode()
+            message.queue_id = 0
+
+    def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> None:
+        """Do what the properties of a message ask the broker to do."""
+        if named.get(TRANSACTION_PREPARED, "").lower() == "true":
+            raise self._no_transactions()
+        text = named.get(DELAY)
+        if text is None:
+            return
+        level = self._levels.level_of(text)
+        if level > 0:
+            redirect(
+                message, named, level=level, delay_ms=self._levels.delay_ms(level), now_ms=now_ms
+            )
+            if len(message.properties) > PROPERTIES_SIZE_MAX:
+                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+
+    def _no_transactions(self) -> Refused:
+        if self._config.reject_transaction_message:
+            text = f"the broker[{self._config.broker_ip1}] sending transaction message is forbidden"
+            return Refused(ResponseCode.NO_PERMISSION, text)
+        return Refused(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "transactional messages are not supported by this broker; send without TRAN_MSG",
+        )
+
+    def _count(self, route: Route, count: int, size: int) -> None:
+        stats = self._stats
+        route.put_nums.sum += count
+        route.put_nums.times += 1
+        route.put_size.sum += size
+        route.put_size.times += 1
+        stats.broker_put.sum += count
+        stats.broker_put.times += 1
+        stats.put.count += count
+        stats.put_size += size
+
+    def _checked(self, result: PutResult) -> PutResult:
+        """Return ``result`` when the message was put, else raise with Java's code and text."""
+        match result.status:
+            case PutStatus.PUT_OK:
+                return result
+            case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
+                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            case PutStatus.SERVICE_NOT_AVAILABLE:
+                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, STORE_REFUSES)
+            case PutStatus.CREATE_MAPPED_FILE_FAILED:
+                text = "create mapped file failed, server is busy or broken."
+                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            case PutStatus.OS_PAGE_CACHE_BUSY:
+                text = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
+                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            case _:
+                raise Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")

@@ -1,0 +1,236 @@
+"""Everything one broker knows, in one place: what every handler gets.
+
+    Broker ── config, store
+           ├─ topics, groups, offsets      on disk as JSON (saves.py)
+           ├─ consumers, producers, locks  gone with the process, as in Java
+           ├─ sender, puller, hold, delay, turn     messages in and out
+           └─ calls, stats, registration
+
+Rule: this module builds and connects the parts and has no I/O of its own; sockets, timers
+and the order of start and stop are in ``app``.
+
+Source: broker/BrokerController.java.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from remoting.aio.server import ServerConn
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import NotifyConsumerIdsChanged
+from server.broker.answers import SendAnswers
+from server.broker.calls import ClientCalls
+from server.broker.clients import Consumers, Producers
+from server.broker.config import BrokerConfig
+from server.broker.delay import DelayLevels, DelayService
+from server.broker.groups import Groups
+from server.broker.hold import Hold
+from server.broker.locks import LockTable
+from server.broker.names import SCHEDULE_TOPIC
+from server.broker.offsets import Offsets
+from server.broker.pull import Puller, Waiting
+from server.broker.saves import StateFiles
+from server.broker.send import Sender
+from server.broker.stats import Statistics
+from server.broker.topics import BuiltIn, Topics
+from server.broker.turn import Turn
+from server.runtime.clock import Clock
+from server.store.calls import DispatchEntry, PutMessage
+from server.store.config import FlushDiskType
+from server.store.store import MessageStore
+from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
+from storefmt.hosts import pack_host
+
+
+class Stored(NamedTuple):
+    """What the JSON files of the store directory held; None for a file that is not there."""
+
+    topics: TopicTable | None = None
+    groups: GroupTable | None = None
+    offsets: ConsumerOffsets | None = None
+    delay_offsets: DelayOffsets | None = None
+
+
+class Broker:
+    """The state of one running broker.
+
+    Args:
+        store: open and recovered.
+        files: where topics and groups are marked as changed.
+        send_now: writes what is queued for all connections.
+        on_topics_changed: told after every change of the topic table.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        *,
+        clock: Clock,
+        files: StateFiles,
+        stored: Stored,
+        send_now: Callable[[], None],
+        on_topics_changed: Callable[[], None],
+    ) -> None:
+        now_ms = clock.now_ms()
+        self.config = config
+        self.store = store
+        self.clock = clock
+        self.files = files
+        self.settings_version = DataVersion(timestamp_ms=now_ms, counter=0)
+        self.store_host = pack_host(config.broker_ip1, config.listen_port)
+        self._on_topics_changed = on_topics_changed
+        self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
+        self.levels = DelayLevels(list(config.store.delays_ms().values()))
+        self.topics = Topics(
+            _built_in(config, self.levels),
+            stored.topics,
+            now_ms=now_ms,
+            on_change=self._topics_changed,
+        )
+        self.groups = Groups(
+            stored.groups,
+            auto_create=config.auto_create_subscription_group,
+            now_ms=now_ms,
+            on_change=lambda: files.mark("subscriptionGroup"),
+        )
+        self.offsets = Offsets(stored.offsets)
+        self.consumers = Consumers()
+        self.producers = Producers()
+        self.locks = LockTable()
+        self.calls = ClientCalls()
+        self.hold: Hold[Waiting] = Hold()
+        answers = SendAnswers(
+            region=config.region_id, trace_on=config.trace_on, store_host=self.store_host
+        )
+        self.turn = Turn(
+            store,
+            clock=clock,
+            answers=answers,
+            sync_flush=config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
+            after_write=self._after_write,
+            send_now=send_now,
+        )
+        self.sender = Sender(
+            store,
+            config=config,
+            topics=self.topics,
+            groups=self.groups,
+            levels=self.levels,
+            stats=self.stats,
+            turn=self.turn,
+            answers=answers,
+            store_host=self.store_host,
+        )
+        self.puller = Puller(
+            store,
+            config=config,
+            topics=self.topics,
+            groups=self.groups,
+            consumers=self.consumers,
+            offsets=self.offsets,
+            hold=self.hold,
+            stats=self.stats,
+            store_host=self.store_host,
+            put_event=self.put_unanswered,
+            on_hold=lambda deadline_ms: self.expect_deadline(deadline_ms),
+        )
+        self.delay = DelayService(
+            store,
+            self.levels,
+            stored=stored.delay_offsets,
+            put=lambda message, at_ms: self.sender.put(message, now_ms=at_ms),
+            when_safe=self.turn.when_safe,
+        )
+        self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
+        """Told the deadline of each pull that begins to wait."""
+        self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
+        """Calls back when every name server was told what is true now."""
+        store.on_dispatch = self._dispatched
+
+    @property
+    def version_text(self) -> str:
+        """The version of the settings, as JSON."""
+        version = self.settings_version
+        return f'{{"counter":{version.counter},"timestamp":{version.timestamp_ms}}}'
+
+    def put_unanswered(self, message: PutMessage, now_ms: int) -> None:
+        """Store a message that nobody waits for."""
+        self.store.put(message, now_ms)
+        self.turn.schedule()
+
+    def notify_members(self, group: str) -> None:
+        """Tell every member of a consumer group to look at the members again."""
+        found = self.consumers.group(group)
+        if found is None or not self.config.notify_consumer_ids_changed_enable:
+            return
+        for conn in list(found.members):
+            self.calls.oneway(
+                conn,
+                Command.request(
+                    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
+                    NotifyConsumerIdsChanged(consumer_group=group),
+                    oneway=True,
+                ),
+            )
+
+    def connection_closed(self, conn: ServerConn) -> None:
+        """Forget a connection; the groups it was in learn of it."""
+        self.hold.drop_owner(conn)
+        self.calls.drop(conn)
+        self.producers.drop(conn)
+        for group in self.consumers.drop(conn):
+            self.notify_members(group)
+
+    def delete_topic(self, topic: str, *, now_ms: int) -> bool:
+        """Remove a topic and its queues; return False when there was no such topic.
+
+        Offsets of its groups stay, as in Java.
+        """
+        existed = self.topics.delete(topic, now_ms=now_ms)
+        if existed or any(name == topic for name, _ in self.store.queues()):
+            # Nothing that is still pending may go into a queue that is about to be deleted.
+            self.turn.commit()
+            self.store.delete_topic(topic)
+            self.puller.drop_topic(topic, now_ms=now_ms)
+            self.stats.forget_topic(topic)
+            self.sender.forget_routes()
+            self.puller.forget_counters()
+        return existed
+
+    def settings_changed(self, *, now_ms: int) -> None:
+        """Let changed settings take effect."""
+        self.settings_version = DataVersion(
+            timestamp_ms=now_ms, counter=self.settings_version.counter + 1
+        )
+        self.topics.auto_create = self.config.auto_create_topic_enable
+        self.groups.auto_create = self.config.auto_create_subscription_group
+        self.sender.forget_routes()
+
+    def _topics_changed(self) -> None:
+        self.files.mark("topics")
+        self.sender.forget_routes()
+        self._on_topics_changed()
+
+    def _dispatched(self, entries: list[DispatchEntry]) -> None:
+        self.puller.dispatched(entries)
+        for entry in entries:
+            if entry.topic == SCHEDULE_TOPIC:
+                self.delay.arrived(entry.queue_id, entry.store_ms)
+
+    def _after_write(self, now_ms: int) -> None:
+        self.puller.answer_woken(now_ms)
+
+
+def _built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
+    return BuiltIn(
+        broker_name=config.broker_name,
+        cluster_name=config.broker_cluster_name,
+        queue_count=config.default_topic_queue_nums,
+        auto_create=config.auto_create_topic_enable,
+        broker_topic=config.broker_topic_enable,
+        cluster_topic=config.cluster_topic_enable,
+        trace_topic=config.msg_trace_topic_name if config.trace_topic_enable else None,
+        schedule_queue_count=max(18, levels.highest),
+    )

@@ -1,0 +1,204 @@
+"""What a broker counts: totals since start, rates of the last seconds, hour and day.
+
+    count (hot path) -> Counter.sum, .times
+    sample every 10 s -> minute   every 10 min -> hour   every hour -> day
+
+Rule: the hot path only adds to a Counter it holds; sampling and reading do the rest. A
+rate is (newest - oldest sample) over the time between them, as in Java, so it is 0 until
+two samples are there.
+
+Source: common/stats/StatsItem.java, store/stats/BrokerStatsManager.java,
+store/StoreStatsService.java.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+TOPIC_PUT_NUMS: Final = "TOPIC_PUT_NUMS"
+TOPIC_PUT_SIZE: Final = "TOPIC_PUT_SIZE"
+GROUP_GET_NUMS: Final = "GROUP_GET_NUMS"
+GROUP_GET_SIZE: Final = "GROUP_GET_SIZE"
+SEND_BACK_PUT_NUMS: Final = "SNDBCK_PUT_NUMS"
+BROKER_PUT_NUMS: Final = "BROKER_PUT_NUMS"
+BROKER_GET_NUMS: Final = "BROKER_GET_NUMS"
+
+SECOND_MS: Final = 1_000
+MINUTE_SAMPLE_MS: Final = 10_000
+HOUR_SAMPLE_MS: Final = 600_000
+DAY_SAMPLE_MS: Final = 3_600_000
+TPS_SECONDS: Final = (10, 60, 600)
+DAY_MS: Final = 86_400_000
+
+
+class Snapshot(NamedTuple):
+    """One statistic over one period: Java's sum, tps and avgpt (sum a call)."""
+
+    sum: int
+    tps: float
+    average: float
+
+
+class _Sample(NamedTuple):
+    at_ms: int
+    sum: int
+    times: int
+
+
+def _compute(samples: Iterable[_Sample]) -> Snapshot:
+    known = list(samples)
+    if len(known) < 2:
+        return Snapshot(0, 0.0, 0.0)
+    first, last = known[0], known[-1]
+    total = last.sum - first.sum
+    span_ms = last.at_ms - first.at_ms
+    times = last.times - first.times
+    return Snapshot(
+        total,
+        total * 1000 / span_ms if span_ms > 0 else 0.0,
+        total / times if times > 0 else 0.0,
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Counter:
+    """One counted thing: the sum of what was added, and how often."""
+
+    sum: int = 0
+    times: int = 0
+    _minute: deque[_Sample] = field(default_factory=lambda: deque(maxlen=7))
+    _hour: deque[_Sample] = field(default_factory=lambda: deque(maxlen=7))
+    _day: deque[_Sample] = field(default_factory=lambda: deque(maxlen=25))
+
+    def add(self, value: int, *, times: int = 1) -> None:
+        """Count ``value``; ``times`` is how many calls it stands for."""
+        self.sum += value
+        self.times += times
+
+    def minute(self) -> Snapshot:
+        """Return the statistic of the last minute."""
+        return _compute(self._minute)
+
+    def hour(self) -> Snapshot:
+        """Return the statistic of the last hour."""
+        return _compute(self._hour)
+
+    def day(self) -> Snapshot:
+        """Return the statistic of the last day."""
+        return _compute(self._day)
+
+    def sample(self, now_ms: int, *, hour: bool, day: bool) -> None:
+        """Take the values of now into the periods."""
+        sample = _Sample(now_ms, self.sum, self.times)
+        self._minute.append(sample)
+        if hour:
+            self._hour.append(sample)
+        if day:
+            self._day.append(sample)
+
+
+class Rates:
+    """Calls a second of one kind, over the last 10, 60 and 600 seconds."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._samples: deque[tuple[int, int]] = deque(maxlen=TPS_SECONDS[-1] + 1)
+
+    def sample(self, now_ms: int) -> None:
+        """Take the count of now; once a second."""
+        self._samples.append((now_ms, self.count))
+
+    def text(self) -> str:
+        """Return the three rates as Java prints them: blank separated, missing ones empty."""
+        return " ".join(self._rate(seconds) for seconds in TPS_SECONDS)
+
+    def _rate(self, seconds: int) -> str:
+        if len(self._samples) <= seconds:
+            return "0.0" if seconds == TPS_SECONDS[0] else ""
+        now_ms, count = self._samples[-1]
+        then_ms, before = self._samples[-1 - seconds]
+        return str((count - before) / ((now_ms - then_ms) / 1000)) if now_ms > then_ms else "0.0"
+
+
+class Today(NamedTuple):
+    """Totals at the last two midnights."""
+
+    yesterday_morning: int
+    today_morning: int
+
+
+class Statistics:
+    """Every counter of one broker."""
+
+    def __init__(self, *, now_ms: int, cluster: str) -> None:
+        self.boot_ms = now_ms
+        self._counters: dict[tuple[str, str], Counter] = {}
+        self.broker_put = self.counter(BROKER_PUT_NUMS, cluster)
+        self.broker_get = self.counter(BROKER_GET_NUMS, cluster)
+        self.put = Rates()
+        self.get_found = Rates()
+        self.get_missed = Rates()
+        self.get_total = Rates()
+        self.transferred = Rates()
+        self.put_failed_count = 0
+        self.put_size = 0
+        self.put_day = Today(0, 0)
+        self.get_day = Today(0, 0)
+        self._minute_ms = self._hour_ms = self._day_ms = 0
+        self._midnight = now_ms // DAY_MS
+
+    def counter(self, name: str, key: str) -> Counter:
+        """Return a counter, made when it is not there; callers on a hot path keep it."""
+        found = self._counters.get((name, key))
+        if found is None:
+            found = self._counters[name, key] = Counter()
+        return found
+
+    def find(self, name: str, key: str) -> Counter | None:
+        """Return a counter that something was counted in, None for any other."""
+        found = self._counters.get((name, key))
+        return found if found is not None and found.times else None
+
+    def group_get_tps(self, topic: str, group: str) -> float:
+        """Return the messages a second that a group read from a topic in the last minute."""
+        found = self._counters.get((GROUP_GET_NUMS, f"{topic}@{group}"))
+        return 0.0 if found is None else found.minute().tps
+
+    def count_given_back(self, group: str, topic: str) -> None:
+        """Count a message that a consumer gave back."""
+        self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
+
+    def second(self, now_ms: int) -> None:
+        """Take samples; to be called about once a second."""
+        self.get_total.count = self.get_found.count + self.get_missed.count
+        for rates in (
+            self.put,
+            self.get_found,
+            self.get_missed,
+            self.get_total,
+            self.transferred,
+        ):
+            rates.sample(now_ms)
+        if now_ms // DAY_MS != self._midnight:
+            self._midnight = now_ms // DAY_MS
+            self.put_day = Today(self.put_day.today_morning, self.broker_put.sum)
+            self.get_day = Today(self.get_day.today_morning, self.broker_get.sum)
+        if now_ms - self._minute_ms < MINUTE_SAMPLE_MS:
+            return
+        self._minute_ms = now_ms
+        hour = now_ms - self._hour_ms >= HOUR_SAMPLE_MS
+        day = now_ms - self._day_ms >= DAY_SAMPLE_MS
+        self._hour_ms = now_ms if hour else self._hour_ms
+        self._day_ms = now_ms if day else self._day_ms
+        for counter in self._counters.values():
+            counter.sample(now_ms, hour=hour, day=day)
+
+    def forget_topic(self, topic: str) -> None:
+        """Drop the counters of a deleted topic."""
+        for name, key in [key for key in self._counters if _topic_of(*key) == topic]:
+            del self._counters[name, key]
+
+
+def _topic_of(name: str, key: str) -> str:
+    return key.partition("@")[0] if name.startswith(("TOPIC_", "GROUP_", "SNDBCK_")) else ""

@@ -1,0 +1,208 @@
+"""The topics of one broker: which there are, how they are made and changed.
+
+    a send to a topic that is not there
+      -> template topic (TBW102) exists and has the inherit bit
+      -> min(queues the producer asked for, template's write queues), perm without inherit
+
+Rule: values are frozen, a change replaces the entry, moves the data version and calls
+``on_change``; whoever caches an entry drops it there. System topics are entries like all
+others, but no request may create or delete them.
+
+Source: broker/topic/TopicConfigManager.java.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from server.broker import names
+from server.broker.permissions import INHERIT, READ_WRITE, is_inherited
+from storefmt.configs import DataVersion, TopicConfig, TopicTable
+
+SCHEDULE_QUEUE_COUNT: Final = 18
+BENCHMARK_QUEUE_COUNT: Final = 1024
+CLUSTER_QUEUE_COUNT: Final = 16
+SINGLE_TAG: Final = "SINGLE_TAG"
+MULTI_TAG: Final = "MULTI_TAG"
+UNIT_FLAG: Final = 1
+UNIT_SUB_FLAG: Final = 2
+
+
+def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> TopicConfig:
+    """Return a topic with as many read as write queues."""
+    return TopicConfig(
+        topic_name=name,
+        read_queue_nums=queue_count,
+        write_queue_nums=queue_count,
+        perm=perm,
+        topic_filter_type=SINGLE_TAG,
+        topic_sys_flag=0,
+        order=False,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIn:
+    """What decides which topics a broker has from the start."""
+
+    broker_name: str
+    cluster_name: str
+    queue_count: int
+    """Queues of the template topic."""
+    auto_create: bool
+    broker_topic: bool
+    cluster_topic: bool
+    trace_topic: str | None
+    schedule_queue_count: int = SCHEDULE_QUEUE_COUNT
+    """Java always makes 18, whatever messageDelayLevel says."""
+
+    def topics(self) -> list[TopicConfig]:
+        """Return them in the order in which Java makes them."""
+        open_perm = INHERIT | READ_WRITE
+        found = [topic_config(names.SELF_TEST_TOPIC, queue_count=1)]
+        if self.auto_create:
+            found.append(
+                topic_config(names.AUTO_CREATE_TOPIC, queue_count=self.queue_count, perm=open_perm)
+            )
+        found += [
+            topic_config(names.BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
+            topic_config(
+                self.cluster_name,
+                queue_count=CLUSTER_QUEUE_COUNT,
+                perm=open_perm if self.cluster_topic else INHERIT,
+            ),
+            topic_config(
+                self.broker_name,
+                queue_count=1,
+                perm=open_perm if self.broker_topic else INHERIT,
+            ),
+            topic_config(names.OFFSET_MOVED_TOPIC, queue_count=1),
+            topic_config(names.SCHEDULE_TOPIC, queue_count=self.schedule_queue_count),
+        ]
+        if self.trace_topic is not None:
+            found.append(topic_config(self.trace_topic, queue_count=1))
+        found.append(topic_config(self.cluster_name + names.REPLY_TOPIC_SUFFIX, queue_count=1))
+        return found
+
+
+class Topics:
+    """The topic table of one broker.
+
+    Args:
+        built_in: the topics every broker has; ``stored`` replaces those of the same name.
+        stored: what topics.json held, or None at the first start.
+        on_change: called after every change.
+    """
+
+    def __init__(
+        self,
+        built_in: BuiltIn,
+        stored: TopicTable | None = None,
+        *,
+        now_ms: int,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.auto_create = built_in.auto_create
+        """Whether a send may make its topic; may change at run time."""
+        own = built_in.topics()
+        self._topics = {topic.topic_name: topic for topic in own}
+        self.system_names = names.SYSTEM_TOPICS | self._topics.keys()
+        """Names no request may create or delete."""
+        self._version = DataVersion(timestamp_ms=now_ms, counter=0)
+        if stored is not None:
+            self._topics.update(stored.topics)
+            self._version = stored.data_version
+        self._on_change = on_change
+
+    @property
+    def version(self) -> DataVersion:
+        """When the table changed last, and how often."""
+        return self._version
+
+    def table(self) -> TopicTable:
+        """Return a snapshot of all topics with their version."""
+        return TopicTable(topics=dict(self._topics), data_version=self._version)
+
+    def names(self) -> set[str]:
+        """Return the name of every topic."""
+        return set(self._topics)
+
+    def get(self, topic: str) -> TopicConfig | None:
+        """Return one topic, None when there is none."""
+        return self._topics.get(topic)
+
+    def is_system(self, topic: str) -> bool:
+        """True for a name that no request may create or delete."""
+        return topic in self.system_names or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
+
+    def put(self, topic: TopicConfig, *, now_ms: int) -> None:
+        """Create a topic or replace its configuration."""
+        self._topics[topic.topic_name] = topic
+        self._changed(now_ms)
+
+    def delete(self, topic: str, *, now_ms: int) -> bool:
+        """Remove a topic; return False when there was none."""
+        if self._topics.pop(topic, None) is None:
+            return False
+        self._changed(now_ms)
+        return True
+
+    def create_by_template(
+        self, topic: str, template: str, *, queue_count: int, sys_flag: int, now_ms: int
+    ) -> TopicConfig | None:
+        """Return ``topic``, made after ``template`` when it is not there.
+
+        Args:
+            queue_count: what the producer asks for; the template's write queues are the most.
+            sys_flag: unit flags of the new topic.
+
+        Returns:
+            None when the template is missing or does not allow it.
+        """
+        found = self._topics.get(topic)
+        if found is not None:
+            return found
+        pattern = self._topics.get(template)
+        if pattern is None or not is_inherited(pattern.perm):
+            return None
+        if template == names.AUTO_CREATE_TOPIC and not self.auto_create:
+            return None
+        count = max(0, min(queue_count, pattern.write_queue_nums))
+        made = dataclasses.replace(
+            topic_config(topic, queue_count=count, perm=pattern.perm & ~INHERIT),
+            topic_filter_type=pattern.topic_filter_type,
+            topic_sys_flag=sys_flag,
+        )
+        self.put(made, now_ms=now_ms)
+        return made
+
+    def create_for_group(
+        self, topic: str, *, queue_count: int, sys_flag: int = 0, now_ms: int
+    ) -> TopicConfig:
+        """Return a retry or dead letter topic, made when it is not there."""
+        found = self._topics.get(topic)
+        if found is None:
+            found = dataclasses.replace(
+                topic_config(topic, queue_count=queue_count), topic_sys_flag=sys_flag
+            )
+            self.put(found, now_ms=now_ms)
+        return found
+
+    def set_ordered(self, ordered: Iterable[str], *, now_ms: int) -> None:
+        """Mark exactly these topics as ordered (the name servers' answer to a registration)."""
+        wanted = set(ordered)
+        changed = False
+        for name, topic in list(self._topics.items()):
+            if topic.order != (name in wanted):
+                self._topics[name] = dataclasses.replace(topic, order=name in wanted)
+                changed = True
+        if changed:
+            self._changed(now_ms)
+
+    def touch(self, now_ms: int) -> None:
+        """Move the data version although no topic changed (the broker's permission did)."""
+        self._changed(now_ms)
+
+    def _changed(self, now_ms: int) -> None:
+        self._version = DataVersion(timestamp_ms=now_ms, counter=self._version.counter + 1)
+        self._on_change()
