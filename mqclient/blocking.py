@@ -12,7 +12,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from mqclient.errors import BadRequest
 from mqclient.instance import MQClient
@@ -66,7 +66,7 @@ class BlockingClient:
     ) -> None:
         self.close()
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def run(self, work: Coroutine[object, object, _T]) -> _T:
         """Run a coroutine of this package in the client's loop, return its result.
 
         Raises:
