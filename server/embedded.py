@@ -1,0 +1,221 @@
+"""A name server and a broker in one process, for development and tests.
+
+    python -m server.embedded [--store DIR] [--host 127.0.0.1]
+                              [--namesrv-port 9876] [--broker-port 10911]
+                              [--until-stdin-closes]
+
+prints one line when both serve, then runs until SIGTERM, SIGINT or the end of stdin:
+
+    {"namesrv": "127.0.0.1:9876", "broker": "127.0.0.1:10911", "store": "/tmp/rocketmq-x/store"}
+
+Rule: it listens on loopback unless told otherwise, and keeps nothing unless ``--store``
+says where: without it the data lies in a temporary directory that is removed at the end.
+Files are small (64 MiB logs); in an existing store the sizes found there win.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerConfig
+from server.namesrv.app import NamesrvApp
+from server.namesrv.config import NamesrvConfig
+from server.runtime.clock import Clock, SystemClock
+from server.runtime.hostaddress import join_address
+from server.runtime.process import (
+    EXIT_FAILED,
+    EXIT_OK,
+    StartFailed,
+    complain,
+    configure_logging,
+    start,
+    stop_event,
+)
+from server.store.config import StoreConfig
+from storefmt.errors import StoreError
+
+PROGRAM: Final = "embedded"
+LOOPBACK: Final = "127.0.0.1"
+NAMESRV_PORT: Final = 9876
+BROKER_PORT: Final = 10911
+BROKER_NAME: Final = "broker-a"
+
+LOG_FILE_SIZE: Final = 64 << 20
+QUEUE_FILE_SIZE: Final = 600_000
+INDEX_SLOT_COUNT: Final = 50_000
+INDEX_ENTRY_COUNT: Final = 200_000
+
+
+class Addresses(NamedTuple):
+    """Where a started pair is reached, and where its data lies."""
+
+    namesrv: str
+    broker: str
+    store: str
+
+
+class Embedded:
+    """A name server and the one broker that registers with it.
+
+    Args:
+        store: directory of the broker's data; made when it is not there.
+        host: the interface both listen on.
+        namesrv_port: 0 takes a free port.
+        broker_port: 0 takes a free port.
+        clock: the time of both.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        *,
+        host: str = LOOPBACK,
+        namesrv_port: int = 0,
+        broker_port: int = 0,
+        clock: Clock | None = None,
+    ) -> None:
+        self._store = store
+        self._host = host
+        self._broker_port = broker_port
+        self._clock = clock or SystemClock()
+        self._namesrv_address = join_address(host, namesrv_port)
+        self._namesrv = NamesrvApp(
+            NamesrvConfig(
+                listen_port=namesrv_port,
+                bind_address=host,
+                kv_config_path=str(store / "namesrv" / "kvConfig.json"),
+            ),
+            self._clock,
+        )
+        self._broker: BrokerApp | None = None
+
+    async def start(self) -> Addresses:
+        """Start both and return once the broker is registered.
+
+        Raises:
+            StartFailed: a port is taken.
+            StoreError: the store cannot be opened.
+        """
+        namesrv_port = await start(self._namesrv, address=self._namesrv_address)
+        namesrv = join_address(self._host, namesrv_port)
+        try:
+            self._store.mkdir(parents=True, exist_ok=True)
+            broker = BrokerApp(self._broker_config(namesrv), self._clock)
+            port = await start(broker, address=join_address(self._host, self._broker_port))
+        except BaseException:
+            await self._namesrv.stop()
+            raise
+        self._broker = broker
+        return Addresses(namesrv, join_address(self._host, port), str(self._store))
+
+    async def stop(self) -> None:
+        """Stop the broker, which says goodbye to the name server, then the name server."""
+        if self._broker is not None:
+            await self._broker.stop()
+        await self._namesrv.stop()
+
+    def _broker_config(self, namesrv: str) -> BrokerConfig:
+        return BrokerConfig(
+            broker_name=BROKER_NAME,
+            broker_ip1=self._host,
+            broker_ip2=self._host,
+            bind_address=self._host,
+            listen_port=self._broker_port,
+            namesrv_addr=namesrv,
+            store=StoreConfig(
+                store_path_root_dir=self._store,
+                mapped_file_size_commit_log=LOG_FILE_SIZE,
+                mapped_file_size_consume_queue=QUEUE_FILE_SIZE,
+                max_hash_slot_num=INDEX_SLOT_COUNT,
+                max_index_num=INDEX_ENTRY_COUNT,
+            ),
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the pair until a signal or the end of stdin, and return the exit code."""
+    arguments = _parser().parse_args(argv)
+    configure_logging()
+    try:
+        if arguments.store is not None:
+            asyncio.run(_serve(arguments.store.absolute(), arguments))
+        else:
+            with tempfile.TemporaryDirectory(prefix="rocketmq-") as directory:
+                asyncio.run(_serve(Path(directory) / "store", arguments))
+    except (StartFailed, StoreError, OSError) as error:
+        complain(PROGRAM, error)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+async def _serve(store: Path, arguments: argparse.Namespace) -> None:
+    stop = stop_event()
+    if arguments.until_stdin_closes:
+        _stop_at_end_of_stdin(stop)
+    pair = Embedded(
+        store,
+        host=arguments.host,
+        namesrv_port=arguments.namesrv_port,
+        broker_port=arguments.broker_port,
+    )
+    print(json.dumps((await pair.start())._asdict()), flush=True)
+    await stop.wait()
+    await pair.stop()
+
+
+def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
+    """Set ``stop`` when stdin ends, as it does when the parent process is gone.
+
+    A thread, because the loop cannot watch every kind of stdin; ``os.read``, because a
+    buffered reader would hold a lock that the end of the interpreter waits for.
+    """
+    loop = asyncio.get_running_loop()
+
+    def wait() -> None:
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        # A signal may have ended the loop before stdin ended.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(stop.set)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m server.{PROGRAM}",
+        description="Runs a name server and a broker in one process, for development and tests.",
+    )
+    parser.add_argument("--store", type=Path, metavar="DIR", help="keep the data in DIR")
+    parser.add_argument("--host", default=LOOPBACK, help=f"interface (default {LOOPBACK})")
+    for name, port in (("namesrv", NAMESRV_PORT), ("broker", BROKER_PORT)):
+        parser.add_argument(
+            f"--{name}-port",
+            type=_port,
+            default=port,
+            metavar="N",
+            help=f"port of the {name} (default {port}, 0 takes a free one)",
+        )
+    parser.add_argument(
+        "--until-stdin-closes", action="store_true", help="stop when stdin ends, too"
+    )
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, expected 0 to 65535")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
