@@ -44,7 +44,7 @@ def index_key_hash(key: str) -> int:
     Args:
         key: ``topic#key``, joined as Java joins it.
     """
-    if _TAIL < len(key) <= _CACHED_SIZE_MAX:
+    if _TAIL < len(key) <= _CACHED_SIZE_MAX and key.isascii():
         head, tail = key[:-_TAIL], key[-_TAIL:]
         value = (_cached_unsigned(head) * _TAIL_FACTOR + _unsigned(tail)) & _MASK
         value = abs(value - 0x100000000) if value & _SIGN else value
