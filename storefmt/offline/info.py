@@ -128,7 +128,7 @@ def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
         behind_size=max(0, store.log.last_end - dispatched),
         checkpoint=checkpoint,
         queues=queues,
-        groups=_groups(config, queues),
+        groups=group_infos(store, config),
         notes=[*notes, *config.notes],
     )
 
@@ -161,6 +161,17 @@ def store_files(store: Opened) -> Iterator[FileView]:
         yield FileView("stranger", store.tree.name(stranger.path), stranger.size)
 
 
+def group_infos(store: Opened, config: StoreConfig) -> list[GroupInfo]:
+    """Return where each group of ``config`` stands; a queue that is not there ends at 0."""
+    found = []
+    for (topic, group), offsets in sorted(config.offsets.items()):
+        for queue_id, offset in sorted(offsets.items()):
+            there = (topic, queue_id) in store.tree.queues
+            end = store.queue(topic, queue_id).max_offset if there else 0
+            found.append(GroupInfo(group, topic, queue_id, offset, end, end - offset))
+    return found
+
+
 def dispatched_end(view: QueueView) -> int:
     """Return the log offset behind the record that a queue's last entry points at."""
     for queue_offset in range(view.max_offset - 1, view.start_offset - 1, -1):
@@ -185,18 +196,6 @@ def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:
 
 def _queue_info(view: QueueView) -> QueueInfo:
     return QueueInfo(view.topic, view.queue_id, view.min_offset, view.max_offset)
-
-
-def _groups(config: StoreConfig, queues: list[QueueInfo]) -> list[GroupInfo]:
-    ends = {(queue.topic, queue.queue_id): queue.max_offset for queue in queues}
-    return [
-        GroupInfo(
-            group, topic, queue_id, offset,
-            end := ends.get((topic, queue_id), 0), end - offset,
-        )
-        for (topic, group), offsets in sorted(config.offsets.items())
-        for queue_id, offset in sorted(offsets.items())
-    ]  # fmt: skip
 
 
 def _all_spans(store: Opened) -> list[FileSpan]:

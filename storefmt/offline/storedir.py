@@ -16,7 +16,14 @@ from storefmt.configs import GroupTable, TopicTable
 from storefmt.message import Record
 from storefmt.offline import lookup
 from storefmt.offline.config import StoreConfig, read_config
-from storefmt.offline.info import FileView, StoreInfo, store_files, store_info
+from storefmt.offline.info import (
+    FileView,
+    GroupInfo,
+    StoreInfo,
+    group_infos,
+    store_files,
+    store_info,
+)
 from storefmt.offline.opened import Opened
 from storefmt.offline.tree import FileSpan
 from storefmt.offline.walk import LogItem
@@ -82,6 +89,10 @@ class StoreDir(Opened):
     def offsets(self) -> dict[tuple[str, str], dict[int, int]]:
         """Return (topic, group) -> queue id -> next queue offset to read."""
         return self.state.offsets
+
+    def group_offsets(self) -> list[GroupInfo]:
+        """Return where each group stands in each of its queues, with its lag."""
+        return group_infos(self, self.state)
 
     def delay_offsets(self) -> dict[int, int]:
         """Return delay level -> next queue offset of its queue."""

@@ -1,0 +1,59 @@
+"""``store checkpoint``: how far a store was flushed, and whether it was stopped cleanly."""
+
+from dataclasses import dataclass
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.registry import Needs, command
+from mqadmin.rows import EpochMs, Outcome, Row, one
+from storefmt.offline.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Nothing but the directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow(Row):
+    """Store times up to which each part is on disk; 0 for never.
+
+    ``recover_from_ms`` is where a broker that was killed begins to look for damage.
+    """
+
+    physic_ms: EpochMs
+    logics_ms: EpochMs
+    index_ms: EpochMs
+    recover_from_ms: EpochMs
+    aborted: bool
+
+
+@command(
+    "store checkpoint",
+    "show how far a store directory was flushed",
+    examples=(("mqadmin store checkpoint DIR", "its three times"),),
+    rows=CheckpointRow,
+    needs=Needs.STORE,
+)
+def show_checkpoint(call: Call, args: Arguments) -> Outcome:
+    """Return the checkpoint.
+
+    Raises:
+        NotFound: there is no checkpoint file.
+        RecordDamaged: it is too short.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        found = store.checkpoint()
+        if found is None:
+            raise NotFound(
+                f"no checkpoint in {store.root}", hint="a broker makes one when it starts"
+            )
+        return one(
+            CheckpointRow(
+                physic_ms=found.physic_ms,
+                logics_ms=found.logics_ms,
+                index_ms=found.index_ms,
+                recover_from_ms=found.recover_from_ms,
+                aborted=store.aborted,
+            )
+        )

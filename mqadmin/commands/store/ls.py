@@ -1,0 +1,59 @@
+"""``store ls``: the files of a store directory and what each of them covers."""
+
+from dataclasses import dataclass
+
+from mqadmin.call import Call
+from mqadmin.registry import Needs, command
+from mqadmin.rows import EpochMs, Outcome, Row
+from storefmt.offline.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Nothing but the directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow(Row):
+    """One file; ``start`` and ``end`` are bytes of the log, entries of a queue or an index."""
+
+    kind: str
+    file: str
+    size: int
+    fill_size: int
+    start: int
+    end: int
+    first_ms: EpochMs
+    last_ms: EpochMs
+
+
+@command(
+    "store ls",
+    "list the files of a store directory",
+    examples=(("mqadmin store ls DIR", "what each file covers, and how full it is"),),
+    rows=FileRow,
+    columns=("kind", "file", "size", "fill_size", "start", "end", "first_time", "last_time"),
+    needs=Needs.STORE,
+)
+def list_files(call: Call, args: Arguments) -> Outcome:
+    """Return one row a file.
+
+    Raises:
+        NotAStore: the directory is no store.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        return Outcome(
+            [
+                FileRow(
+                    kind=view.kind,
+                    file=view.name,
+                    size=view.size,
+                    fill_size=view.fill_size,
+                    start=view.start,
+                    end=view.end,
+                    first_ms=view.first_ms,
+                    last_ms=view.last_ms,
+                )
+                for view in store.files()
+            ]
+        )

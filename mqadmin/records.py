@@ -1,0 +1,116 @@
+"""Messages of a store directory as rows, and which of them are wanted.
+
+    StoreDir.log.walk --Filter--> MessageRow
+
+Rule: every record is shown where it really lies: a ``log_offset`` that says otherwise is a
+finding of ``store verify``, not an address.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mqadmin.messages import BodyForm, MessageRow, message_row
+from storefmt.errors import RecordDamaged
+from storefmt.message import Record
+from storefmt.offline.storedir import StoreDir
+from storefmt.offline.walk import Damage
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which records are wanted; None and empty mean any. Times in ms, both ends included."""
+
+    topic: str | None = None
+    queue_id: int | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    producer: str | None = None
+    begin_ms: int | None = None
+    end_ms: int | None = None
+
+    def wants(self, record: Record) -> bool:
+        """Return whether a record passes."""
+        if self.topic is not None and record.topic != self.topic:
+            return False
+        if self.queue_id is not None and record.queue_id != self.queue_id:
+            return False
+        if self.begin_ms is not None and record.store_ms < self.begin_ms:
+            return False
+        if self.end_ms is not None and record.store_ms > self.end_ms:
+            return False
+        if self.key is not None and self.key != record.unique_key and self.key not in record.keys:
+            return False
+        if self.tags and record.tags not in self.tags:
+            return False
+        return self.producer is None or record.properties.get("PGROUP") == self.producer
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """A range of the log in bytes: ``start`` included, ``end`` not; None for open."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+def parse_range(text: str) -> OffsetRange:
+    """Return the range that ``A-B``, ``A-``, ``-B`` or ``A`` (one record) means.
+
+    Raises:
+        ValueError: it is no range of whole numbers.
+    """
+    first, dash, last = text.partition("-")
+    if not all(part == "" or (part.isascii() and part.isdigit()) for part in (first, last)):
+        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+    if not first and not last:
+        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+    if not dash:
+        return OffsetRange(int(first), int(first) + 1)
+    return OffsetRange(int(first) if first else None, int(last) if last else None)
+
+
+def message_rows(
+    store: StoreDir,
+    wanted: Filter,
+    *,
+    offsets: OffsetRange,
+    count_max: int | None,
+    body: BodyForm,
+    warn: Warn,
+) -> Iterator[MessageRow]:
+    """Yield the records that are wanted in log order; damage is told and passed over."""
+    count = 0
+    for span, pos, item in store.log.walk(offsets.start, offsets.end):
+        if count_max is not None and count >= count_max:
+            return
+        file = store.span_name(span)
+        if isinstance(item, Damage):
+            warn(
+                f"{file} at byte {pos}: {item.error}; {item.size} bytes passed over, "
+                "`store verify` says more"
+            )
+        elif isinstance(item, Record) and wanted.wants(item):
+            count += 1
+            yield row_at(item, log_offset=span.start + pos, file=file, body=body, warn=warn)
+
+
+def row_at(record: Record, *, log_offset: int, file: str, body: BodyForm, warn: Warn) -> MessageRow:
+    """Return the row of a record that lies at ``log_offset``.
+
+    A body that cannot be decompressed is shown as it is stored, with a warning.
+    """
+    record = record._replace(log_offset=log_offset)
+    try:
+        return message_row(record, body=body, file=file)
+    except RecordDamaged as error:
+        warn(f"record at log offset {log_offset}: {error}; the stored bytes are shown")
+        return message_row(record, body="stored", file=file)
+
+
+def body_form(*, no_body: bool, inflate: bool) -> BodyForm:
+    """Return what the two flags ask for."""
+    if no_body:
+        return "none"
+    return "inflated" if inflate else "stored"
