@@ -1,0 +1,1 @@
+"""RocketMQ stores in Spark: data sources, jobs, and a session in which they work."""

@@ -1,0 +1,1 @@
+"""Jobs: each a function that gives rows, with Spark and without."""

@@ -1,0 +1,1 @@
+"""Data sources of PySpark. Only stdlib and storefmt are imported before Spark asks for more."""

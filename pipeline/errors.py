@@ -1,0 +1,29 @@
+"""What can go wrong in the pipeline.
+
+    PipelineError
+    ├── NoSpark      PySpark is not installed
+    ├── NoJava       Spark has no Java
+    └── BadOption    a source was given an option it does not know
+
+``exit_code`` is what ``mqadmin pipeline`` ends with (see docs/cli.md).
+"""
+
+
+class PipelineError(Exception):
+    """Root of this package's errors."""
+
+    exit_code = 1
+
+
+class NoSpark(PipelineError):
+    """PySpark is not installed."""
+
+
+class NoJava(PipelineError):
+    """There is no Java runtime for Spark."""
+
+
+class BadOption(PipelineError):
+    """A data source was given an option that it does not know, or a value it cannot take."""
+
+    exit_code = 2

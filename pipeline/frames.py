@@ -1,0 +1,50 @@
+"""Tables of a store as DataFrames, with the columns chosen before Spark reads.
+
+from pipeline.frames import commitlog
+commitlog(spark, "/data/store", columns=["topic", "keys"]).where("topic = 'orders'")
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def commitlog(
+    spark: "SparkSession",
+    path: str,
+    *,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> "DataFrame":
+    """Return the messages of a store, one row each, with these columns.
+
+    Args:
+        spark: a session with the sources registered (``pipeline.session``).
+        path: the store directory.
+        columns: the default leaves out body, properties and properties_raw.
+        options: further options of ``rocketmq_store``.
+    """
+    return _table(spark, "commitlog", path, columns=columns, options=options)
+
+
+def damage(
+    spark: "SparkSession", path: str, *, options: Mapping[str, str] | None = None
+) -> "DataFrame":
+    """Return what of a store's commit log is no good record, one row a stretch of bytes."""
+    return _table(spark, "damage", path, columns=None, options=options)
+
+
+def _table(
+    spark: "SparkSession",
+    table: str,
+    path: str,
+    *,
+    columns: Sequence[str] | None,
+    options: Mapping[str, str] | None,
+) -> "DataFrame":
+    reader = spark.read.format("rocketmq_store").option("table", table)
+    if columns is not None:
+        reader = reader.option("columns", ",".join(columns))
+    return reader.options(**(options or {})).load(path)

@@ -1,0 +1,77 @@
+"""``stats`` on both engines against the records that Java listed."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.jobs.stats import TopicHour, rows_of, stats, stats_local
+from tests.golden import Golden
+
+HOUR_MS = 3_600_000
+
+
+def expected_rows(golden: Golden, name: str) -> list[TopicHour]:
+    messages: Counter[tuple[str, int]] = Counter()
+    sizes: Counter[tuple[str, int]] = Counter()
+    for row in golden.jsonl(name, "records"):
+        if row["kind"] == "msg":
+            key = row["topic"], row["storeTimestamp"] // HOUR_MS * HOUR_MS
+            messages[key] += 1
+            sizes[key] += row["size"]
+    return [TopicHour(*key, messages[key], sizes[key]) for key in sorted(messages)]
+
+
+@pytest.mark.parametrize("name", ["basic", "kinds", "retention", "ipv6"])
+def test_local_engine_counts_what_java_listed(golden: Golden, name: str) -> None:
+    found = rows_of(stats_local(str(golden.store(name))))
+
+    assert found == expected_rows(golden, name)
+
+
+def test_an_empty_log_gives_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    (tmp_path / "commitlog" / "00000000000000000000").write_bytes(bytes(4096))
+
+    assert rows_of(stats_local(str(tmp_path))) == []
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
+    store = str(golden.store("kinds"))
+
+    found = rows_of(stats(spark, store).toArrow())
+
+    assert found == rows_of(stats_local(store)) == expected_rows(golden, "kinds")
+
+
+def run(directory: Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "pipeline", "stats", str(directory), "--engine", "local"]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_the_process_prints_rows_and_nothing_else(golden: Golden) -> None:
+    done = run(golden.store("basic"))
+
+    assert done.returncode == 0
+    rows = [TopicHour(**json.loads(line)) for line in done.stdout.splitlines()]
+    assert rows == expected_rows(golden, "basic")
+    assert done.stderr == ""
+
+
+def test_the_process_says_how_much_it_skipped(golden: Golden) -> None:
+    done = run(golden.damaged("33-magic-wrong"))
+
+    assert done.returncode == 0
+    assert json.loads(done.stderr) == {"damage": 1}
+
+
+def test_the_process_refuses_what_is_no_store(tmp_path: Path) -> None:
+    done = run(tmp_path)
+
+    assert done.returncode == 3
+    assert "commitlog" in json.loads(done.stderr)["error"]
