@@ -98,7 +98,10 @@ class _Broken(Exception):
     """The codec refused the bytes."""
 
 
-# Each takes at most one byte more than allowed: enough to see that it is too much.
+# This library has no limit on what it gives; a block of 128 KiB takes 4 bytes at least.
+_ZSTD_PIECE: Final = 256
+
+# Each takes little more than allowed, enough to see that it is too much.
 
 
 def _zlib(body: bytes, size_max: int) -> tuple[bytes, bool]:
@@ -126,16 +129,16 @@ def _zstd(body: bytes, size_max: int) -> tuple[bytes, bool]:
         import zstandard
     except ImportError:
         raise _missing("zstandard", Compression.ZSTD) from None
-    reader = zstandard.ZstdDecompressor().stream_reader(body)
-    parts: list[bytes] = []
-    wanted = size_max + 1
+    inflater = zstandard.ZstdDecompressor().decompressobj()
+    data = bytearray()
     try:
-        while wanted > 0 and (part := reader.read(wanted)):
-            parts.append(part)
-            wanted -= len(part)
+        for start in range(0, len(body), _ZSTD_PIECE):
+            data += inflater.decompress(body[start : start + _ZSTD_PIECE])
+            if inflater.eof or len(data) > size_max:
+                break
     except zstandard.ZstdError as error:
         raise _Broken(str(error)) from error
-    return b"".join(parts), True
+    return bytes(data), inflater.eof
 
 
 def _missing(library: str, codec: Compression) -> BadCall:

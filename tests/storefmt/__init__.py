@@ -1,0 +1,1 @@
+"""Tests of the bytes at rest, against what real RocketMQ brokers wrote."""
