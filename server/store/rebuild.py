@@ -123,8 +123,10 @@ class QueueRebuild:
         self.flush()
         if self.next is None:
             self._start = self.next = self._end_of_unseen(log_end)
-        first = self._first_entry()
-        self._check_history(first)
+            first = self._first_entry()
+        else:
+            first = self._first_entry()
+            self._check_history(first)
         self._cut(self.next)
         self._fix_lengths()
         queue = self.queue

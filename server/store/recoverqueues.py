@@ -30,10 +30,17 @@ from storefmt.errors import BadCall, StoreError
 from storefmt.javahash import tags_code
 from storefmt.message import RECORD_SIZE_MIN
 from storefmt.paths import StorePaths
-from storefmt.properties import DELAY, TAGS, parse_properties
+from storefmt.properties import (
+    DELAY,
+    INNER_MULTI_DISPATCH,
+    INNER_MULTI_QUEUE_OFFSET,
+    TAGS,
+    parse_properties,
+)
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 _TAGS: Final = f"{TAGS}\x01".encode()
+_COPIES: Final = f"{INNER_MULTI_DISPATCH}\x01".encode()
 _DELAY_UNKNOWN_MS: Final = 1000
 
 
@@ -91,6 +98,8 @@ class QueueRecovery:
         code = self.tags_code(found)
         if not is_queued(found.sys_flag):
             return code
+        if _COPIES in found.properties:
+            self._take_copies(found)
         key = found.topic, found.queue_id
         if key in self._rebuilds:
             rebuild = self._rebuilds[key]
@@ -98,10 +107,29 @@ class QueueRecovery:
             rebuild = self._add(*key) if self._may_come_back(found) else None
             self._rebuilds[key] = rebuild
         if rebuild is not None:
-            if key in self._suspects:
-                self._settle(rebuild, key, found)
             self._place(rebuild, key, found, code)
         return code
+
+    def _take_copies(self, found: Found) -> None:
+        """Give a record its entries in the other queues that its properties name.
+
+        Only queues that are there: whether the broker fills them is one of its settings.
+        """
+        properties = parse_properties(found.properties)
+        names = properties.get(INNER_MULTI_DISPATCH, "").split(",")
+        offsets = properties.get(INNER_MULTI_QUEUE_OFFSET, "").split(",")
+        if len(names) != len(offsets):
+            return
+        code = tags_code(properties.get(TAGS))
+        for name, text in zip(names, offsets, strict=True):
+            if not text.isdecimal():
+                continue
+            copy = found._replace(topic=name, queue_offset=int(text))
+            for key in ((name, found.queue_id), (name, 0)):
+                rebuild = self._rebuilds.get(key)
+                if rebuild is not None:
+                    self._place(rebuild, key, copy, code)
+                    break
 
     def _may_come_back(self, found: Found) -> bool:
         """Tell whether a queue that is not on disk is to be made for this record."""
@@ -116,6 +144,8 @@ class QueueRecovery:
         return True
 
     def _place(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found, code: int) -> None:
+        if key in self._suspects:
+            self._settle(rebuild, key, found)
         if self._is_plausible(rebuild, found):
             rebuild.add(found.queue_offset, found.log_offset, found.size, code)
         else:

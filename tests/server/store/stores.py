@@ -1,0 +1,174 @@
+"""Stores for the tests of this folder: geometry of golden sets, messages, put and written."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from server.store.calls import PutMessage, PutResult, PutStatus
+from server.store.config import FlushDiskType, StoreConfig
+from server.store.disk import Disk
+from server.store.recover import keys_of
+from server.store.store import MessageStore
+from storefmt.consumequeue import decode_entries
+from storefmt.hosts import pack_host
+from storefmt.message import Record, decode_record
+
+BORN: bytes = pack_host("10.0.0.7", 40123)
+HOST: bytes = pack_host("127.0.0.1", 10911)
+START_MS = 1_700_000_000_000
+
+
+def config_of(root: Path, conf: dict[str, str]) -> StoreConfig:
+    """Return the settings of a store that was made with this broker.conf."""
+    config = StoreConfig(store_path_root_dir=root)
+    config.mapped_file_size_commit_log = int(conf.get("mappedFileSizeCommitLog", 1 << 30))
+    config.mapped_file_size_consume_queue = int(conf.get("mappedFileSizeConsumeQueue", 6_000_000))
+    config.max_hash_slot_num = int(conf.get("maxHashSlotNum", 5_000_000))
+    config.max_index_num = int(conf.get("maxIndexNum", 20_000_000))
+    return config
+
+
+def small_config(root: Path, *, sync: bool = False, log_file_size: int = 16384) -> StoreConfig:
+    """Return settings with files of a few KiB, so that everything rolls soon."""
+    return StoreConfig(
+        store_path_root_dir=root,
+        mapped_file_size_commit_log=log_file_size,
+        mapped_file_size_consume_queue=400,
+        max_hash_slot_num=16,
+        max_index_num=60,
+        flush_disk_type=FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH,
+    )
+
+
+def message(
+    number: int, *, topic: str = "topic-a", queue_id: int | None = None, body: bytes | None = None
+) -> PutMessage:
+    """Return message ``number``, with a unique key, a key and a tag that tell its number."""
+    unique = f"AC110001234518B4AAC2{number:012X}"
+    tag = "odd" if number % 2 else "even"
+    properties = f"KEYS\x01k{number}\x02TAGS\x01{tag}\x02UNIQ_KEY\x01{unique}".encode()
+    return PutMessage(
+        topic=topic,
+        topic_bytes=topic.encode(),
+        queue_id=number % 2 if queue_id is None else queue_id,
+        body=f"body {number} ".encode() * (number % 7 + 1) if body is None else body,
+        properties=properties,
+        flag=number,
+        sys_flag=0,
+        born_ms=START_MS + number,
+        born_host=BORN,
+        store_host=HOST,
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+        tags_code=109919 if number % 2 else 3125404,
+        keys=(unique, f"k{number}"),
+    )
+
+
+def message_of(record: Record, tags_code: int) -> PutMessage:
+    """Return the message whose put makes ``record``."""
+    return PutMessage(
+        topic=record.topic,
+        topic_bytes=record.topic.encode(),
+        queue_id=record.queue_id,
+        body=record.body,
+        properties=record.properties_raw,
+        flag=record.flag,
+        sys_flag=record.sys_flag,
+        born_ms=record.born_ms,
+        born_host=record.born_host,
+        store_host=record.store_host,
+        reconsume_times=record.reconsume_times,
+        prepared_transaction_offset=record.prepared_transaction_offset,
+        tags_code=tags_code,
+        keys=keys_of(record.properties_raw),
+    )
+
+
+def open_store(config: StoreConfig, *, disk: Disk | None = None) -> MessageStore:
+    """Open at a fixed time."""
+    return MessageStore.open(config, now_ms=START_MS, disk=disk)
+
+
+def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
+    """Put and store messages, one write each, with the time going on by 1 ms each."""
+    results = []
+    for number in numbers:
+        results.append(store.put(message(number), START_MS + number))
+        store.write(START_MS + number)
+    assert all(result.status is PutStatus.PUT_OK for result in results)
+    return results
+
+
+def flush(store: MessageStore) -> None:
+    """Run one flush in this thread."""
+    job = store.begin_flush()
+    if job is not None:
+        job.run()
+        store.end_flush(job)
+
+
+def abandon(store: MessageStore) -> None:
+    """Let go of a store as a crash would: nothing more is written, the lock is free."""
+    store._closed = True
+    store._log.close()
+    store._upkeep.release()
+
+
+def bodies(store: MessageStore, topic: str, queue_id: int) -> list[bytes]:
+    """Return every readable body of a queue, in order."""
+    found: list[bytes] = []
+    next_offset = store.min_offset(topic, queue_id)
+    while next_offset < store.max_offset(topic, queue_id):
+        result = store.get_message(topic, queue_id, next_offset, count_max=32)
+        found += [record.body for chunk in result.chunks for record in records_in(chunk)]
+        assert result.next_offset > next_offset
+        next_offset = result.next_offset
+    return found
+
+
+def records_in(chunk: bytes) -> list[Record]:
+    """Return the records of one chunk."""
+    records = []
+    pos = 0
+    while pos < len(chunk):
+        records.append(decode_record(chunk, pos))
+        pos += records[-1].size
+    return records
+
+
+def log_records(root: Path) -> list[Record]:
+    """Return every record of a log by walking sizes, with the codec and not with the store."""
+    records: list[Record] = []
+    for path in sorted((root / "commitlog").iterdir()):
+        data = path.read_bytes()
+        pos = 0
+        while pos + 91 <= len(data) and data[pos + 4 : pos + 8] == b"\xda\xa3\x20\xa7":
+            records.append(decode_record(data, pos))
+            pos += records[-1].size
+    return records
+
+
+def entries_on_disk(root: Path) -> dict[int, int]:
+    """Return the tags code of the entry of each record, by its log offset."""
+    codes = {}
+    for path in (root / "consumequeue").rglob("0*"):
+        if path.is_file():
+            for entry in decode_entries(path.read_bytes()):
+                if not entry.is_free:
+                    codes[entry.log_offset] = entry.tags_code
+    return codes
+
+
+def tree(root: Path, *folders: str) -> dict[str, bytes]:
+    """Return the content of every file below some folders of a store."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for folder in folders
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def index_contents(root: Path) -> list[bytes]:
+    """Return the content of every index file, the oldest first (names are times)."""
+    return [path.read_bytes() for path in sorted((root / "index").iterdir())]
