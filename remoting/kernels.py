@@ -30,8 +30,8 @@ _INT32: Final = "(-?[0-9]{1,9})"
 _INT64: Final = "(-?[0-9]{1,18})"
 _BOOL: Final = "(true|false)"
 _TAIL: Final = (
-    r'\},"flag":([0-9]),"language":"[A-Z_]{1,12}","opaque":([0-9]{1,9}),'
-    r'"serializeTypeCurrentRPC":"JSON","version":[0-9]{1,9}\}'
+    r'\},"flag":([0-9]),"language":"[A-Z_]{1,12}","opaque":(0|[1-9][0-9]{0,8}),'
+    r'"serializeTypeCurrentRPC":"JSON","version":(?:0|[1-9][0-9]{0,8})\}'
 )
 _FRONT: Final = re.compile(
     rf'\{{"code":(310|320|325),"extFields":\{{"a":"{_TEXT}","b":"{_TEXT}","c":"{_TEXT}",'

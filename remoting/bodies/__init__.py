@@ -4,84 +4,90 @@
 
 Rule: sets are lists here, in the order they came; Java's own order is that of its hash tables,
 so two bodies that mean the same may differ in their bytes.
+
+A class is loaded when it is first asked for: all of them take 40 ms, more than most commands.
 """
 
-from remoting.bodies.acl import (
-    AclConfig,
-    ClusterAclVersionInfo,
-    GetBrokerClusterAclConfigResponseBody,
-    PlainAccessConfig,
-)
-from remoting.bodies.base import Body
-from remoting.bodies.clients import (
-    CMResult,
-    Connection,
-    ConsumeMessageDirectlyResult,
-    ConsumerConnection,
-    ConsumerRunningInfo,
-    ConsumeStatus,
-    ProcessQueueInfo,
-    ProducerConnection,
-    ProducerInfo,
-    ProducerTableInfo,
-)
-from remoting.bodies.configs import (
-    SubscriptionGroupWrapper,
-    TopicConfigSerializeWrapper,
-    decode_value,
-    encode_value,
-)
-from remoting.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
-from remoting.bodies.filters import BloomFilterData, ConsumerFilterData
-from remoting.bodies.heartbeat import (
-    CheckClientRequestBody,
-    ConsumeFromWhere,
-    ConsumerData,
-    ConsumeType,
-    HeartbeatData,
-    MessageModel,
-    ProducerData,
-    SubscriptionData,
-)
-from remoting.bodies.locks import (
-    LockBatchRequestBody,
-    LockBatchResponseBody,
-    UnlockBatchRequestBody,
-)
-from remoting.bodies.offsets import (
-    ConsumerOffsetSerializeWrapper,
-    DelayOffsetSerializeWrapper,
-    GetConsumerStatusBody,
-    OffsetMovedEvent,
-    OffsetSerializeWrapper,
-    QueryConsumeTimeSpanBody,
-    QueryCorrectionOffsetBody,
-    QueueTimeSpan,
-    ResetOffsetBody,
-    ResetOffsetBodyForC,
-)
-from remoting.bodies.queues import MessageQueue, MessageQueueForC
-from remoting.bodies.register import RegisterBrokerBody
-from remoting.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
-from remoting.bodies.stats import (
-    BrokerStatsData,
-    BrokerStatsItem,
-    ConsumeStats,
-    ConsumeStatsList,
-    OffsetWrapper,
-    RollbackStats,
-    TopicOffset,
-    TopicStatsTable,
-)
-from remoting.bodies.tables import (
-    ConsumeByWho,
-    GetConsumerListByGroupResponseBody,
-    GroupList,
-    KVConfigSerializeWrapper,
-    KVTable,
-    TopicList,
-)
-from storefmt.configs import DataVersion, SubscriptionGroup, TopicConfig
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from remoting.bodies.acl import (
+        AclConfig,
+        ClusterAclVersionInfo,
+        GetBrokerClusterAclConfigResponseBody,
+        PlainAccessConfig,
+    )
+    from remoting.bodies.base import Body
+    from remoting.bodies.clients import (
+        CMResult,
+        Connection,
+        ConsumeMessageDirectlyResult,
+        ConsumerConnection,
+        ConsumerRunningInfo,
+        ConsumeStatus,
+        ProcessQueueInfo,
+        ProducerConnection,
+        ProducerInfo,
+        ProducerTableInfo,
+    )
+    from remoting.bodies.configs import (
+        SubscriptionGroupWrapper,
+        TopicConfigSerializeWrapper,
+        decode_value,
+        encode_value,
+    )
+    from remoting.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+    from remoting.bodies.filters import BloomFilterData, ConsumerFilterData
+    from remoting.bodies.heartbeat import (
+        CheckClientRequestBody,
+        ConsumeFromWhere,
+        ConsumerData,
+        ConsumeType,
+        HeartbeatData,
+        MessageModel,
+        ProducerData,
+        SubscriptionData,
+    )
+    from remoting.bodies.locks import (
+        LockBatchRequestBody,
+        LockBatchResponseBody,
+        UnlockBatchRequestBody,
+    )
+    from remoting.bodies.offsets import (
+        ConsumerOffsetSerializeWrapper,
+        DelayOffsetSerializeWrapper,
+        GetConsumerStatusBody,
+        OffsetMovedEvent,
+        OffsetSerializeWrapper,
+        QueryConsumeTimeSpanBody,
+        QueryCorrectionOffsetBody,
+        QueueTimeSpan,
+        ResetOffsetBody,
+        ResetOffsetBodyForC,
+    )
+    from remoting.bodies.queues import MessageQueue, MessageQueueForC
+    from remoting.bodies.register import RegisterBrokerBody
+    from remoting.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
+    from remoting.bodies.stats import (
+        BrokerStatsData,
+        BrokerStatsItem,
+        ConsumeStats,
+        ConsumeStatsList,
+        OffsetWrapper,
+        RollbackStats,
+        TopicOffset,
+        TopicStatsTable,
+    )
+    from remoting.bodies.tables import (
+        ConsumeByWho,
+        GetConsumerListByGroupResponseBody,
+        GroupList,
+        KVConfigSerializeWrapper,
+        KVTable,
+        TopicList,
+    )
+    from storefmt.configs import DataVersion, SubscriptionGroup, TopicConfig
 
 __all__ = [
     "AclConfig",
@@ -153,3 +159,56 @@ __all__ = [
     "decode_value",
     "encode_value",
 ]
+
+_FAMILIES: Final = {
+    "acl": (
+        "AclConfig ClusterAclVersionInfo GetBrokerClusterAclConfigResponseBody PlainAccessConfig"
+    ),
+    "base": "Body",
+    "clients": (
+        "CMResult Connection ConsumeMessageDirectlyResult ConsumeStatus ConsumerConnection "
+        "ConsumerRunningInfo ProcessQueueInfo ProducerConnection ProducerInfo "
+        "ProducerTableInfo"
+    ),
+    "configs": "SubscriptionGroupWrapper TopicConfigSerializeWrapper decode_value encode_value",
+    "consumequeue": "ConsumeQueueData QueryConsumeQueueResponseBody",
+    "filters": "BloomFilterData ConsumerFilterData",
+    "heartbeat": (
+        "CheckClientRequestBody ConsumeFromWhere ConsumeType ConsumerData HeartbeatData "
+        "MessageModel ProducerData SubscriptionData"
+    ),
+    "locks": "LockBatchRequestBody LockBatchResponseBody UnlockBatchRequestBody",
+    "offsets": (
+        "ConsumerOffsetSerializeWrapper DelayOffsetSerializeWrapper GetConsumerStatusBody "
+        "OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
+        "QueryCorrectionOffsetBody QueueTimeSpan ResetOffsetBody ResetOffsetBodyForC"
+    ),
+    "queues": "MessageQueue MessageQueueForC",
+    "register": "RegisterBrokerBody",
+    "route": "BrokerData ClusterInfo QueueData TopicRouteData",
+    "stats": (
+        "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "
+        "RollbackStats TopicOffset TopicStatsTable"
+    ),
+    "tables": (
+        "ConsumeByWho GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper "
+        "KVTable TopicList"
+    ),
+}
+"""Which module has which classes."""
+
+_FAMILY_OF: Final = {name: family for family, names in _FAMILIES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Load the module of a body class and return the class.
+
+    Raises:
+        AttributeError: there is no such class.
+    """
+    family = _FAMILY_OF.get(name)
+    if family is None:
+        raise AttributeError(f"module {__name__} has no body {name}")
+    found: object = getattr(import_module(f"{__name__}.{family}"), name)
+    globals()[name] = found
+    return found

@@ -192,12 +192,12 @@ def _read_int(value: object) -> int:
 
 
 def _read_float(value: object) -> float:
-    if isinstance(value, str | int | float):
-        try:
+    try:
+        if isinstance(value, str | int | float):
             return float(value)
-        except (ValueError, OverflowError):
-            pass
-    raise _Wrong(f"{str(value)[:40]!r}, expected a number")
+    except (ValueError, OverflowError) as error:
+        raise _Wrong(f"{str(value)[:40]!r}, expected a number") from error
+    raise _Wrong(f"{type(value).__name__}, expected a number")
 
 
 def _read_bool(value: object) -> bool:

@@ -1,0 +1,118 @@
+"""Every header class of 4.9.7 is there, with its fields, types and required ones."""
+
+import json
+from dataclasses import MISSING
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remoting import headers
+from remoting.codes import SerializeType
+from remoting.command import Command
+from remoting.header import Header, HeaderField, fields_of
+from remoting.serialize import decode_header, encode_header
+
+INT32, INT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
+KINDS = {
+    "String": (str, None),
+    "Integer": (int, INT32),
+    "int": (int, INT32),
+    "Long": (int, INT64),
+    "long": (int, INT64),
+    "Boolean": (bool, None),
+    "boolean": (bool, None),
+    # Travels as the list's toString, if at all.
+    "List<PlainAccessConfig>": (str, None),
+}
+ALL = [getattr(headers, name) for name in headers.__all__]
+# Quick text, with what escaping has to get right in it.
+TEXT = st.text(
+    st.sampled_from("aZ09 %|-_\\\"'/{}\x00\x01\x02\x0b\x1f\x7f\x85\u2028é中\U0001f600"), max_size=12
+)
+
+
+def python_name(java_name: str) -> str:
+    if java_name == "SendMessageRequestHeaderV2":
+        return "SendMessageV2"
+    for end, instead in (("RequestHeader", ""), ("ResponseHeader", "Response"), ("Header", "")):
+        if java_name.endswith(end):
+            return java_name.removesuffix(end) + instead
+    raise AssertionError(java_name)
+
+
+def test_every_java_class_is_declared_with_its_fields(shared: Path) -> None:
+    table = json.loads((shared / "facts" / "headers.json").read_text())
+
+    assert {python_name(name) for name in table} == set(headers.__all__)
+    for java_name, described in table.items():
+        declared = {one.key: one for one in fields_of(getattr(headers, python_name(java_name)))}
+        assert set(declared) == {one["name"] for one in described["fields"]}, java_name
+        for one in described["fields"]:
+            check_field(java_name, one, declared[one["name"]])
+
+
+def check_field(java_name: str, expected: dict, declared: HeaderField) -> None:
+    where = f"{java_name}.{expected['name']}"
+    kind, span = KINDS[expected["javaType"]]
+    assert declared.kind is kind, where
+    if span is not None:
+        assert (declared.low, declared.high) == span, where
+    has_default = "default" in expected
+    # A Java primitive that is "required" has a default and is never missing.
+    assert declared.required == (expected["required"] and not has_default), where
+    assert declared.optional == (not expected["required"] and not has_default), where
+    if has_default:
+        assert declared.default == expected["default"], where
+
+
+@pytest.mark.parametrize("header_class", ALL)
+def test_every_class_says_what_it_is_for(header_class: type[Header]) -> None:
+    first_line = (header_class.__doc__ or "").splitlines()[0]
+
+    assert first_line.endswith(".")
+    assert not first_line.startswith(header_class.__name__ + "(")
+
+
+def values_of(one: HeaderField) -> st.SearchStrategy[object]:
+    if one.kind is str:
+        value: st.SearchStrategy[object] = TEXT
+    elif one.kind is bool:
+        value = st.booleans()
+    else:
+        value = st.integers(one.low, one.high)
+    return st.none() | value if one.optional else value
+
+
+def instances(header_class: type[Header]) -> st.SearchStrategy[Header]:
+    return st.builds(header_class, **{one.name: values_of(one) for one in fields_of(header_class)})
+
+
+@pytest.mark.parametrize("header_class", ALL)
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_every_class_survives_both_serialisations(
+    header_class: type[Header], data: st.DataObject
+) -> None:
+    header = data.draw(instances(header_class))
+
+    for serialize in SerializeType:
+        sent = Command.request(10, header)
+        sent.serialize = serialize
+        received = decode_header(serialize, encode_header(sent))
+        assert received.code == 10
+        expected = sent.ext
+        if serialize is SerializeType.ROCKETMQ:
+            # The binary form cannot tell an empty text from none.
+            expected = {name: value for name, value in sent.ext.items() if value}
+        assert received.ext == expected
+        if expected == sent.ext:
+            assert received.header(header_class) == header
+
+
+def test_defaults_are_plain_values() -> None:
+    for header_class in ALL:
+        for one in fields_of(header_class):
+            assert one.default is not MISSING
+            assert one.default is None or isinstance(one.default, str | int | bool)

@@ -1,0 +1,29 @@
+"""The numbers are those of the real classes."""
+
+import json
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import ExtensionCode, LanguageCode, LaterCode, RequestCode, ResponseCode
+
+
+@pytest.mark.parametrize(
+    ("table", "codes"),
+    [
+        ("request_codes", RequestCode),
+        ("response_codes", ResponseCode),
+        ("language_codes", LanguageCode),
+    ],
+)
+def test_codes_equal_the_real_table(shared: Path, table: str, codes: type[IntEnum]) -> None:
+    expected = json.loads((shared / "facts" / f"{table}.json").read_text())
+
+    assert {code.name: int(code) for code in codes} == expected
+
+
+def test_codes_of_others_do_not_shadow_a_real_one() -> None:
+    real = {int(code) for code in RequestCode}
+
+    assert not real & {int(code) for code in (*LaterCode, *ExtensionCode)}
