@@ -161,36 +161,39 @@ __all__ = [
 ]
 
 _FAMILIES: Final = {
-    "acl": (
+    "storefmt.configs": "DataVersion SubscriptionGroup TopicConfig",
+    "remoting.bodies.acl": (
         "AclConfig ClusterAclVersionInfo GetBrokerClusterAclConfigResponseBody PlainAccessConfig"
     ),
-    "base": "Body",
-    "clients": (
+    "remoting.bodies.base": "Body",
+    "remoting.bodies.clients": (
         "CMResult Connection ConsumeMessageDirectlyResult ConsumeStatus ConsumerConnection "
         "ConsumerRunningInfo ProcessQueueInfo ProducerConnection ProducerInfo "
         "ProducerTableInfo"
     ),
-    "configs": "SubscriptionGroupWrapper TopicConfigSerializeWrapper decode_value encode_value",
-    "consumequeue": "ConsumeQueueData QueryConsumeQueueResponseBody",
-    "filters": "BloomFilterData ConsumerFilterData",
-    "heartbeat": (
+    "remoting.bodies.configs": (
+        "SubscriptionGroupWrapper TopicConfigSerializeWrapper decode_value encode_value"
+    ),
+    "remoting.bodies.consumequeue": "ConsumeQueueData QueryConsumeQueueResponseBody",
+    "remoting.bodies.filters": "BloomFilterData ConsumerFilterData",
+    "remoting.bodies.heartbeat": (
         "CheckClientRequestBody ConsumeFromWhere ConsumeType ConsumerData HeartbeatData "
         "MessageModel ProducerData SubscriptionData"
     ),
-    "locks": "LockBatchRequestBody LockBatchResponseBody UnlockBatchRequestBody",
-    "offsets": (
+    "remoting.bodies.locks": "LockBatchRequestBody LockBatchResponseBody UnlockBatchRequestBody",
+    "remoting.bodies.offsets": (
         "ConsumerOffsetSerializeWrapper DelayOffsetSerializeWrapper GetConsumerStatusBody "
         "OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
         "QueryCorrectionOffsetBody QueueTimeSpan ResetOffsetBody ResetOffsetBodyForC"
     ),
-    "queues": "MessageQueue MessageQueueForC",
-    "register": "RegisterBrokerBody",
-    "route": "BrokerData ClusterInfo QueueData TopicRouteData",
-    "stats": (
+    "remoting.bodies.queues": "MessageQueue MessageQueueForC",
+    "remoting.bodies.register": "RegisterBrokerBody",
+    "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
+    "remoting.bodies.stats": (
         "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "
         "RollbackStats TopicOffset TopicStatsTable"
     ),
-    "tables": (
+    "remoting.bodies.tables": (
         "ConsumeByWho GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper "
         "KVTable TopicList"
     ),
@@ -209,6 +212,6 @@ def __getattr__(name: str) -> object:
     family = _FAMILY_OF.get(name)
     if family is None:
         raise AttributeError(f"module {__name__} has no body {name}")
-    found: object = getattr(import_module(f"{__name__}.{family}"), name)
+    found: object = getattr(import_module(family), name)
     globals()[name] = found
     return found

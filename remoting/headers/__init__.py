@@ -193,45 +193,45 @@ __all__ = [
 ]
 
 _FAMILIES: Final = {
-    "acl": (
+    "remoting.headers.acl": (
         "CreateAccessConfig DeleteAccessConfig GetBrokerAclConfigResponse "
         "GetBrokerClusterAclConfigResponse UpdateGlobalWhiteAddrsConfig"
     ),
-    "broker": (
+    "remoting.headers.broker": (
         "GetBrokerConfigResponse RegisterFilterServer RegisterFilterServerResponse "
         "RegisterMessageFilterClass Rpc ViewBrokerStatsData"
     ),
-    "group": (
+    "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "
         "GetConsumerConnectionList GetConsumerListByGroup GetConsumerListByGroupResponse "
         "GetConsumerRunningInfo GetProducerConnectionList NotifyConsumerIdsChanged "
         "UnregisterClient UnregisterClientResponse"
     ),
-    "message": (
+    "remoting.headers.message": (
         "ConsumeMessageDirectlyResult ConsumerSendMsgBack QueryMessage QueryMessageResponse "
         "ReplyMessage SendMessage SendMessageResponse SendMessageV2 ViewMessage "
         "ViewMessageResponse"
     ),
-    "namesrv": (
+    "remoting.headers.namesrv": (
         "AddWritePermOfBroker AddWritePermOfBrokerResponse DeleteKVConfig "
         "DeleteTopicFromNamesrv GetKVConfig GetKVConfigResponse GetKVListByNamespace "
         "GetRouteInfo PutKVConfig QueryDataVersion QueryDataVersionResponse RegisterBroker "
         "RegisterBrokerResponse RegisterOrderTopic UnRegisterBroker WipeWritePermOfBroker "
         "WipeWritePermOfBrokerResponse"
     ),
-    "offset": (
+    "remoting.headers.offset": (
         "CloneGroupOffset GetConsumerStatus GetEarliestMsgStoretime "
         "GetEarliestMsgStoretimeResponse GetMaxOffset GetMaxOffsetResponse GetMinOffset "
         "GetMinOffsetResponse QueryConsumeTimeSpan QueryConsumerOffset "
         "QueryConsumerOffsetResponse QueryCorrectionOffset ResetOffset SearchOffset "
         "SearchOffsetResponse UpdateConsumerOffset UpdateConsumerOffsetResponse"
     ),
-    "pull": "PullMessage PullMessageResponse QueryConsumeQueue",
-    "topic": (
+    "remoting.headers.pull": "PullMessage PullMessageResponse QueryConsumeQueue",
+    "remoting.headers.topic": (
         "CreateTopic DeleteTopic GetAllTopicConfigResponse GetTopicStatsInfo "
         "GetTopicsByCluster QueryTopicConsumeByWho"
     ),
-    "transaction": (
+    "remoting.headers.transaction": (
         "CheckTransactionState CheckTransactionStateResponse EndTransaction "
         "EndTransactionResponse ResumeCheckHalfMessage"
     ),
@@ -250,6 +250,6 @@ def __getattr__(name: str) -> object:
     family = _FAMILY_OF.get(name)
     if family is None:
         raise AttributeError(f"module {__name__} has no header {name}")
-    found: object = getattr(import_module(f"{__name__}.{family}"), name)
+    found: object = getattr(import_module(family), name)
     globals()[name] = found
     return found
