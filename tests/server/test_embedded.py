@@ -121,6 +121,19 @@ def test_a_store_that_is_named_is_kept_and_continued(start: Start, tmp_path: Pat
     assert not (tmp_path / "mine" / "abort").exists()
 
 
+def test_a_killed_pair_loses_nothing_that_was_answered(start: Start, tmp_path: Path) -> None:
+    first = start("--store", str(tmp_path / "mine"), *FREE)
+    broker = ready(first)["broker"]
+    for count in range(3):
+        assert send(broker, b"x" * count).code == 0
+    first.kill()
+    first.wait(timeout=20)
+
+    pair = ready(start("--store", str(tmp_path / "mine"), *FREE))
+
+    assert send(pair["broker"], b"next").ext["queueOffset"] == "3"
+
+
 def test_the_end_of_stdin_stops_it_when_asked_to(start: Start) -> None:
     process = start("--until-stdin-closes", *FREE)
     ready(process)

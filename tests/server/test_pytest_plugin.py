@@ -30,11 +30,17 @@ def test_the_pair_is_shared(rocketmq):
 def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST)
     root = Path(__file__).resolve().parents[2]
+    # Loaded by its name: whether the package is installed makes no difference.
+    environment = {
+        "PYTHONPATH": str(root),
+        "PATH": "/usr/bin:/bin",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "server.pytest_plugin", "test_it.py"],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,0 +1,44 @@
+"""A name server's file gives typed settings; other keys of Java are only warned about."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from server.namesrv.config import CHANGEABLE, NamesrvConfig, namesrv_config
+from server.runtime.javakeys import NAMESRV_KEYS
+from server.runtime.settings import SettingsError, Value, keys_of
+
+
+def config(**settings: str) -> NamesrvConfig:
+    return namesrv_config(Value(key, text, "namesrv.conf") for key, text in settings.items())
+
+
+def test_defaults_are_those_of_a_stock_name_server() -> None:
+    stock = config()
+
+    assert stock.listen_port == 9876
+    assert stock.kv_config_path == str(Path.home() / "namesrv" / "kvConfig.json")
+    assert stock.order_message_enable is False
+
+
+def test_settings_are_typed() -> None:
+    assert config(listenPort="1", orderMessageEnable="true").order_message_enable is True
+    with pytest.raises(SettingsError, match="listenPort is 'x'"):
+        config(listenPort="x")
+
+
+def test_keys_only_java_uses_are_a_warning(caplog) -> None:
+    with caplog.at_level(logging.WARNING):
+        config(productEnvName="center", serverSelectorThreads="3")
+
+    assert "productEnvName, serverSelectorThreads" in caplog.text
+
+
+def test_every_key_is_javas_but_the_bind_address() -> None:
+    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress"}
+
+
+def test_no_path_can_be_changed_over_the_wire() -> None:
+    assert keys_of(NamesrvConfig).keys() >= CHANGEABLE
+    assert not [key for key in CHANGEABLE if "path" in key.lower() or "address" in key.lower()]

@@ -1,0 +1,115 @@
+"""mqnamesrv and mqbroker as two processes: they find each other, and part cleanly."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import ClusterInfo
+from remoting.codes import RequestCode
+from remoting.command import Command
+
+Run = Callable[[str, Path], subprocess.Popen[str]]
+
+SMALL = "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """Return a function that runs a server module with a file; all end with the test."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run_server(module: str, conf: Path) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, "-c", str(conf)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run_server
+    for process in running:
+        with process:
+            if process.poll() is None:
+                process.kill()
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """Return the address at the end of the ready line."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert "boot success" in line, process.communicate()[1]
+    return line.rpartition(" ")[2].strip()
+
+
+def cluster(namesrv: str) -> ClusterInfo:
+    async def ask() -> ClusterInfo:
+        client = RemotingClient()
+        answer = await client.invoke(namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO))
+        await client.close()
+        return ClusterInfo.decode(answer.body)
+
+    return asyncio.run(ask())
+
+
+def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp_path) -> None:
+    namesrv_conf, broker_conf = tmp_path / "namesrv.conf", tmp_path / "broker.conf"
+    namesrv_conf.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={tmp_path}/kvConfig.json\n"
+    )
+    namesrv = run("server.namesrv.app", namesrv_conf)
+    namesrv_address = address_of(namesrv)
+    broker_conf.write_text(
+        "brokerName=a\nbrokerClusterName=C\nlistenPort=0\nbindAddress=127.0.0.1\n"
+        f"namesrvAddr={namesrv_address}\nstorePathRootDir={tmp_path}/store\n{SMALL}"
+    )
+
+    broker = run("server.broker.app", broker_conf)
+    broker_address = address_of(broker)
+    at_start = cluster(namesrv_address)
+    broker.terminate()
+    broker_code = broker.wait(timeout=20)
+    at_end = cluster(namesrv_address)
+    namesrv.terminate()
+
+    assert at_start.broker_addr_table["a"].broker_addrs == {0: broker_address}
+    assert at_start.cluster_addr_table == {"C": ["a"]}
+    assert (broker_code, namesrv.wait(timeout=20)) == (0, 0)
+    assert at_end.broker_addr_table == {}
+    assert not (tmp_path / "store" / "abort").exists()
+
+
+def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) -> None:
+    conf = tmp_path / "broker.conf"
+    conf.write_text(
+        "listenPort=0\nbindAddress=127.0.0.1\nnamesrvAddr=127.0.0.1:1\n"
+        f"storePathRootDir={tmp_path}/store\n{SMALL}"
+    )
+
+    broker = run("server.broker.app", conf)
+    address = address_of(broker)
+    broker.terminate()
+
+    assert address.startswith("127.0.0.1:")
+    assert broker.wait(timeout=20) == 0
+
+
+def test_a_locked_store_is_one_line_and_exit_1(run: Run, tmp_path: Path) -> None:
+    conf = tmp_path / "broker.conf"
+    conf.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nstorePathRootDir={tmp_path}/store\n{SMALL}"
+    )
+    address_of(run("server.broker.app", conf))
+
+    second = run("server.broker.app", conf)
+    error = second.communicate(timeout=20)[1]
+
+    assert second.returncode == 1
+    assert "mqbroker: " in error
+    assert "Traceback" not in error
