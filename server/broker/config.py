@@ -53,6 +53,21 @@ NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
 """Keys not supported yet whose other values change who may do what, or where data lies:
 a warning would not do. The values listed mean the same here and in Java."""
 
+IMPORTANT_OF_STORE: Final = frozenset(
+    {
+        "accessMessageInMemoryMaxRatio",
+        "flushDiskType",
+        "flushIntervalCommitLog",
+        "maxTransferBytesOnMessageInDisk",
+        "maxTransferBytesOnMessageInMemory",
+        "maxTransferCountOnMessageInDisk",
+        "maxTransferCountOnMessageInMemory",
+        "messageIndexEnable",
+        "storePathRootDir",
+    }
+)
+"""Keys of the store that ``-m`` prints, as Java's ``@ImportantField`` marks them."""
+
 
 def default_store_path() -> Path:
     """Return where a broker keeps its data unless told otherwise, as Java does."""
@@ -204,7 +219,8 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
 
 def printed(config: BrokerConfig, *, important_only: bool = False) -> list[tuple[str, str]]:
     """Return key and text of every setting, or of the important ones."""
+    store = format_settings(config.store)
     return [
         *format_settings(config, important_only=important_only),
-        *format_settings(config.store, important_only=important_only),
+        *(pair for pair in store if pair[0] in IMPORTANT_OF_STORE or not important_only),
     ]

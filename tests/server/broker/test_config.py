@@ -1,5 +1,6 @@
 """A broker.conf gives typed settings, or says what in it cannot be served."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -117,8 +118,23 @@ def test_printed_settings_read_back_as_the_same_configuration() -> None:
 def test_important_settings_are_fewer() -> None:
     important = dict(printed(config(), important_only=True))
 
-    assert "listenPort" in important
-    assert "serverSocketBacklog" not in important
+    assert {"listenPort", "storePathRootDir", "flushDiskType"} <= important.keys()
+    assert not {"serverSocketBacklog", "maxMessageSize"} & important.keys()
+
+
+def test_important_settings_are_javas(shared: Path) -> None:
+    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+    java = {
+        name
+        for one in ("BrokerConfig", "MessageStoreConfig")
+        for name, field in facts[one]["fields"].items()
+        if field.get("important")
+    }
+    ours = {key for key, _ in printed(config())}
+
+    important = {key for key, _ in printed(config(), important_only=True)}
+
+    assert important - {"brokerRole", "listenPort"} == java & ours - {"brokerRole", "listenPort"}
 
 
 def test_the_configuration_of_a_golden_store_is_accepted(golden) -> None:
