@@ -21,6 +21,7 @@ from mqadmin.settings import Settings
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
+    from mqclient.admin_topic import TopicCalls
     from mqclient.instance import MQClient
 
 
@@ -118,6 +119,12 @@ class Call:
     async def client(self) -> "MQClient":
         """Return the client for this call's name servers, connected on first use."""
         return await self.workplace.link.client(self.target())
+
+    async def topics(self) -> "TopicCalls":
+        """Return the calls about topics and brokers alone: half the start of ``admin``."""
+        from mqclient.admin_topic import TopicCalls
+
+        return TopicCalls(await self.client())
 
     async def admin(self) -> "Admin":
         """Return the admin interface of this call's client."""

@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from mqclient.instance import MQClient
+    from remoting.aio.client import OnExchange
+    from remoting.command import Command
+    from remoting.errors import RemotingError
 
 T = TypeVar("T")
 
@@ -46,13 +49,18 @@ class Question(Generic[T]):
 
 
 class Link:
-    """Runs coroutines and keeps connections between commands."""
+    """Runs coroutines and keeps connections between commands.
+
+    Attributes:
+        observer: told of every request of every client, for ``--explain``.
+    """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._clients: dict[Target, MQClient] = {}
         self._inbox: SimpleQueue[Question[bool] | None] = SimpleQueue()
+        self.observer: OnExchange | None = None
 
     def run(self, work: Coroutine[None, None, T]) -> T:
         """Run ``work`` in the loop and return its result; Ctrl-C cancels it."""
@@ -87,7 +95,7 @@ class Link:
                 timeout_s=target.timeout_s,
                 access_key=target.access_key,
                 secret_key=target.secret_key,
-                on_exchange=None,
+                on_exchange=self._observe,
             )
             self._clients[target] = await client.__aenter__()
         return client
@@ -112,6 +120,16 @@ class Link:
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.__aexit__(None, None, None)
+
+    def _observe(
+        self,
+        address: str,
+        request: "Command",
+        answer: "Command | RemotingError | None",
+        elapsed_ms: float,
+    ) -> None:
+        if self.observer is not None:
+            self.observer(address, request, answer, elapsed_ms)
 
     def _answer(self, question: Question[bool]) -> None:
         said = question.ask()

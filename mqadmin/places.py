@@ -16,7 +16,7 @@ from mqadmin.errors import NotFound, Usage
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin_topic import TopicCalls
 
 MASTER: Final = 0
 
@@ -31,7 +31,7 @@ class Place:
     address: str
 
 
-async def all_brokers(admin: "Admin") -> list[Place]:
+async def all_brokers(admin: "TopicCalls") -> list[Place]:
     """Return every broker that the name server knows, sorted."""
     info = await admin.cluster_info()
     found = []
@@ -44,7 +44,11 @@ async def all_brokers(admin: "Admin") -> list[Place]:
 
 
 async def masters(
-    admin: "Admin", *, broker: str | None = None, cluster: str | None = None, every: bool = False
+    admin: "TopicCalls",
+    *,
+    broker: str | None = None,
+    cluster: str | None = None,
+    every: bool = False,
 ) -> list[Place]:
     """Return the masters that are meant.
 

@@ -10,12 +10,12 @@ program, the shell and scripts all go through ``run_line``.
 import inspect
 import traceback
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
-from typing import cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from mqadmin.call import Call, Workplace
 from mqadmin.console import Console
 from mqadmin.errors import Interrupted, Usage, describe
-from mqadmin.helptext import command_help, overview, version_text
 from mqadmin.output.columns import Column, choose, columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look
@@ -25,6 +25,9 @@ from mqadmin.parser import Parsed, parse
 from mqadmin.registry import Command
 from mqadmin.rows import Outcome, Row
 from mqadmin.settings import Format, Settings
+
+if TYPE_CHECKING:
+    from mqadmin.explain import Explainer
 
 
 def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
@@ -38,12 +41,8 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
         parsed = parse(tokens, store=workplace.store)
         if isinstance(parsed, Settings):
             return _bare(parsed, console)
-        if parsed.settings.help:
-            console.out.write(command_help(parsed.command))
-            return 0
-        if parsed.settings.version:
-            console.out.write(version_text())
-            return 0
+        if parsed.settings.help or parsed.settings.version:
+            return _explain(parsed.settings, parsed.command, console)
         return _run(parsed, console, workplace)
     except BrokenPipeError:
         raise
@@ -66,14 +65,22 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
 
 def _bare(settings: Settings, console: Console) -> int:
     """Answer a line without a command: help or version, else usage."""
+    if settings.help or settings.version:
+        return _explain(settings, None, console)
+    _explain(settings, None, replace(console, out=console.err))
+    return Usage.exit_code
+
+
+def _explain(settings: Settings, made: Command[object] | None, console: Console) -> int:
+    """Print the version, or the help of one command or of all."""
+    # The texts need every command and the package's metadata: nothing that a run needs.
+    from mqadmin.helptext import command_help, overview, version_text
+
     if settings.version:
         console.out.write(version_text())
-        return 0
-    if settings.help:
-        console.out.write(overview())
-        return 0
-    console.err.write(overview())
-    return Usage.exit_code
+    else:
+        console.out.write(overview() if made is None else command_help(made))
+    return 0
 
 
 def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
@@ -82,6 +89,7 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     if made.rows is not None:
         _check_columns(settings, made.rows)
     call = Call(settings, console, workplace, parsed.store)
+    workplace.link.observer = _explainer(console) if settings.explain else None
     answer = made.run(call, parsed.arguments)
     if inspect.isawaitable(answer):
         outcome = workplace.link.run(cast("Coroutine[None, None, Outcome]", answer))
@@ -91,6 +99,13 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
         console.warn(note)
     _print(outcome, made, call)
     return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+
+
+def _explainer(console: Console) -> "Explainer":
+    # Only --explain needs the names of all codes.
+    from mqadmin.explain import Explainer
+
+    return Explainer(console)
 
 
 def _check_columns(settings: Settings, row_class: type[Row]) -> None:

@@ -20,7 +20,7 @@ from mqclient.errors import ClientError, NoRoute
 from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin_topic import TopicCalls
 
 QUEUES_DEFAULT: Final = 8
 """As in Java's updateTopic; a broker's own default is 16."""
@@ -91,7 +91,7 @@ async def change_topic(
     for count in (wanted.read_queues, wanted.write_queues):
         if count is not None and not 1 <= count <= QUEUES_MAX:
             raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
-    admin = await call.admin()
+    admin = await call.topics()
     places = await masters(admin, cluster=cluster, broker=broker)
     rows = [
         await _change_there(call, admin, wanted, place, update=update, create=create)
@@ -103,7 +103,7 @@ async def change_topic(
 
 
 async def _change_there(
-    call: Call, admin: "Admin", wanted: Wanted, place: Place, *, update: bool, create: bool
+    call: Call, admin: "TopicCalls", wanted: Wanted, place: Place, *, update: bool, create: bool
 ) -> TopicChange:
     old = (await admin.topic_configs(place.address)).topics.get(wanted.topic)
     new = wanted.over(old)
@@ -128,7 +128,7 @@ async def _change_there(
     return _row(place, wanted.topic, read_back, was, CHANGED if done else REFUSED, remark)
 
 
-async def _wait_for_route(admin: "Admin", topic: str) -> None:
+async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
     """Wait until the name server knows the topic: the next command may use it."""
     for _ in range(int(ROUTE_WAIT_S / ROUTE_STEP_S)):
         try:

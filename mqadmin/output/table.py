@@ -38,6 +38,13 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
+def shown(value: Value) -> str:
+    """Return a cell for people: a list of words as words, everything else as in csv."""
+    if isinstance(value, list) and not any(isinstance(item, (list, dict)) for item in value):
+        return ", ".join(cell_text(item) for item in value)
+    return cell_text(value)
+
+
 def cell_width(text: str) -> int:
     """Return how many cells of a terminal ``text`` takes."""
     if text.isascii():
@@ -73,7 +80,7 @@ class TablePrinter(Printer):
             self._print_single(record)
             return
         values = [record.get(name) for name in self.look.names]
-        cells = [escaped(cell_text(value)) for value in values]
+        cells = [escaped(shown(value)) for value in values]
         if self._fixed:
             self._write(cells)
         else:
@@ -125,13 +132,13 @@ class TablePrinter(Printer):
             over -= step
 
     def _write(self, cells: Sequence[str], *, bold: bool = False) -> None:
-        shown = []
+        parts = []
         for spot, cell in enumerate(cells):
             width = self._widths[spot]
             text = cut(cell, width) if self.look.width and not self._numeric[spot] else cell
             pad = " " * max(0, width - cell_width(text))
-            shown.append(pad + text if self._numeric[spot] else text + pad)
-        line = GAP.join(shown).rstrip()
+            parts.append(pad + text if self._numeric[spot] else text + pad)
+        line = GAP.join(parts).rstrip()
         self.out.write(f"{BOLD}{line}{PLAIN}\n" if bold else line + "\n")
 
     def _print_single(self, record: Record) -> None:
@@ -144,7 +151,7 @@ class TablePrinter(Printer):
                 continue
             label = f"{name}:".ljust(width + 2)
             label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
-            self.out.write(f"{label}{escaped(cell_text(value))}\n")
+            self.out.write(f"{label}{escaped(shown(value))}\n")
 
 
 def terminal_width() -> int:

@@ -39,7 +39,7 @@ class BrokerAddress(Row):
 )
 async def list_brokers(call: Call, args: Arguments) -> Outcome:
     """Return one row a broker process."""
-    places = await all_brokers(await call.admin())
+    places = await all_brokers(await call.topics())
     return Outcome(
         [
             BrokerAddress(

@@ -16,7 +16,7 @@ from mqadmin.rows import CHANGED, REFUSED, WOULD_CHANGE, Outcome, Row, exit_code
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin_topic import TopicCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ async def delete_topic(call: Call, args: Arguments) -> Outcome:
         NotFound: no broker has the topic, or there is no such cluster.
     """
     check_topic_name(args.topic, size_max=GROUP_SIZE_MAX)
-    admin = await call.admin()
+    admin = await call.topics()
     known = await all_brokers(admin)
     brokers = [place for place in known if args.cluster in (None, place.cluster)]
     if not brokers:
@@ -87,7 +87,7 @@ async def delete_topic(call: Call, args: Arguments) -> Outcome:
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-async def _delete_there(call: Call, admin: "Admin", topic: str, place: Place) -> TopicRemoval:
+async def _delete_there(call: Call, admin: "TopicCalls", topic: str, place: Place) -> TopicRemoval:
     if call.dry_run:
         return TopicRemoval(topic, place.broker, place.address, WOULD_CHANGE)
     await admin.delete_topic_in_broker(place.address, topic)
@@ -95,7 +95,7 @@ async def _delete_there(call: Call, admin: "Admin", topic: str, place: Place) ->
     return TopicRemoval(topic, place.broker, place.address, REFUSED if left else CHANGED)
 
 
-async def _forget(call: Call, admin: "Admin", args: Arguments, address: str) -> TopicRemoval:
+async def _forget(call: Call, admin: "TopicCalls", args: Arguments, address: str) -> TopicRemoval:
     if call.dry_run:
         return TopicRemoval(args.topic, "namesrv", address, WOULD_CHANGE)
     await admin.delete_topic_in_namesrv(address, args.topic, cluster=args.cluster)

@@ -56,7 +56,7 @@ class TopicRow(Row):
 )
 async def list_topics(call: Call, args: Arguments) -> Outcome:
     """Return one row a topic, sorted by name."""
-    admin = await call.admin()
+    admin = await call.topics()
     info = await admin.cluster_info()
     own = {*info.cluster_addr_table, *info.broker_addr_table}
     if args.cluster is None:

@@ -57,7 +57,7 @@ async def topic_route(call: Call, args: Arguments) -> Outcome:
     Raises:
         NoRoute: there is no such topic.
     """
-    admin = await call.admin()
+    admin = await call.topics()
     route = await admin.topic_route(args.topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
     rows = []

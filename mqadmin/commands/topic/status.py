@@ -45,7 +45,7 @@ async def topic_status(call: Call, args: Arguments) -> Outcome:
     Raises:
         NoRoute: there is no such topic.
     """
-    admin = await call.admin()
+    admin = await call.topics()
     return Outcome(
         [
             QueueStatus(
