@@ -1,26 +1,52 @@
-"""The real RocketMQ as fixtures: one name server, one broker and one client JVM a session."""
+"""Both sides as fixtures: a name server and a broker each, and one JVM of Java clients.
+
+    servers   the pair a test talks to: once the real one, once ours
+
+Rule: a test of ``servers`` asserts the same of both, so that the real servers show first
+that the test itself is right.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.interop.javabuild import class_path, need_java
-from tests.interop.rocketmq import JavaBroker, JavaHome, JavaNamesrv
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import Toolbox
 
 
+class Servers(NamedTuple):
+    """A name server and the one broker that is registered there."""
+
+    side: str
+    namesrv: Namesrv
+    broker: Broker
+
+    @property
+    def are_ours(self) -> bool:
+        """True for our servers, False for the real ones."""
+        return self.side == "ours"
+
+
 @pytest.fixture(scope="session")
-def java_home(tmp_path_factory: pytest.TempPathFactory) -> JavaHome:
+def java_side(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
     """Return the Java side, built; skips (under CI: fails) where there is no Java."""
     need_java()
-    return JavaHome(tmp_path_factory.mktemp("rocketmq"), class_path())
+    return JavaSide(tmp_path_factory.mktemp("java"), class_path())
 
 
 @pytest.fixture(scope="session")
-def toolbox(java_home: JavaHome) -> Iterator[Toolbox]:
+def our_side(tmp_path_factory: pytest.TempPathFactory) -> OurSide:
+    """Return our own side."""
+    return OurSide(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.fixture(scope="session")
+def toolbox(java_side: JavaSide) -> Iterator[Toolbox]:
     """Yield the JVM that runs the Java client and the Java mqadmin."""
-    running = Toolbox(java_home)
+    running = Toolbox(java_side)
     try:
         yield running.await_ready()
     finally:
@@ -28,9 +54,9 @@ def toolbox(java_home: JavaHome) -> Iterator[Toolbox]:
 
 
 @pytest.fixture(scope="session")
-def java_namesrv(java_home: JavaHome) -> Iterator[JavaNamesrv]:
+def java_namesrv(java_side: JavaSide) -> Iterator[Namesrv]:
     """Yield a real name server."""
-    running = JavaNamesrv(java_home)
+    running = Namesrv(java_side)
     try:
         yield running.await_ready()
     finally:
@@ -39,13 +65,44 @@ def java_namesrv(java_home: JavaHome) -> Iterator[JavaNamesrv]:
 
 @pytest.fixture(scope="session")
 def java_broker(
-    java_home: JavaHome, java_namesrv: JavaNamesrv, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[JavaBroker]:
+    java_side: JavaSide, java_namesrv: Namesrv, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
     """Yield a real broker, registered with ``java_namesrv``."""
     store: Path = tmp_path_factory.mktemp("java") / "store"
-    running = JavaBroker(java_home, store=store, namesrv=java_namesrv.address)
+    running = Broker(java_side, store=store, namesrv=java_namesrv.address)
     try:
         yield running.await_ready()
     finally:
         # Nobody reads this store again, and an orderly stop takes the broker nine seconds.
         running.kill()
+
+
+@pytest.fixture(scope="session")
+def our_namesrv(our_side: OurSide) -> Iterator[Namesrv]:
+    """Yield our name server."""
+    running = Namesrv(our_side)
+    try:
+        yield running.await_ready()
+    finally:
+        assert running.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def our_broker(
+    our_side: OurSide, our_namesrv: Namesrv, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """Yield our broker, registered with ``our_namesrv``."""
+    store: Path = tmp_path_factory.mktemp("ours") / "store"
+    running = Broker(our_side, store=store, namesrv=our_namesrv.address)
+    try:
+        yield running.await_ready()
+    finally:
+        assert running.stop() == 0
+
+
+@pytest.fixture(scope="session", params=["java", "ours"])
+def servers(request: pytest.FixtureRequest) -> Servers:
+    """Return the real pair, then ours."""
+    prefix = {"java": "java", "ours": "our"}[request.param]
+    namesrv = request.getfixturevalue(f"{prefix}_namesrv")
+    return Servers(request.param, namesrv, request.getfixturevalue(f"{prefix}_broker"))

@@ -1,20 +1,25 @@
-"""The real name server and broker of RocketMQ 4.9.7 as processes of a test.
+"""Name servers and brokers as processes of a test: the real RocketMQ 4.9.7, and ours.
 
-    JavaHome       ROCKETMQ_HOME in a scratch directory, with quiet logging
-    JavaNamesrv    127.0.0.1, a free port
-    JavaBroker     127.0.0.1, three free ports in a row, a store directory of its own
+    JavaSide, OurSide   how that side's programs are started, where its logs go
+    Namesrv             127.0.0.1, a free port
+    Broker              127.0.0.1, free ports, a store directory of its own
+
+Both sides read the same broker.conf and print the same words when they serve.
 
 Rule: everything is written below the scratch directory, also what RocketMQ puts into the
-user's home; both are stopped by SIGTERM, the broker also by SIGKILL where a test wants that.
+user's home; servers are stopped by SIGTERM, a broker also by SIGKILL where a test wants that.
 
 Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
 """
 
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from tests.golden import REPOSITORY
 from tests.interop.process import Child
 
 START_TIMEOUT_S = 60.0
@@ -37,8 +42,8 @@ SMALL_STORE: Mapping[str, str] = {
 """1 MiB commit log files, 1,000 entries a consume queue file: what rolls over in a test."""
 
 _BROKER_SETTINGS: Mapping[str, str] = {
-    "brokerClusterName": "JavaCluster",
-    "brokerName": "java-a",
+    "brokerClusterName": "TestCluster",
+    "brokerName": "broker-a",
     "brokerId": "0",
     "brokerIP1": "127.0.0.1",
     "brokerIP2": "127.0.0.1",
@@ -55,9 +60,22 @@ _BROKER_SETTINGS: Mapping[str, str] = {
 }
 
 
+class Side(Protocol):
+    """One implementation of RocketMQ."""
+
+    directory: Path
+    logs: Path
+
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of a name server with these settings."""
+
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of a broker with these settings."""
+
+
 @dataclass(frozen=True)
-class JavaHome:
-    """ROCKETMQ_HOME and the flags every JVM of a test gets."""
+class JavaSide:
+    """ROCKETMQ_HOME with quiet logging, and the flags every JVM of a test gets."""
 
     directory: Path
     class_path: str
@@ -94,27 +112,59 @@ class JavaHome:
             *args,
         ]
 
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of the real name server."""
+        return self.java("org.apache.rocketmq.namesrv.NamesrvStartup", "-c", str(conf), heap="256m")
 
-class JavaNamesrv:
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of the real broker."""
+        return self.java("org.apache.rocketmq.broker.BrokerStartup", "-c", str(conf))
+
+
+@dataclass(frozen=True)
+class OurSide:
+    """Our servers, run from this checkout with this interpreter."""
+
+    directory: Path
+    logs: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "logs", self.directory / "logs")
+        self.logs.mkdir(parents=True, exist_ok=True)
+
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of our name server."""
+        return self._python("server.namesrv.app", conf)
+
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of our broker."""
+        return self._python("server.broker.app", conf)
+
+    def _python(self, module: str, conf: Path) -> list[str]:
+        # The working directory is a scratch one, and the package need not be installed.
+        start = (
+            f"import runpy, sys; sys.path.insert(0, {str(REPOSITORY)!r}); "
+            f"sys.argv = [{module!r}, '-c', {str(conf)!r}]; "
+            f"runpy.run_module({module!r}, run_name='__main__')"
+        )
+        with conf.open("a") as settings:
+            settings.write("bindAddress=127.0.0.1\n")
+        return [sys.executable, "-c", start]
+
+
+class Namesrv:
     """A running name server; ``address`` is where it listens."""
 
-    def __init__(self, home: JavaHome) -> None:
-        self.address = f"127.0.0.1:{free_ports(1)}"
-        conf = home.directory / f"namesrv-{self.address.rpartition(':')[2]}.conf"
-        _write_properties(
-            conf,
-            {
-                "listenPort": self.address.rpartition(":")[2],
-                "kvConfigPath": f"{conf}.kv.json",
-                "configStorePath": f"{conf}.store",
-            },
+    def __init__(self, side: Side) -> None:
+        port = free_ports(1)
+        self.address = f"127.0.0.1:{port}"
+        conf = side.directory / f"namesrv-{port}.conf"
+        _write_properties(conf, {"listenPort": str(port), "kvConfigPath": f"{conf}.kv.json"})
+        self._child = Child(
+            side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
         )
-        words = home.java(
-            "org.apache.rocketmq.namesrv.NamesrvStartup", "-c", str(conf), heap="256m"
-        )
-        self._child = Child(words, log=home.logs / "namesrv.err", directory=home.directory)
 
-    def await_ready(self) -> "JavaNamesrv":
+    def await_ready(self) -> "Namesrv":
         """Return self once it serves."""
         self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
         return self
@@ -124,11 +174,11 @@ class JavaNamesrv:
         return self._child.stop()
 
 
-class JavaBroker:
+class Broker:
     """A running master broker on a store directory.
 
     Args:
-        home: the Java side.
+        side: whose broker.
         store: storePathRootDir; made when missing.
         namesrv: address of the name server, or None for a broker on its own.
         settings: broker.conf keys that differ from the test defaults.
@@ -136,7 +186,7 @@ class JavaBroker:
 
     def __init__(
         self,
-        home: JavaHome,
+        side: Side,
         *,
         store: Path,
         namesrv: str | None = None,
@@ -157,12 +207,13 @@ class JavaBroker:
         }
         self.name = self.settings["brokerName"]
         self.cluster = self.settings["brokerClusterName"]
-        conf = home.directory / f"broker-{port}.conf"
+        conf = side.directory / f"broker-{port}.conf"
         _write_properties(conf, self.settings)
-        words = home.java("org.apache.rocketmq.broker.BrokerStartup", "-c", str(conf))
-        self._child = Child(words, log=home.logs / "broker.err", directory=home.directory)
+        self._child = Child(
+            side.broker(conf), log=side.logs / "broker.err", directory=side.directory
+        )
 
-    def await_ready(self) -> "JavaBroker":
+    def await_ready(self) -> "Broker":
         """Return self once it serves and has registered."""
         self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
         return self
@@ -182,7 +233,6 @@ def free_ports(count: int) -> int:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             first = int(probe.getsockname()[1])
-        # Half of what is left in the range stays free for everybody else's port 0.
         if first + count < 65_000 and all(_is_free(first + i) for i in range(count)):
             return first
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.interop.process import Child, Ended
-from tests.interop.rocketmq import START_TIMEOUT_S, JavaHome
+from tests.interop.rocketmq import START_TIMEOUT_S, JavaSide
 
 Line = dict[str, Any]
 """One JSON object of a program; ``event`` says what it is."""
@@ -95,7 +95,7 @@ class Job:
 class Toolbox:
     """The JVM; one per test session."""
 
-    def __init__(self, home: JavaHome) -> None:
+    def __init__(self, home: JavaSide) -> None:
         words = home.java("Toolbox")
         log = home.logs / "toolbox.err"
         self._child = Child(words, log=log, directory=home.directory, piped=True)
@@ -151,7 +151,7 @@ def body_of(line: Line) -> bytes:
     return base64.b64decode(line["body"])
 
 
-def fresh_mqadmin(home: JavaHome, *words: str, log: Path) -> Child:
+def fresh_mqadmin(home: JavaSide, *words: str, log: Path) -> Child:
     """Start the real mqadmin in a JVM of its own, for what a shared one cannot show."""
     main = "org.apache.rocketmq.tools.command.MQAdminStartup"
     return Child(home.java(main, *words), log=log, directory=home.directory)

@@ -1,4 +1,4 @@
-"""Our admin calls against the real name server, broker and live Java consumers."""
+"""Our admin calls against the real servers and ours, with live Java consumers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,8 @@ from mqclient.message import Message
 from mqclient.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
-from tests.interop.rocketmq import JavaBroker, JavaNamesrv
+from tests.interop.conftest import Servers
+from tests.interop.rocketmq import Broker
 from tests.interop.toolbox import Toolbox
 from tests.interop.waiting import eventually, read_topic
 
@@ -23,16 +24,16 @@ pytestmark = pytest.mark.java
 _T = TypeVar("_T")
 
 
-def run(java_namesrv: JavaNamesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
+def run(servers: Servers, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
     async def go() -> _T:
-        async with MQClient(java_namesrv.address, timeout_s=20.0) as client:
+        async with MQClient(servers.namesrv.address, timeout_s=20.0) as client:
             return await act(client)
 
     return asyncio.run(go())
 
 
 async def fill(
-    client: MQClient, broker: JavaBroker, topic: str, count: int, *, queues: int = 2
+    client: MQClient, broker: Broker, topic: str, count: int, *, queues: int = 2
 ) -> list[MessageQueue]:
     """Make a topic, put ``count`` messages into each queue, return the queues."""
     config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
@@ -46,11 +47,9 @@ async def fill(
     return made
 
 
-def consumer_spec(
-    namesrv: JavaNamesrv, topic: str, group: str, **more: object
-) -> dict[str, object]:
+def consumer_spec(servers: Servers, topic: str, group: str, **more: object) -> dict[str, object]:
     return {
-        "namesrv": namesrv.address,
+        "namesrv": servers.namesrv.address,
         "topic": topic,
         "group": group,
         "subscription": "*",
@@ -60,55 +59,57 @@ def consumer_spec(
     }
 
 
-def test_cluster_topics_and_settings(java_namesrv: JavaNamesrv, java_broker: JavaBroker) -> None:
+def test_cluster_topics_and_settings(servers: Servers) -> None:
     topic = "AdminTopic"
 
     async def act(client: MQClient) -> None:
         admin = Admin(client)
         config = TopicConfig(topic, read_queue_nums=3, write_queue_nums=2, perm=4)
-        await admin.create_topic(java_broker.address, config)
+        await admin.create_topic(servers.broker.address, config)
 
         cluster = await admin.cluster_info()
         route = await admin.topic_route(topic)
-        assert cluster.cluster_addr_table == {java_broker.cluster: [java_broker.name]}
-        assert cluster.broker_addr_table[java_broker.name].broker_addrs == {0: java_broker.address}
+        assert cluster.cluster_addr_table == {servers.broker.cluster: [servers.broker.name]}
+        assert cluster.broker_addr_table[servers.broker.name].broker_addrs == {
+            0: servers.broker.address
+        }
         assert topic in await admin.topic_list()
-        assert topic in await admin.topics_by_cluster(java_broker.cluster)
+        assert topic in await admin.topics_by_cluster(servers.broker.cluster)
         assert await admin.topics_by_cluster("NoSuchCluster") == []
-        assert "TBW102" in await admin.system_topics(java_broker.address)
-        assert (await admin.topic_configs(java_broker.address)).topics[topic] == config
+        assert "TBW102" in await admin.system_topics(servers.broker.address)
+        assert (await admin.topic_configs(servers.broker.address)).topics[topic] == config
         assert [(q.read_queue_nums, q.write_queue_nums, q.perm) for q in route.queue_datas] == [
             (3, 2, 4)
         ]
-        assert (await admin.broker_config(java_broker.address))["brokerName"] == java_broker.name
-        assert (await admin.namesrv_config())["listenPort"] in java_namesrv.address
+        assert (await admin.broker_config(servers.broker.address))[
+            "brokerName"
+        ] == servers.broker.name
+        assert (await admin.namesrv_config())["listenPort"] in servers.namesrv.address
 
-        await admin.delete_topic_in_broker(java_broker.address, topic)
-        assert topic not in (await admin.topic_configs(java_broker.address)).topics
+        await admin.delete_topic_in_broker(servers.broker.address, topic)
+        assert topic not in (await admin.topic_configs(servers.broker.address)).topics
         assert topic in await admin.topic_list()
-        await admin.delete_topic_in_namesrv(java_namesrv.address, topic)
+        await admin.delete_topic_in_namesrv(servers.namesrv.address, topic)
         with pytest.raises(NoRoute):
             await admin.topic_route(topic)
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_groups_are_made_listed_and_deleted(
-    java_namesrv: JavaNamesrv, java_broker: JavaBroker
-) -> None:
+def test_groups_are_made_listed_and_deleted(servers: Servers) -> None:
     group = SubscriptionGroup("AdminGroup", retry_max_times=3, consume_broadcast_enable=False)
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
+        admin, address = Admin(client), servers.broker.address
         await admin.create_group(address, group)
         assert (await admin.subscription_groups(address)).groups["AdminGroup"] == group
         await admin.delete_group(address, "AdminGroup", remove_offset=True)
         assert "AdminGroup" not in (await admin.subscription_groups(address)).groups
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_key_value_table(java_namesrv: JavaNamesrv) -> None:
+def test_key_value_table(servers: Servers) -> None:
     async def act(client: MQClient) -> None:
         admin = Admin(client)
         await admin.kv_put("NS", "k", "v = 1")
@@ -118,61 +119,61 @@ def test_key_value_table(java_namesrv: JavaNamesrv) -> None:
         assert await admin.kv_get("NS", "k") is None
         assert await admin.kv_list("NoSuchNamespace") == {}
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_write_permission_is_wiped_and_added(
-    java_namesrv: JavaNamesrv, java_broker: JavaBroker
-) -> None:
+def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_namesrv.address
-        assert await admin.wipe_write_perm(address, java_broker.name) > 0
+        admin, address = Admin(client), servers.namesrv.address
+        assert await admin.wipe_write_perm(address, servers.broker.name) > 0
         wiped = (await admin.topic_route("TBW102")).queue_datas[0].perm
-        assert await admin.add_write_perm(address, java_broker.name) > 0
+        assert await admin.add_write_perm(address, servers.broker.name) > 0
         added = (await admin.topic_route("TBW102")).queue_datas[0].perm
         assert (wiped & 2, added & 2) == (0, 2)
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_messages_by_id_place_and_key(java_namesrv: JavaNamesrv, java_broker: JavaBroker) -> None:
+def test_messages_by_id_place_and_key(servers: Servers) -> None:
     topic = "AdminQuery"
 
     async def act(client: MQClient) -> None:
-        await fill(client, java_broker, topic, 3)
+        await fill(client, servers.broker, topic, 3)
         admin = Admin(client)
         (found,) = await admin.query_message(topic, f"{topic}-1-2")
         assert (found.body, found.queue_id, found.queue_offset) == (b"2", 1, 2)
         assert found.unique_key is not None
         (same,) = await admin.query_message(topic, found.unique_key, unique=True)
         by_id = await admin.view_message(found.msg_id)
-        by_place = await admin.view_message_at(java_broker.address, found.log_offset)
+        by_place = await admin.view_message_at(servers.broker.address, found.log_offset)
         assert same.record == by_id.record == by_place.record == found.record
         assert await admin.query_message(topic, "no such key") == []
         assert await admin.query_message(topic, f"{topic}-1-2", end_ms=1) == []
         entries = await admin.query_consume_queue(
-            java_broker.address, topic, 1, queue_offset=2, count=5
+            servers.broker.address, topic, 1, queue_offset=2, count=5
         )
         assert entries.queue_data is not None
         assert [(e.physic_offset, e.physic_size) for e in entries.queue_data] == [
             (found.log_offset, found.record.size)
         ]
         with pytest.raises(NotFound):
-            await admin.view_message_at(java_broker.address, 10**12)
+            await admin.view_message_at(servers.broker.address, 10**12)
         with pytest.raises(NotFound):
-            await admin.query_consume_queue(java_broker.address, topic, 1, queue_offset=99, count=1)
+            await admin.query_consume_queue(
+                servers.broker.address, topic, 1, queue_offset=99, count=1
+            )
         with pytest.raises(BadRequest):
             await admin.view_message("not an id")
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_offsets_by_end_time_and_group(java_namesrv: JavaNamesrv, java_broker: JavaBroker) -> None:
+def test_offsets_by_end_time_and_group(servers: Servers) -> None:
     topic, group = "AdminOffsets", "OffsetGroup"
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
-        queue, other = await fill(client, java_broker, topic, 5)
+        admin, address = Admin(client), servers.broker.address
+        queue, other = await fill(client, servers.broker, topic, 5)
         times = [m.store_ms for m in await read_topic(client, topic, 10) if m.queue_id == 0]
         stats = await admin.topic_stats(topic)
 
@@ -194,15 +195,15 @@ def test_offsets_by_end_time_and_group(java_namesrv: JavaNamesrv, java_broker: J
         await admin.clone_group_offset(address, group, "ClonedGroup", topic=topic)
         assert await admin.query_consumer_offset(address, "ClonedGroup", queue) == 3
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_offline_group_is_reset_by_time(java_namesrv: JavaNamesrv, java_broker: JavaBroker) -> None:
+def test_offline_group_is_reset_by_time(servers: Servers) -> None:
     topic, group = "ResetOffline", "OfflineGroup"
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
-        queues = await fill(client, java_broker, topic, 4)
+        admin, address = Admin(client), servers.broker.address
+        queues = await fill(client, servers.broker, topic, 4)
 
         latest = await admin.reset_offset_by_time(address, group, topic, LATEST_MS)
         earliest = await admin.reset_offset_by_time(address, group, topic, 0)
@@ -213,18 +214,16 @@ def test_offline_group_is_reset_by_time(java_namesrv: JavaNamesrv, java_broker: 
         assert forward == dict.fromkeys(queues, 0)
         assert (await admin.all_consumer_offsets(address))[topic, group] == {0: 0, 1: 0}
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_online_group_is_seen_and_reset_by_time(
-    toolbox: Toolbox, java_namesrv: JavaNamesrv, java_broker: JavaBroker
-) -> None:
+def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "ResetOnline", "OnlineGroup"
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
-        queues = await fill(client, java_broker, topic, 4)
-        job = toolbox.start("PushConsumer", consumer_spec(java_namesrv, topic, group, count=8))
+        admin, address = Admin(client), servers.broker.address
+        queues = await fill(client, servers.broker, topic, 4)
+        job = toolbox.start("PushConsumer", consumer_spec(servers, topic, group, count=8))
         client_id = (await asyncio.to_thread(job.until, "started"))[-1]["clientId"]
         first = await asyncio.to_thread(job.messages, 8)
 
@@ -260,25 +259,23 @@ def test_online_group_is_seen_and_reset_by_time(
             await admin.consumer_connection(address, group)
         assert offline.value.code == 206
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_locks_of_an_orderly_consumer(
-    toolbox: Toolbox, java_namesrv: JavaNamesrv, java_broker: JavaBroker
-) -> None:
+def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "AdminLocks", "LockGroup"
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
-        queues = await fill(client, java_broker, topic, 3)
-        spec = consumer_spec(java_namesrv, topic, group, count=6, mode="orderly")
+        admin, address = Admin(client), servers.broker.address
+        queues = await fill(client, servers.broker, topic, 3)
+        spec = consumer_spec(servers, topic, group, count=6, mode="orderly")
         job = toolbox.start("PushConsumer", spec)
         client_id = (await asyncio.to_thread(job.until, "started"))[-1]["clientId"]
         got = await asyncio.to_thread(job.messages, 6)
 
         view = await admin.locks(address, [group])
         mine = [lock for lock in view.locks if lock.queue.topic == topic]
-        assert not view.exact
+        assert view.exact is servers.are_ours
         assert view.unanswered == []
         assert [(lock.queue, lock.client_id) for lock in mine] == [(q, client_id) for q in queues]
         assert await admin.lock_batch(address, group, "somebody", queues) == []
@@ -295,22 +292,20 @@ def test_locks_of_an_orderly_consumer(
         await admin.unlock_batch(address, group, "somebody", queues)
         assert await admin.lock_batch(address, group, "another", queues) == queues
 
-    run(java_namesrv, act)
+    run(servers, act)
 
 
-def test_java_mqadmin_sees_what_we_did(
-    toolbox: Toolbox, java_namesrv: JavaNamesrv, java_broker: JavaBroker
-) -> None:
+def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "SeenByJava", "SeenGroup"
 
     async def act(client: MQClient) -> None:
-        admin, address = Admin(client), java_broker.address
-        queue, _ = await fill(client, java_broker, topic, 3)
+        admin, address = Admin(client), servers.broker.address
+        queue, _ = await fill(client, servers.broker, topic, 3)
         # Java's consumerProgress finds the topics of a group by way of its retry topic.
         await admin.create_topic(address, TopicConfig(f"%RETRY%{group}", 1, 1))
         await admin.update_consumer_offset(address, group, queue, 1)
         (message,) = await admin.query_message(topic, f"{topic}-0-2")
-        where = ("-n", java_namesrv.address)
+        where = ("-n", servers.namesrv.address)
 
         async def mqadmin(*words: str) -> str:
             output = await asyncio.to_thread(toolbox.mqadmin, *words, *where)
@@ -320,7 +315,7 @@ def test_java_mqadmin_sees_what_we_did(
         assert topic in (await mqadmin("topicList")).split()
         status = await mqadmin("topicStatus", "-t", topic)
         rows = [line.split()[:4] for line in status.splitlines() if not line.startswith("#")]
-        assert rows == [["java-a", "0", "0", "3"], ["java-a", "1", "0", "3"]]
+        assert rows == [["broker-a", "0", "0", "3"], ["broker-a", "1", "0", "3"]]
         by_id = await mqadmin("queryMsgById", "-i", message.msg_id)
         assert f"Keys:                [{topic}-0-2]" in by_id
         by_key = await mqadmin("queryMsgByKey", "-t", topic, "-k", f"{topic}-0-2")
@@ -329,8 +324,8 @@ def test_java_mqadmin_sees_what_we_did(
         unique = await mqadmin("queryMsgByUniqueKey", "-t", topic, "-i", message.unique_key)
         assert "Queue Offset:        2" in unique
         progress = await mqadmin("consumerProgress", "-g", group)
-        assert [topic, "java-a", "0", "3", "1", "2"] in [
+        assert [topic, "broker-a", "0", "3", "1", "2"] in [
             line.split()[:6] for line in progress.splitlines()
         ]
 
-    run(java_namesrv, act)
+    run(servers, act)
