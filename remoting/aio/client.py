@@ -11,7 +11,6 @@ Source: remoting/netty/NettyRemotingClient.java.
 """
 
 import asyncio
-import contextlib
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -249,23 +248,23 @@ class RemotingClient:
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_s
         channel = await self._channel(address, min(self._connect_timeout_s, timeout_s))
-        if channel.write_paused:
-            with contextlib.suppress(TimeoutError):
+        try:
+            if channel.write_paused:
                 async with asyncio.timeout_at(deadline_s):
                     await channel.writable()
-        self._check_open(channel)
-        command.opaque, future = channel.expect(deadline_s - loop.time())
-        try:
-            self._send(channel, command)
-            return await future
+            self._check_open(channel)
+            command.opaque, future = channel.expect(deadline_s - loop.time())
+            try:
+                self._send(channel, command)
+                return await future
+            finally:
+                channel.pending.take(command.opaque)
         except TimeoutError:
             raise RequestTimedOut(
                 f"{address} did not answer request code {command.code} in {timeout_s:g} s",
                 address=address,
                 timeout_ms=int(timeout_s * 1000),
             ) from None
-        finally:
-            channel.pending.take(command.opaque)
 
     def _send(self, channel: _Channel, command: Command) -> None:
         if self._sign is not None:

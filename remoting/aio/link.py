@@ -18,7 +18,7 @@ from remoting.frame import FrameReader, RawFrame
 LOG = logging.getLogger(__name__)
 
 _READ_SIZE: Final = 65_536
-_PAUSE_SIZE: Final = 262_144
+PAUSE_SIZE: Final = 262_144
 """Unsent bytes at which we stop reading from a peer."""
 
 
@@ -87,6 +87,11 @@ class Link(asyncio.BufferedProtocol):
         return self._closing
 
     @property
+    def unsent_size(self) -> int:
+        """Bytes that the peer has not taken yet."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    @property
     def waiting_size(self) -> int:
         """Bytes of an unfinished frame."""
         return self._reader.waiting_size
@@ -96,7 +101,7 @@ class Link(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_PAUSE_SIZE)
+        self._transport.set_write_buffer_limits(high=PAUSE_SIZE)
 
     def get_buffer(self, sizehint: int) -> bytearray:
         """Give asyncio the buffer to read into."""

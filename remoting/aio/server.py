@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from remoting.aio.link import Link, Outbox
+from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import RawFrame, encode_frame
@@ -36,7 +36,7 @@ _BACKLOG: Final = 1024
 class Watch:
     """What the last look at a connection saw, and since when it is so (loop seconds)."""
 
-    activity: int = -1
+    activity: tuple[int, int] = (-1, 0)
     active_s: float = 0.0
     frame_count: int = -1
     partial_s: float = 0.0
@@ -65,6 +65,7 @@ class ServerConn(Link):
         self.address = f"connection {number}"
         self.local_port = 0
         self.frame_count = 0
+        self._put_off: Sequence[RawFrame] = ()
         self.watch = Watch()
 
     def __str__(self) -> str:
@@ -96,10 +97,14 @@ class ServerConn(Link):
             self._server.forget(self)
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Hand over the frames of one read in order; stop when the connection is closed."""
+        """Hand over the frames of one read in order; stop when the connection is closed.
+
+        A client may ask at once for more than it can take in. When its answers fill the
+        socket, the rest of its requests waits until it has read some of them.
+        """
         self.frame_count += len(frames)
         on_frame = self._on_frame
-        for raw in frames:
+        for count, raw in enumerate(frames, start=1):
             if self._closing:
                 return
             try:
@@ -107,6 +112,19 @@ class ServerConn(Link):
             except Exception:
                 LOG.exception("%s: request not handled, connection closed", self.address)
                 self.close()
+            if self._out_size > PAUSE_SIZE:
+                self.flush()
+                if self.write_paused:
+                    self._put_off = frames[count:]
+                    return
+
+    def resume_writing(self) -> None:
+        """Go on with the requests that were put off, then read again."""
+        self.write_paused = False
+        frames, self._put_off = self._put_off, ()
+        self.on_frames(frames)
+        if not self.write_paused:
+            super().resume_writing()
 
     def on_bad_frame(self, error: BadFrame) -> None:
         """Say once why this connection ends."""
@@ -247,8 +265,9 @@ class RemotingServer:
                 elif now_s - watch.closing_s > _CLOSE_GRACE_S:
                     conn.abort()
                 continue
-            if conn.activity != watch.activity:
-                watch.activity, watch.active_s = conn.activity, now_s
+            activity = (conn.activity, conn.unsent_size)
+            if activity != watch.activity:
+                watch.activity, watch.active_s = activity, now_s
             elif now_s - watch.active_s >= self._idle_s:
                 LOG.info("%s was idle for %d s, connection closed", conn.address, self._idle_s)
                 conn.close()

@@ -1,0 +1,91 @@
+"""Peers for the loopback tests: servers that answer oddly, clients that behave badly."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TypeVar
+
+from remoting.aio.server import RemotingServer, ServerConn
+from remoting.command import Command
+from remoting.frame import FrameReader, RawFrame, decode_frame
+
+_T = TypeVar("_T")
+LIMIT_S = 10.0
+"""No test waits longer than this for anything; none should wait at all."""
+
+
+def run(coroutine: Coroutine[object, object, _T]) -> _T:
+    """Run a test's coroutine; a task left behind or an unseen error fails the test."""
+    unseen: list[dict] = []
+
+    async def guarded() -> _T:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: unseen.append(context))
+        async with asyncio.timeout(LIMIT_S):
+            result = await coroutine
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, f"tasks left behind: {left}"
+        return result
+
+    result = asyncio.run(guarded())
+    assert unseen == []
+    return result
+
+
+class Desk:
+    """A server whose every frame goes to one function; remembers who came and went."""
+
+    def __init__(self, answer: Callable[[ServerConn, Command], None], **options: float) -> None:
+        self.closed: list[ServerConn] = []
+        self.conns: list[ServerConn] = []
+        self._answer = answer
+        self.server = RemotingServer(
+            on_frame=self._on_frame,
+            on_close=self.closed.append,
+            **options,  # type: ignore[arg-type]
+        )
+        self.port = 0
+
+    def _on_frame(self, conn: ServerConn, raw: RawFrame) -> None:
+        if conn not in self.conns:
+            self.conns.append(conn)
+        self._answer(conn, decode_frame(raw))
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> "Desk":
+        self.port = await self.server.start("127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.server.stop()
+
+    async def plain_peer(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect without any of our code."""
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+
+def echo(conn: ServerConn, request: Command) -> None:
+    """Answer a request with its own body and fields."""
+    if not request.is_oneway:
+        response = request.response(body=request.body)
+        response.ext = dict(request.ext)
+        conn.send_command(response)
+
+
+async def read_commands(reader: asyncio.StreamReader, count: int) -> list[Command]:
+    """Read that many commands from a plain connection."""
+    frames = FrameReader()
+    found: list[Command] = []
+    while len(found) < count:
+        data = await reader.read(65_536)
+        assert data, f"closed after {len(found)} of {count} frames"
+        found += [decode_frame(raw) for raw in frames.feed(data)]
+    return found
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until ``condition`` holds; the test's time limit ends it."""
+    while not condition():
+        await asyncio.sleep(0.001)

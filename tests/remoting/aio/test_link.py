@@ -1,0 +1,174 @@
+"""One connection's bytes, with a transport that the test drives."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+
+from remoting.aio.link import PAUSE_SIZE, Link, Outbox
+from remoting.command import Command
+from remoting.errors import BadFrame
+from remoting.frame import RawFrame, encode_frame
+
+
+class FakeTransport(asyncio.Transport):
+    """Takes what is written, or keeps it when the peer is deaf."""
+
+    def __init__(self, link: Link | None = None) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+        self.calls: list[str] = []
+        self.kept_size = 0
+        self.deaf: Link | None = link
+        self.high = 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self.high = high or 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.writes.append(bytes(data))
+        if self.deaf is not None:
+            self.kept_size += len(data)
+            if self.kept_size > self.high and not self.deaf.write_paused:
+                self.deaf.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return self.kept_size
+
+    def is_closing(self) -> bool:
+        return bool({"close", "abort"} & set(self.calls))
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def abort(self) -> None:
+        self.calls.append("abort")
+
+    def pause_reading(self) -> None:
+        self.calls.append("pause")
+
+    def resume_reading(self) -> None:
+        self.calls.append("resume")
+
+
+class Collector(Link):
+    """Remembers frames and the error."""
+
+    def __init__(self, outbox: Outbox, *, write_buffer_max: int = 1_000_000) -> None:
+        super().__init__(outbox, write_buffer_max=write_buffer_max)
+        self.reads: list[int] = []
+        self.error: BadFrame | None = None
+
+    def on_frames(self, frames: Sequence[RawFrame]) -> None:
+        self.reads.append(len(frames))
+
+    def on_bad_frame(self, error: BadFrame) -> None:
+        self.error = error
+
+
+def in_loop(scene: Callable[[Outbox], Coroutine[object, object, None]]) -> None:
+    async def play() -> None:
+        await scene(Outbox(asyncio.get_running_loop()))
+
+    asyncio.run(play())
+
+
+def receive(link: Link, data: bytes) -> None:
+    buffer = link.get_buffer(-1)
+    buffer[: len(data)] = data
+    link.buffer_updated(len(data))
+
+
+def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
+    async def scene(outbox: Outbox) -> None:
+        transport, link = FakeTransport(), Collector(outbox)
+        link.connection_made(transport)
+        link.send(b"a")
+        link.send(b"b")
+        assert transport.writes == []
+        await asyncio.sleep(0)
+        link.send(b"c")
+        await asyncio.sleep(0)
+        assert transport.writes == [b"ab", b"c"]
+
+    in_loop(scene)
+
+
+def test_links_share_one_buffer_and_keep_their_own_frames() -> None:
+    async def scene(outbox: Outbox) -> None:
+        first, second = Collector(outbox), Collector(outbox)
+        data = encode_frame(Command(code=1))
+        for part in (data[:5], data[5:]):
+            receive(first, part)
+            receive(second, part)
+        assert first.reads == second.reads == [0, 1]
+        assert (first.activity, first.waiting_size) == (2, 0)
+
+    in_loop(scene)
+
+
+def test_bytes_that_are_no_frame_close_after_what_was_queued() -> None:
+    async def scene(outbox: Outbox) -> None:
+        transport, link = FakeTransport(), Collector(outbox)
+        link.connection_made(transport)
+        link.send(b"answer")
+        receive(link, b"\xff" * 8)
+        assert link.error is not None
+        assert (transport.writes, transport.calls) == ([b"answer"], ["close"])
+        receive(link, encode_frame(Command(code=1)))
+        link.send(b"dropped")
+        link.close()
+        await asyncio.sleep(0)
+        assert (link.reads, transport.writes) == ([], [b"answer"])
+        assert transport.calls == ["close"]
+
+    in_loop(scene)
+
+
+def test_a_deaf_peer_is_paused_then_cut() -> None:
+    async def scene(outbox: Outbox) -> None:
+        link = Collector(outbox)
+        transport = FakeTransport(link)
+        link.connection_made(transport)
+        link.send(bytes(PAUSE_SIZE + 1))
+        outbox.flush()
+        assert (link.write_paused, transport.calls) == (True, ["pause"])
+        assert link.activity == 0
+        link.send(bytes(1_000_000 - PAUSE_SIZE - 1))
+        outbox.flush()
+        assert not link.is_closing
+        link.send(b"x")
+        outbox.flush()
+        assert link.is_closing
+        assert transport.calls == ["pause", "abort"]
+
+    in_loop(scene)
+
+
+def test_the_limit_holds_within_one_turn_too() -> None:
+    async def scene(outbox: Outbox) -> None:
+        link = Collector(outbox)
+        transport = FakeTransport(link)
+        link.connection_made(transport)
+        for _ in range(5):
+            link.send(bytes(400_000))
+        assert link.is_closing
+        assert sum(map(len, transport.writes)) < 2_000_000
+
+    in_loop(scene)
+
+
+def test_a_peer_that_reads_again_is_read_again() -> None:
+    async def scene(outbox: Outbox) -> None:
+        link = Collector(outbox)
+        transport = FakeTransport(link)
+        link.connection_made(transport)
+        link.send(bytes(900_000))
+        outbox.flush()
+        transport.kept_size = 0
+        link.resume_writing()
+        link.send(bytes(900_000))
+        outbox.flush()
+        assert not link.is_closing
+        assert transport.calls == ["pause", "resume", "pause"]
+        assert link.unsent_size == 900_000
+
+    in_loop(scene)
