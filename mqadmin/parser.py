@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from mqadmin.catalog import Found, find
 from mqadmin.errors import Usage
-from mqadmin.parameters import Parameter
+from mqadmin.parameters import Kind, Parameter
 from mqadmin.registry import Command, Java, Needs
 from mqadmin.settings import GLOBAL_NAMES, GLOBALS, Settings
 from mqadmin.spelling import REFUSED, STORE_DIR, Spelling, spell_out
@@ -32,11 +32,14 @@ class Parsed:
     store: str | None
 
 
-def parse(tokens: Sequence[str], *, store: str | None = None) -> Parsed | Settings:
+def parse(
+    tokens: Sequence[str], *, store: str | None = None, topic: str | None = None
+) -> Parsed | Settings:
     """Return the call that a line stands for, or only settings where it names no command.
 
     Args:
         store: directory that the shell has open; then DIR may be left out.
+        topic: stands in for a topic that is required and left out.
 
     Raises:
         Usage: the line is wrong.
@@ -57,7 +60,22 @@ def parse(tokens: Sequence[str], *, store: str | None = None) -> Parsed | Settin
     words = list(spelled.words)
     if made.needs is Needs.STORE:
         own, words, store = _take_store(own, words, store)
+    words = _with_topic(made, own, words, topic)
     return Parsed(made, _bind_command(found, own, words), settings, store)
+
+
+def _with_topic(
+    made: Command[object], own: Given, words: list[str], topic: str | None
+) -> list[str]:
+    """Return the words with the shell's topic put in, where exactly one word is missing."""
+    required = [p for p in made.parameters if p.positional and p.required]
+    given = {parameter.name for parameter, _ in own}
+    if topic is None or given & {parameter.name for parameter in required}:
+        return words
+    spots = [at for at, parameter in enumerate(required) if parameter.kind is Kind.TOPIC]
+    if len(spots) != 1 or len(words) != len(required) - 1:
+        return words
+    return [*words[: spots[0]], topic, *words[spots[0] :]]
 
 
 def _without_name(tokens: Sequence[str], name: Sequence[str]) -> list[str]:
@@ -133,8 +151,10 @@ def _from_java(made: Command[object], java: Java, options: Given) -> Given:
         raise Usage(f"{java.name} needs one of {', '.join(flags)}")
     native: Given = [(by_name[name], text) for name, text in java.preset if name not in given]
     for parameter, text in options:
-        if parameter.name == REFUSED:
+        if parameter.name == REFUSED and parameter.help:
             raise Usage(f"not supported: {parameter.help}")
+        if parameter.name == REFUSED:
+            continue
         target = by_name[parameter.name]
         if parameter.takes_value and not target.takes_value:
             if convert(parameter, text or ""):

@@ -68,7 +68,8 @@ class JavaOption:
     """A flag of the Java tool: ``-t``, ``--topic``, and the field it fills.
 
     Attributes:
-        field: attribute of the arguments; empty for one that is refused, see ``why_not``.
+        field: attribute of the arguments; empty for one that is refused, see ``why_not``,
+            or without a reason for one that asks for what is always done here.
         has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
         value: what a flag without value stands for, where the field is no bool.
         why_not: the reason told to whoever uses a flag that has no field.

@@ -38,7 +38,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     wants_json = _wants_json(tokens, workplace)
     verbose = "-v" in tokens or "--verbose" in tokens
     try:
-        parsed = parse(tokens, store=workplace.store)
+        parsed = parse(tokens, store=workplace.store, topic=workplace.topic)
         if isinstance(parsed, Settings):
             return _bare(parsed, console)
         if parsed.settings.help or parsed.settings.version:
@@ -90,6 +90,7 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
         _check_columns(settings, made.rows)
     call = Call(settings, console, workplace, parsed.store)
     workplace.link.observer = _explainer(console) if settings.explain else None
+    _check_protected(call, made)
     answer = made.run(call, parsed.arguments)
     if inspect.isawaitable(answer):
         outcome = workplace.link.run(cast("Coroutine[None, None, Outcome]", answer))
@@ -97,8 +98,25 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
         outcome = answer
     for note in outcome.notes:
         console.warn(note)
-    _print(outcome, made, call)
+    try:
+        _print(outcome, made, call)
+    except KeyboardInterrupt:
+        if not outcome.follow:
+            raise
+        # Ctrl-C is how following ends: nothing to complain about.
+        return Interrupted.exit_code
     return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+
+
+def _check_protected(call: Call, made: Command[object]) -> None:
+    """Refuse a write to a protected context that is not named on the line."""
+    if not made.writes or call.dry_run or call.settings.context or call.settings.namesrv:
+        return
+    context = call.context()
+    if context is not None and context.protected and call.target().namesrv == context.namesrv:
+        raise Usage(
+            f"context {context.name} is protected", hint=f"name it: --context {context.name}"
+        )
 
 
 def _explainer(console: Console) -> "Explainer":

@@ -81,10 +81,9 @@ class Spelling:
 
     def parameters(self) -> list[Parameter]:
         """Return every option once, those of the command first."""
-        found: dict[str, Parameter] = {}
-        for parameter in reversed(self._long.values()):
-            found.setdefault(parameter.name, parameter)
-        return list(found.values())
+        every = {id(parameter): parameter for parameter in self._long.values()}.values()
+        own = [parameter for parameter in every if parameter not in GLOBALS]
+        return own + [parameter for parameter in every if parameter in GLOBALS]
 
     def is_option(self, word: str) -> bool:
         """Return whether a word is one of these options, rather than a value."""
@@ -183,7 +182,7 @@ def _next_value(name: str, rest: Sequence[str], spelling: Spelling) -> str:
 def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> Parameter:
     """Return the native parameter in Java's spelling, or one that refuses to be used."""
     if native is None:
-        why = f"{java.name} -{flag.short}: {flag.why_not}"
+        why = f"{java.name} -{flag.short}: {flag.why_not}" if flag.why_not else ""
         return replace(_REFUSED, name=REFUSED, help=why, takes_value=flag.has_arg)
     if flag.has_arg == native.takes_value:
         return native

@@ -17,6 +17,7 @@ from mqadmin.contexts import ContextFile
 from mqadmin.errors import CommandError
 from mqadmin.parameters import Kind
 from mqadmin.places import all_brokers
+from mqadmin.topics import kind_of
 
 FRESH_S = 10.0
 
@@ -79,8 +80,9 @@ async def fetch(call: Call) -> Names:
         if not isinstance(table, BaseException):
             groups.update(table.groups)
     clusters = sorted({place.cluster for place in brokers})
+    own = {*clusters, *(place.broker for place in brokers)}
     names = {
-        Kind.TOPIC: sorted(topics),
+        Kind.TOPIC: sorted(topics, key=lambda topic: (_rank(topic, own), topic)),
         Kind.GROUP: sorted(groups),
         Kind.BROKER: sorted({place.broker for place in brokers}),
         Kind.CLUSTER: clusters,
@@ -88,6 +90,11 @@ async def fetch(call: Call) -> Names:
         Kind.ADDRESS: sorted({place.address for place in brokers}),
     }
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
+
+
+def _rank(topic: str, own: set[str]) -> int:
+    """Return 0 for the topics that users made: they come first."""
+    return 0 if kind_of(topic, brokers_and_clusters=own) == "normal" else 1
 
 
 def _contexts(call: Call) -> dict[Kind, list[str]]:

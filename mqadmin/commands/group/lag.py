@@ -27,7 +27,6 @@ class Arguments:
     group: Annotated[str | None, argument("the consumer group", kind=Kind.GROUP)] = None
     topic: Annotated[str | None, argument("only this topic", kind=Kind.TOPIC)] = None
     no_clients: Annotated[bool, option("do not ask who reads a queue (fewer requests)")] = False
-    show_client_ip: Annotated[bool, option("as Java's -s; it is always shown")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class QueueLag(Row):
             "consumerProgress",
             (
                 JavaOption("g", "groupName", "group"),
-                JavaOption("s", "showClientIP", "show_client_ip"),
+                JavaOption("s", "showClientIP"),
             ),
         ),
     ),

@@ -53,7 +53,6 @@ class Arguments:
         tuple[str, ...],
         option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE),
     ] = ()
-    force: Annotated[bool, option("as Java's -f: also forward; always so here")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ CPLUS = "clients in C++ are told in the same way"
                 JavaOption("g", "group", "group", required=True),
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("s", "timestamp", "to", required=True),
-                JavaOption("f", "force", "force"),
+                JavaOption("f", "force"),
                 JavaOption("c", "cplus", has_arg=False, why_not=CPLUS),
             ),
         ),
@@ -115,7 +114,7 @@ CPLUS = "clients in C++ are told in the same way"
             (
                 JavaOption("g", "group", "group", required=True),
                 JavaOption("t", "topic", "topic", required=True),
-                JavaOption("f", "force", "force"),
+                JavaOption("f", "force"),
             ),
             preset=(("to", "latest"),),
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import Kind, argument
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.topics import perm_text
@@ -18,7 +18,6 @@ class Arguments:
     """Which topic."""
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    list: Annotated[bool, option("a line a broker, as Java's -l; always so here")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class TopicRoute(Row):
             "topicRoute",
             (
                 JavaOption("t", "topic", "topic", required=True),
-                JavaOption("l", "list", "list", has_arg=False),
+                JavaOption("l", "list", has_arg=False),
             ),
         ),
     ),
