@@ -1,0 +1,228 @@
+"""A real broker on a loopback port with a small store, and a client to drive it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    HeartbeatData,
+    MessageModel,
+    ProducerData,
+    SubscriptionData,
+)
+from remoting.codes import RequestCode, SerializeType
+from remoting.command import Command
+from remoting.header import Header
+from remoting.headers import CreateTopic, PullMessage, SendMessageV2
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerConfig
+from server.namesrv.app import NamesrvApp
+from server.namesrv.config import NamesrvConfig
+from server.runtime.clock import Clock, SystemClock
+from server.store.config import FlushDiskType, StoreConfig
+from storefmt.javahash import string_hash
+from storefmt.message import Record, decode_records
+
+GROUP = "G"
+TOPIC = "T"
+
+
+def store_config(root: Path, *, sync: bool = False) -> StoreConfig:
+    """Return a store of small files in ``root``."""
+    return StoreConfig(
+        store_path_root_dir=root,
+        mapped_file_size_commit_log=1 << 20,
+        mapped_file_size_consume_queue=6_000,
+        max_hash_slot_num=500,
+        max_index_num=1_000,
+        flush_disk_type=FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH,
+    )
+
+
+def broker_settings(root: Path, *, sync: bool = False, **settings: object) -> BrokerConfig:
+    """Return the settings of a broker on a free loopback port."""
+    values: dict[str, object] = {
+        "broker_name": "broker-a",
+        "broker_cluster_name": "TestCluster",
+        "bind_address": "127.0.0.1",
+        "broker_ip1": "127.0.0.1",
+        "broker_ip2": "127.0.0.1",
+        "listen_port": 0,
+        **settings,
+    }
+    return BrokerConfig(store=store_config(root, sync=sync), **values)  # type: ignore[arg-type]
+
+
+@dataclass
+class Desk:
+    """A running broker and one client of it."""
+
+    app: BrokerApp
+    client: RemotingClient
+    address: str
+    pushed: list[Command] = field(default_factory=list)
+    """Requests the broker sent to the client."""
+
+    async def ask(
+        self,
+        code: int,
+        header: Header | None = None,
+        *,
+        body: bytes = b"",
+        serialize: SerializeType = SerializeType.JSON,
+        timeout_s: float = 5.0,
+    ) -> Command:
+        """Send one request and return the answer, whatever its code."""
+        command = Command.request(code, header, body=body)
+        command.serialize = serialize
+        return await self.client.invoke(self.address, command, timeout_s=timeout_s)
+
+    async def create_topic(self, topic: str = TOPIC, *, queues: int = 1, perm: int = 6) -> None:
+        answer = await self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic, queues, perm))
+        assert answer.code == 0, answer
+
+    async def send(self, body: bytes = b"hello", **changes: object) -> Command:
+        """Send one message with code 310."""
+        return await self.ask(RequestCode.SEND_MESSAGE_V2, send(**changes), body=body)
+
+    async def pull(self, **changes: object) -> Command:
+        return await self.ask(RequestCode.PULL_MESSAGE, pull(**changes))
+
+    async def messages(self, **changes: object) -> list[Record]:
+        """Return what a pull finds."""
+        return decode_records((await self.pull(**changes)).body)
+
+    async def heartbeat(self, *, topics: tuple[str, ...] = (TOPIC,), client_id: str = "c1") -> None:
+        answer = await self.ask(RequestCode.HEART_BEAT, body=heartbeat(client_id, topics))
+        assert answer.code == 0, answer
+
+
+def create(topic: str, queues: int = 1, perm: int = 6) -> CreateTopic:
+    return CreateTopic(
+        topic=topic,
+        default_topic="TBW102",
+        read_queue_nums=queues,
+        write_queue_nums=queues,
+        perm=perm,
+        topic_filter_type="SINGLE_TAG",
+        topic_sys_flag=0,
+    )
+
+
+def send(**changes: object) -> SendMessageV2:
+    """Return a send header as a Java client fills it."""
+    fields: dict[str, object] = {
+        "producer_group": "PG",
+        "topic": TOPIC,
+        "default_topic": "TBW102",
+        "default_topic_queue_nums": 4,
+        "queue_id": 0,
+        "sys_flag": 0,
+        "born_timestamp": 1_700_000_000_000,
+        "flag": 0,
+        "properties": "",
+        "reconsume_times": 0,
+        "unit_mode": False,
+        "batch": False,
+        **changes,
+    }
+    return SendMessageV2(**fields)  # type: ignore[arg-type]
+
+
+def pull(**changes: object) -> PullMessage:
+    """Return a pull header that carries its subscription and does not wait."""
+    fields: dict[str, object] = {
+        "consumer_group": GROUP,
+        "topic": TOPIC,
+        "queue_id": 0,
+        "queue_offset": 0,
+        "max_msg_nums": 32,
+        "sys_flag": 4,
+        "commit_offset": 0,
+        "suspend_timeout_millis": 0,
+        "subscription": "*",
+        "sub_version": 0,
+        "expression_type": "TAG",
+        **changes,
+    }
+    return PullMessage(**fields)  # type: ignore[arg-type]
+
+
+def subscription(topic: str, expression: str = "*", *, version: int = 1) -> SubscriptionData:
+    tags = [] if expression == "*" else [tag.strip() for tag in expression.split("||")]
+    return SubscriptionData(
+        topic=topic,
+        sub_string=expression,
+        tags_set=tags,
+        code_set=[string_hash(tag) for tag in tags],
+        sub_version=version,
+    )
+
+
+def heartbeat(
+    client_id: str = "c1",
+    topics: tuple[str, ...] = (TOPIC,),
+    *,
+    group: str = GROUP,
+    expression: str = "*",
+    version: int = 1,
+    model: MessageModel = MessageModel.CLUSTERING,
+) -> bytes:
+    """Return a heartbeat of one consumer group and one producer group."""
+    return HeartbeatData(
+        client_id=client_id,
+        producer_data_set=[ProducerData(group_name="PG")],
+        consumer_data_set=[
+            ConsumerData(
+                group_name=group,
+                consume_type=ConsumeType.CONSUME_PASSIVELY,
+                message_model=model,
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+                subscription_data_set=[
+                    subscription(topic, expression, version=version) for topic in topics
+                ],
+            )
+        ],
+    ).encode()
+
+
+@asynccontextmanager
+async def running(
+    root: Path, *, sync: bool = False, clock: Clock | None = None, **settings: object
+) -> AsyncIterator[Desk]:
+    """Run a broker on ``root``; it is stopped in order at the end."""
+    config = broker_settings(root, sync=sync, **settings)
+    app = BrokerApp(config, clock or SystemClock())
+    port = await app.start()
+    pushed: list[Command] = []
+
+    def on_request(address: str, command: Command) -> None:
+        pushed.append(command)
+
+    client = RemotingClient(on_request=on_request)
+    try:
+        yield Desk(app, client, f"127.0.0.1:{port}", pushed)
+    finally:
+        await client.close()
+        await app.stop()
+
+
+@asynccontextmanager
+async def name_server(root: Path) -> AsyncIterator[str]:
+    """Run a name server and yield its address."""
+    app = NamesrvApp(
+        NamesrvConfig(
+            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(root / "kvConfig.json")
+        ),
+        SystemClock(),
+    )
+    port = await app.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        await app.stop()

@@ -1,0 +1,174 @@
+"""Members of groups over the wire: heartbeats, lists, goodbyes."""
+
+import asyncio
+from pathlib import Path
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    CheckClientRequestBody,
+    ConsumerConnection,
+    GetConsumerListByGroupResponseBody,
+    ProducerConnection,
+    ProducerTableInfo,
+    SubscriptionData,
+)
+from remoting.codes import LanguageCode, RequestCode
+from remoting.command import Command
+from remoting.headers import (
+    GetAllProducerInfo,
+    GetConsumerConnectionList,
+    GetConsumerListByGroup,
+    GetProducerConnectionList,
+    UnregisterClient,
+)
+from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
+
+
+async def members(desk: Desk) -> list[str]:
+    answer = await desk.ask(
+        RequestCode.GET_CONSUMER_LIST_BY_GROUP, GetConsumerListByGroup(consumer_group=GROUP)
+    )
+    if answer.code != 0:
+        return [answer.remark or ""]
+    return GetConsumerListByGroupResponseBody.decode(answer.body).consumer_id_list
+
+
+def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(tmp_path: Path) -> None:
+    async def run() -> tuple[list[str], list[Command], bool]:
+        async with running(tmp_path) as desk:
+            await desk.heartbeat()
+            await desk.heartbeat()
+            retry = desk.app.broker.topics.get("%RETRY%G")
+            return await members(desk), desk.pushed, retry is not None
+
+    found, pushed, has_retry_topic = asyncio.run(run())
+
+    assert found == ["c1"]
+    assert [(one.code, one.ext) for one in pushed] == [(40, {"consumerGroup": GROUP})]
+    assert pushed[0].is_oneway
+    assert has_retry_topic
+
+
+def test_every_member_is_told_when_one_comes_and_goes(tmp_path: Path) -> None:
+    async def run() -> tuple[list[str], int, int, int]:
+        async with running(tmp_path) as desk:
+            told: list[int] = []
+            other = RemotingClient(on_request=lambda _, command: told.append(command.code))
+            await desk.heartbeat()
+            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+            await other.invoke(desk.address, join)
+            both = await members(desk)
+            at_join = len(desk.pushed)
+            goodbye = Command.request(
+                RequestCode.UNREGISTER_CLIENT,
+                UnregisterClient(client_id="c2", consumer_group=GROUP, producer_group="PG"),
+            )
+            await other.invoke(desk.address, goodbye)
+            await members(desk)
+            await other.close()
+            return sorted(both), at_join, len(desk.pushed), len(told)
+
+    both, at_join, at_leave, told = asyncio.run(run())
+
+    assert both == ["c1", "c2"]
+    assert (at_join, at_leave, told) == (2, 3, 1)
+
+
+def test_closed_connection_leaves_its_groups(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with running(tmp_path) as desk:
+            other = RemotingClient()
+            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+            await other.invoke(desk.address, join)
+            await other.close()
+            while desk.app.broker.consumers.group(GROUP) is not None:
+                await asyncio.sleep(0)
+            return await members(desk)
+
+    assert asyncio.run(run()) == ["no consumer for this group, G"]
+
+
+def test_connections_show_language_version_and_subscriptions(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            await desk.heartbeat()
+            return (
+                await desk.ask(
+                    RequestCode.GET_CONSUMER_CONNECTION_LIST,
+                    GetConsumerConnectionList(consumer_group=GROUP),
+                ),
+                await desk.ask(
+                    RequestCode.GET_PRODUCER_CONNECTION_LIST,
+                    GetProducerConnectionList(producer_group="PG"),
+                ),
+                await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo()),
+            )
+
+    consumers, producers, everything = asyncio.run(run())
+    body = ConsumerConnection.decode(consumers.body)
+    (member,) = body.connection_set
+
+    assert (member.client_id, member.language, member.version) == ("c1", LanguageCode.PYTHON, 407)
+    assert (member.client_addr or "").startswith("127.0.0.1:")
+    assert list(body.subscription_table) == [TOPIC]
+    assert ProducerConnection.decode(producers.body).connection_set == [member]
+    (info,) = ProducerTableInfo.decode(everything.body).data["PG"]
+    assert info.remote_ip == f"/{member.client_addr}"
+
+
+def test_unknown_groups_have_javas_codes(tmp_path: Path) -> None:
+    async def run() -> list[tuple[int, str | None]]:
+        async with running(tmp_path) as desk:
+            answers = [
+                await desk.ask(
+                    RequestCode.GET_CONSUMER_CONNECTION_LIST,
+                    GetConsumerConnectionList(consumer_group="none"),
+                ),
+                await desk.ask(
+                    RequestCode.GET_PRODUCER_CONNECTION_LIST,
+                    GetProducerConnectionList(producer_group="none"),
+                ),
+            ]
+            return [(answer.code, answer.remark) for answer in answers]
+
+    assert asyncio.run(run()) == [
+        (206, "the consumer group[none] not online"),
+        (1, "the producer group[none] not exist"),
+    ]
+
+
+def test_bad_heartbeats_are_refused_and_change_nothing(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        async with running(tmp_path) as desk:
+            bodies = [
+                b"{bad",
+                b"[]",
+                heartbeat(group="a/b"),
+                heartbeat(topics=("../x",)),
+                heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
+            ]
+            answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
+            assert desk.app.broker.consumers.group(GROUP) is None
+            assert all(answer.remark for answer in answers)
+            return [answer.code for answer in answers]
+
+    assert asyncio.run(run()) == [1, 1, 1, 1, 1]
+
+
+def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
+    def body(kind: str) -> bytes:
+        subscription = SubscriptionData(topic=TOPIC, sub_string="a > 1", expression_type=kind)
+        return CheckClientRequestBody(
+            client_id="c1", group=GROUP, subscription_data=subscription
+        ).encode()
+
+    async def run() -> tuple[Command, Command]:
+        async with running(tmp_path) as desk:
+            code = RequestCode.CHECK_CLIENT_CONFIG
+            return await desk.ask(code, body=body("TAG")), await desk.ask(code, body=body("SQL92"))
+
+    tags, sql = asyncio.run(run())
+
+    assert tags.code == 0
+    assert sql.code == 1
+    assert sql.remark == "The broker does not support consumer to filter message by SQL92"

@@ -1,0 +1,63 @@
+"""Queue locks over the wire."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from remoting.bodies import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from remoting.codes import ExtensionCode, RequestCode
+from remoting.command import Command
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+
+QUEUES = [MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=at) for at in range(2)]
+
+
+async def lock(desk: Desk, client_id: str, *queues: MessageQueue) -> list[MessageQueue]:
+    body = LockBatchRequestBody(consumer_group=GROUP, client_id=client_id, mq_set=list(queues))
+    answer = await desk.ask(RequestCode.LOCK_BATCH_MQ, body=body.encode())
+    return LockBatchResponseBody.decode(answer.body).lock_ok_mq_set
+
+
+def test_one_client_holds_a_queue_until_it_lets_go(tmp_path: Path) -> None:
+    async def run() -> list[list[MessageQueue]]:
+        async with running(tmp_path) as desk:
+            found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
+            body = UnlockBatchRequestBody(
+                consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]]
+            )
+            answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
+            assert answer.code == 0
+            return [*found, await lock(desk, "c2", *QUEUES)]
+
+    assert asyncio.run(run()) == [QUEUES, [], [QUEUES[0]]]
+
+
+def test_lock_table_lists_every_lock(tmp_path: Path) -> None:
+    async def run() -> list[dict[str, object]]:
+        async with running(tmp_path) as desk:
+            await lock(desk, "c1", QUEUES[1])
+            answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
+            rows: list[dict[str, object]] = json.loads(answer.body)
+            return rows
+
+    (row,) = asyncio.run(run())
+
+    assert (row["group"], row["topic"], row["queueId"], row["clientId"]) == (GROUP, TOPIC, 1, "c1")
+    assert row["brokerName"] == "broker-a"
+
+
+def test_lock_without_a_body_is_an_error_and_nothing_more(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, list[MessageQueue]]:
+        async with running(tmp_path) as desk:
+            answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
+            return answer, await lock(desk, "c1", QUEUES[0])
+
+    answer, held = asyncio.run(run())
+
+    assert answer.code == 1
+    assert held == [QUEUES[0]]

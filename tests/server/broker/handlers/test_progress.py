@@ -1,0 +1,120 @@
+"""How far groups are, over the wire."""
+
+import asyncio
+from pathlib import Path
+
+from remoting.bodies import (
+    BrokerStatsData,
+    ConsumeStats,
+    ConsumeStatsList,
+    MessageQueue,
+    QueryConsumeTimeSpanBody,
+)
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import (
+    GetConsumeStats,
+    GetConsumeStatsInBroker,
+    QueryConsumeTimeSpan,
+    UpdateConsumerOffset,
+    ViewBrokerStatsData,
+)
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+
+QUEUE = MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)
+
+
+async def behind(desk: Desk, *, sent: int = 3, reached: int = 1) -> None:
+    """Send messages and let the group read some of them."""
+    await desk.create_topic()
+    for _ in range(sent):
+        await desk.send()
+    header = UpdateConsumerOffset(
+        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=reached
+    )
+    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+
+def test_group_is_behind_by_what_it_has_not_committed(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, int]:
+        async with running(tmp_path) as desk:
+            await behind(desk)
+            code = RequestCode.GET_CONSUME_STATS
+            first_ms = desk.app.broker.store.store_time(TOPIC, 0, 0)
+            return (
+                await desk.ask(code, GetConsumeStats(consumer_group=GROUP)),
+                await desk.ask(code, GetConsumeStats(consumer_group=GROUP, topic="Nowhere")),
+                first_ms,
+            )
+
+    known, unknown, first_ms = asyncio.run(run())
+    row = ConsumeStats.decode(known.body).offset_table[QUEUE]
+
+    assert (row.broker_offset, row.consumer_offset, row.last_timestamp) == (3, 1, first_ms)
+    assert ConsumeStats.decode(unknown.body).offset_table == {}
+
+
+def test_progress_of_all_groups_adds_up(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, str]:
+        async with running(tmp_path) as desk:
+            await behind(desk)
+            await desk.pull(queue_offset=1)
+            header = GetConsumeStatsInBroker(is_order=False)
+            answer = await desk.ask(RequestCode.GET_BROKER_CONSUME_STATS, header)
+            return answer, desk.address
+
+    answer, address = asyncio.run(run())
+    body = ConsumeStatsList.decode(answer.body)
+    groups = {name: stats for row in body.consume_stats_list for name, stats in row.items()}
+
+    assert (body.total_diff, body.broker_addr) == (2, address)
+    assert groups["TOOLS_CONSUMER"] == []
+    assert groups[GROUP][0].offset_table[QUEUE].broker_offset == 3
+
+
+def test_time_span_shows_how_old_the_next_message_is(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, list[int]]:
+        async with running(tmp_path) as desk:
+            await behind(desk)
+            store = desk.app.broker.store
+            times = [store.store_time(TOPIC, 0, at) for at in range(3)]
+            code = RequestCode.QUERY_CONSUME_TIME_SPAN
+            return (
+                await desk.ask(code, QueryConsumeTimeSpan(topic=TOPIC, group=GROUP)),
+                await desk.ask(code, QueryConsumeTimeSpan(topic="Nowhere", group=GROUP)),
+                times,
+            )
+
+    known, unknown, times = asyncio.run(run())
+    (span,) = QueryConsumeTimeSpanBody.decode(known.body).consume_time_span_set
+
+    assert (span.min_time_stamp, span.max_time_stamp) == (times[0], times[2])
+    assert span.consume_time_stamp == times[0]
+    assert 0 <= span.delay_time < 60_000
+    assert unknown.code == 17
+
+
+def test_statistic_is_there_once_something_was_counted(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command]:
+        async with running(tmp_path) as desk:
+            await behind(desk)
+            stats = desk.app.broker.stats
+            stats.second(20_000)
+            await desk.send()
+            stats.second(40_000)
+            code = RequestCode.VIEW_BROKER_STATS_DATA
+            return (
+                await desk.ask(
+                    code, ViewBrokerStatsData(stats_name="TOPIC_PUT_NUMS", stats_key=TOPIC)
+                ),
+                await desk.ask(
+                    code, ViewBrokerStatsData(stats_name="TOPIC_PUT_NUMS", stats_key="Nowhere")
+                ),
+            )
+
+    known, unknown = asyncio.run(run())
+    minute = BrokerStatsData.decode(known.body).stats_minute
+
+    assert minute is not None
+    assert (minute.sum, minute.tps, minute.avgpt) == (1, 0.05, 1.0)
+    assert (unknown.code, unknown.remark) == (1, "The stats <TOPIC_PUT_NUMS> <Nowhere> not exist")

@@ -1,0 +1,222 @@
+"""Reading over the wire: statuses, filters, waiting and waking."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import LaterCode, RequestCode, SerializeType
+from remoting.command import Command
+from remoting.headers import GetMaxOffset, PullMessage, PullMessageResponse
+from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
+
+WAIT = 2
+COMMIT = 1
+
+
+async def filled(desk: Desk, tags: str = "ABAB") -> None:
+    await desk.create_topic()
+    for at, tag in enumerate(tags):
+        await desk.send(b"m%d" % at, properties=f"TAGS\1{tag}")
+
+
+def pulled(root: Path, **changes: object) -> Command:
+    async def run() -> Command:
+        async with running(root) as desk:
+            await filled(desk)
+            return await desk.pull(**changes)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+def test_found_messages_come_with_the_next_offset(tmp_path: Path, serialize: SerializeType) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            return await desk.ask(
+                RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize
+            )
+
+    answer = asyncio.run(run())
+
+    assert (answer.code, answer.remark, answer.serialize) == (0, "FOUND", serialize)
+    assert answer.header(PullMessageResponse) == PullMessageResponse(
+        suggest_which_broker_id=0, next_begin_offset=3, min_offset=0, max_offset=4
+    )
+    assert answer.body.count(b"TAGS\1") == 3
+
+
+STATUSES = [
+    ({"queue_offset": 4}, 19, "OFFSET_OVERFLOW_ONE", 4),
+    ({"queue_offset": 9}, 21, "OFFSET_OVERFLOW_BADLY", 4),
+    ({"queue_offset": -1}, 21, "OFFSET_TOO_SMALL", 0),
+    ({"subscription": "Z"}, 20, "NO_MATCHED_MESSAGE", 4),
+    ({"subscription": "A || B", "queue_offset": 2}, 0, "FOUND", 4),
+]
+
+
+@pytest.mark.parametrize(("changes", "code", "remark", "next_offset"), STATUSES)
+def test_status_and_next_offset_are_javas(
+    tmp_path: Path, changes: dict[str, object], code: int, remark: str, next_offset: int
+) -> None:
+    answer = pulled(tmp_path, **changes)
+
+    assert (answer.code, answer.remark) == (code, remark)
+    assert answer.ext["nextBeginOffset"] == str(next_offset)
+
+
+@pytest.mark.parametrize(("queue_offset", "code"), [(0, 19), (7, 21)])
+def test_empty_queue_is_not_found_at_its_start_and_moved_elsewhere(
+    tmp_path: Path, queue_offset: int, code: int
+) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            return await desk.pull(queue_offset=queue_offset)
+
+    answer = asyncio.run(run())
+
+    assert (answer.code, answer.remark) == (code, "NO_MATCHED_LOGIC_QUEUE")
+    assert answer.ext["nextBeginOffset"] == "0"
+
+
+REFUSED = [
+    ({"topic": "Nowhere"}, 17, "topic[Nowhere] not exist, apply first please!"),
+    ({"queue_id": 7}, 1, "queueId[7] is illegal, topic:[T] topicConfig.readQueueNums:[1]"),
+    ({"sys_flag": 0}, 24, "the consumer's group info not exist"),
+    ({"expression_type": "SQL92", "subscription": "a > 1"}, 1, "filter message by SQL92"),
+    ({"subscription": "||"}, 23, "parse the consumer's subscription failed"),
+    ({"consumer_group": "bad/group"}, 26, "subscription group [bad/group] does not exist"),
+]
+
+
+@pytest.mark.parametrize(("changes", "code", "text"), REFUSED)
+def test_bad_pulls_are_refused_in_javas_words(
+    tmp_path: Path, changes: dict[str, object], code: int, text: str
+) -> None:
+    answer = pulled(tmp_path, **changes)
+
+    assert answer.code == code
+    assert text in (answer.remark or "")
+    assert answer.body == b""
+
+
+def test_topic_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await desk.create_topic(perm=2)
+            return await desk.pull()
+
+    answer = asyncio.run(run())
+
+    assert (answer.code, answer.remark) == (16, "the topic[T] pulling message is forbidden")
+
+
+def test_registered_subscription_filters_and_must_be_new_enough(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            body = heartbeat(expression="B", version=5)
+            await desk.ask(RequestCode.HEART_BEAT, body=body)
+            return (
+                await desk.pull(sys_flag=0, sub_version=5),
+                await desk.pull(sys_flag=0, sub_version=6),
+                await desk.pull(sys_flag=0, topic="TBW102"),
+            )
+
+    known, newer, other_topic = asyncio.run(run())
+
+    assert (known.code, known.body.count(b"TAGS\1B"), known.body.count(b"TAGS\1A")) == (0, 2, 0)
+    assert (newer.code, newer.remark) == (25, "the consumer's subscription not latest")
+    assert other_topic.code == 24
+
+
+def test_pull_commits_the_offset_it_carries(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
+            return desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
+
+    assert asyncio.run(run()) == 3
+
+
+def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
+    async def run() -> tuple[bool, Command]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            header = pull(
+                sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
+            )
+            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            await desk.send(b"other", properties="TAGS\1A")
+            held = not waiting.done()
+            await desk.send(b"wanted", properties="TAGS\1B")
+            return held, await waiting
+
+    held, answer = asyncio.run(run())
+
+    assert held
+    assert (answer.code, answer.ext["nextBeginOffset"]) == (0, "6")
+    assert b"wanted" in answer.body
+    assert b"other" not in answer.body
+
+
+def test_held_pull_is_answered_at_its_deadline(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, int]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
+            return await desk.ask(RequestCode.PULL_MESSAGE, header), len(desk.app.broker.hold)
+
+    answer, waiting = asyncio.run(run())
+
+    assert (answer.code, answer.remark, waiting) == (19, "OFFSET_OVERFLOW_ONE", 0)
+
+
+def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            assert len(desk.app.broker.hold) == 1
+            await desk.client.close()
+            await asyncio.gather(waiting, return_exceptions=True)
+            while list(desk.app._server.connections):
+                await asyncio.sleep(0)
+            return len(desk.app.broker.hold)
+
+    assert asyncio.run(run()) == 0
+
+
+def test_lite_pull_of_newer_clients_is_the_same_request(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            return await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
+
+    assert asyncio.run(run()).remark == "FOUND"
+
+
+def test_offset_that_is_not_there_leaves_an_event(tmp_path: Path) -> None:
+    async def run() -> bytes:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            await desk.pull(queue_offset=77)
+            (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
+            assert event.tags == GROUP
+            return event.body
+
+    assert asyncio.run(run()) == (
+        b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
+        b'"offsetNew":4,"offsetRequest":77}'
+    )
+
+
+def queue_of(header: PullMessage) -> GetMaxOffset:
+    """Return a request whose answer shows that what was sent before it was handled."""
+    return GetMaxOffset(topic=header.topic, queue_id=header.queue_id)

@@ -1,0 +1,99 @@
+"""Single messages over the wire: by id, by key, and as queue entries."""
+
+import asyncio
+from pathlib import Path
+
+from remoting.bodies import QueryConsumeQueueResponseBody
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import QueryConsumeQueue, QueryMessage, ViewMessage
+from storefmt.javahash import string_hash
+from storefmt.message import decode_record, decode_records
+from storefmt.msgid import parse_offset_id
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+
+FOR_EVER = 2**63 - 1
+
+
+def by_key(key: str, *, count: int = 32, topic: str = TOPIC) -> QueryMessage:
+    return QueryMessage(
+        topic=topic, key=key, max_num=count, begin_timestamp=0, end_timestamp=FOR_EVER
+    )
+
+
+async def filled(desk: Desk) -> list[Command]:
+    return [
+        await desk.send(b"m%d" % at, properties=f"KEYS\1k{at} all\2UNIQ_KEY\1U{at}\2TAGS\1A")
+        for at in range(3)
+    ]
+
+
+def test_message_is_found_by_its_offset_id(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            sent = await filled(desk)
+            _, log_offset = parse_offset_id(sent[1].ext["msgId"])
+            view = RequestCode.VIEW_MESSAGE_BY_ID
+            return (
+                await desk.ask(view, ViewMessage(offset=log_offset)),
+                await desk.ask(view, ViewMessage(offset=log_offset + 3)),
+                await desk.ask(view, ViewMessage(offset=99_999_999)),
+            )
+
+    found, inside, beyond = asyncio.run(run())
+
+    assert (found.code, decode_record(found.body).body) == (0, b"m1")
+    assert (inside.code, inside.body) == (1, b"")
+    assert beyond.remark == "can not find message by the offset, 99999999"
+
+
+def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            code = RequestCode.QUERY_MESSAGE
+            unique = Command.request(code, by_key("U2", count=0))
+            unique.ext["_UNIQUE_KEY_QUERY"] = "true"
+            return (
+                await desk.ask(code, by_key("all")),
+                await desk.ask(code, by_key("k1")),
+                await desk.client.invoke(desk.address, unique),
+                await desk.ask(code, by_key("nokey")),
+            )
+
+    several, one, unique, none = asyncio.run(run())
+
+    assert [record.body for record in decode_records(several.body)] == [b"m0", b"m1", b"m2"]
+    assert [record.body for record in decode_records(one.body)] == [b"m1"]
+    assert int(one.ext["indexLastUpdatePhyoffset"]) > 0
+    assert [record.body for record in decode_records(unique.body)] == [b"m2"]
+    assert (none.code, none.remark) == (22, "can not find message, maybe time range not correct")
+    assert none.ext == {"indexLastUpdateTimestamp": "0", "indexLastUpdatePhyoffset": "0"}
+
+
+def test_queue_entries_show_what_a_subscription_takes(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            await desk.heartbeat()
+            code = RequestCode.QUERY_CONSUME_QUEUE
+            return (
+                await desk.ask(
+                    code,
+                    QueryConsumeQueue(
+                        topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP
+                    ),
+                ),
+                await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5)),
+                await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0)),
+            )
+
+    found, behind, unknown = asyncio.run(run())
+    body = QueryConsumeQueueResponseBody.decode(found.body)
+
+    assert (body.min_queue_index, body.max_queue_index) == (0, 3)
+    assert [(row.tags_code, row.eval) for row in body.queue_data or []] == [
+        (string_hash("A"), True)
+    ] * 2
+    assert (behind.code, behind.remark) == (0, "Index 9 of 0@T is not exist!")
+    assert (unknown.code, unknown.remark) == (1, "0@Nowhere is not exist!")

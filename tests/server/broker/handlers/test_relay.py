@@ -1,0 +1,98 @@
+"""Questions that a live consumer answers, over the wire."""
+
+import asyncio
+from pathlib import Path
+
+from remoting.aio.client import RemotingClient
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.header import Header
+from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from server.broker.handlers.relay import ANSWER_WAIT_MS
+from storefmt.message import decode_record
+from tests.server.broker.desk import GROUP, Desk, heartbeat, running
+
+
+async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[Command]]:
+    """Ask through a consumer that answers every request."""
+    asked: list[Command] = []
+
+    def answer(address: str, command: Command) -> Command | None:
+        asked.append(command)
+        return None if command.is_oneway else command.response(remark="mine", body=b"{}")
+
+    member = RemotingClient(on_request=answer)
+    await member.invoke(
+        desk.address, Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+    )
+    response = await desk.ask(code, header)
+    await member.close()
+    return response, [one for one in asked if one.code == code]
+
+
+def test_running_info_goes_to_the_client_and_back_unchanged(tmp_path: Path) -> None:
+    header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2", jstack_enable=True)
+
+    async def run() -> tuple[Command, list[Command]]:
+        async with running(tmp_path) as desk:
+            return await relayed(desk, header, RequestCode.GET_CONSUMER_RUNNING_INFO)
+
+    response, (asked,) = asyncio.run(run())
+
+    assert asked.ext == header.to_ext()
+    assert (response.code, response.remark, response.body) == (0, "mine", b"{}")
+
+
+def test_message_is_handed_to_a_client_with_the_brokers_name(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, list[Command]]:
+        async with running(tmp_path) as desk:
+            sent = await desk.send(b"try me")
+            header = ConsumeMessageDirectlyResult(
+                consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
+            )
+            return await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
+
+    response, (asked,) = asyncio.run(run())
+
+    assert response.body == b"{}"
+    assert asked.ext["brokerName"] == "broker-a"
+    assert decode_record(asked.body).body == b"try me"
+
+
+def test_absent_client_and_absent_message_are_errors(tmp_path: Path) -> None:
+    async def collected() -> list[Command]:
+        async with running(tmp_path) as desk:
+            header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
+            found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
+            for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
+                directly = ConsumeMessageDirectlyResult(
+                    consumer_group=GROUP, client_id="c9", msg_id=msg_id
+                )
+                found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
+            return found
+
+    offline, nonsense, absent = asyncio.run(collected())
+
+    assert (offline.code, offline.remark) == (1, "The Consumer <G> <c9> not online")
+    assert nonsense.code == 1
+    assert "no message with the id" in (absent.remark or "")
+
+
+def test_silent_client_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await desk.heartbeat()
+            header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
+            waiting = asyncio.create_task(
+                desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+            )
+            while not any(one.code == 307 for one in desk.pushed):
+                await asyncio.sleep(0)
+            now_ms = desk.app.broker.clock.now_ms()
+            desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+            return await waiting
+
+    answer = asyncio.run(run())
+
+    assert answer.code == 207
+    assert "Timeout" in (answer.remark or "")

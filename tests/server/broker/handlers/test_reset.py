@@ -1,0 +1,98 @@
+"""Moving a group to a time, over the wire."""
+
+import asyncio
+from pathlib import Path
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import GetConsumerStatus, ResetOffset, UpdateConsumerOffset
+from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
+
+QUEUE = MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)
+END = -1
+
+
+async def group_at(desk: Desk, queue_offset: int) -> None:
+    await desk.create_topic()
+    for at in range(4):
+        await desk.send(b"m%d" % at)
+    header = UpdateConsumerOffset(
+        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
+    )
+    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+
+async def reset(desk: Desk, *, to_ms: int, force: bool = True, topic: str = TOPIC) -> Command:
+    header = ResetOffset(topic=topic, group=GROUP, timestamp=to_ms, is_force=force)
+    return await desk.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+
+
+def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
+    tmp_path: Path,
+) -> None:
+    async def run() -> tuple[Command, list[Command], int]:
+        async with running(tmp_path) as desk:
+            await group_at(desk, 4)
+            await desk.heartbeat()
+            answer = await reset(desk, to_ms=0)
+            pushed = [one for one in desk.pushed if one.code == 220]
+            return answer, pushed, desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
+
+    answer, (push,), kept = asyncio.run(run())
+
+    assert answer.code == 0
+    assert ResetOffsetBody.decode(answer.body).offset_table == {QUEUE: 0}
+    assert push.body == answer.body
+    assert push.ext == {"topic": TOPIC, "group": GROUP, "timestamp": "0", "isForce": "false"}
+    assert kept == 4
+
+
+def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:
+    async def run() -> list[dict[MessageQueue, int]]:
+        async with running(tmp_path) as desk:
+            await group_at(desk, 2)
+            await desk.heartbeat()
+            return [
+                ResetOffsetBody.decode((await reset(desk, to_ms=END, force=force)).body).offset_table
+                for force in (False, True)
+            ]
+
+    assert asyncio.run(run()) == [{QUEUE: 2}, {QUEUE: 4}]
+
+
+def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) -> None:
+    async def run() -> list[Command]:
+        async with running(tmp_path) as desk:
+            await group_at(desk, 1)
+            offline = await reset(desk, to_ms=0)
+            nowhere = await reset(desk, to_ms=0, topic="Nowhere")
+            await desk.create_topic("Other")
+            return [offline, nowhere, await reset(desk, to_ms=0, topic="Other")]
+
+    offline, nowhere, other = asyncio.run(run())
+
+    assert offline.code == 206
+    assert (offline.remark or "").startswith("Consumer not online, so can not reset offset, Group: G")
+    assert nowhere.code == 1
+    assert (other.code, other.remark) == (1, "THe consumer group <G> not exist")
+
+
+def test_members_are_asked_for_their_own_offsets(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command]:
+        async with running(tmp_path) as desk:
+            table = GetConsumerStatusBody(message_queue_table={QUEUE: 7}).encode()
+            member = RemotingClient(on_request=lambda _, ask: ask.response(body=table))
+            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+            await member.invoke(desk.address, join)
+            code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+            found = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group=GROUP))
+            none = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group="none"))
+            await member.close()
+            return found, none
+
+    found, none = asyncio.run(run())
+
+    assert GetConsumerStatusBody.decode(found.body).consumer_table == {"c2": {QUEUE: 7}}
+    assert none.code == 1

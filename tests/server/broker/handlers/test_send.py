@@ -1,0 +1,274 @@
+"""Storing messages over the wire: what is stored, what is answered, what is refused."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode, ResponseCode, SerializeType
+from remoting.command import Command
+from remoting.headers import SendMessage, SendMessageV2
+from storefmt.batch import BatchEntry, join_batch
+from storefmt.hosts import host_text
+from storefmt.message import Record
+from storefmt.msgid import parse_offset_id
+from tests.server.broker.desk import TOPIC, Desk, running, send
+
+PROPERTIES = "KEYS\1k1 k2\2UNIQ_KEY\1ABC\2WAIT\1true\2TAGS\1TagA"
+
+
+def one_message(root: Path, **changes: object) -> tuple[Command, list[Record]]:
+    async def run() -> tuple[Command, list[Record]]:
+        async with running(root) as desk:
+            answer = await desk.send(**changes)
+            topic = changes.get("topic", TOPIC)
+            found = await desk.messages(topic=topic) if answer.code == 0 else []
+            return answer, found
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+def test_message_is_stored_with_its_fields_and_answered_with_its_place(
+    tmp_path: Path, serialize: SerializeType
+) -> None:
+    async def run() -> tuple[Command, Record]:
+        async with running(tmp_path) as desk:
+            header = send(properties=PROPERTIES, flag=7, queue_id=2)
+            answer = await desk.ask(
+                RequestCode.SEND_MESSAGE_V2, header, body=b"hello", serialize=serialize
+            )
+            return answer, (await desk.messages(queue_id=2))[0]
+
+    answer, record = asyncio.run(run())
+
+    assert (answer.code, answer.serialize, answer.remark) == (0, serialize, None)
+    assert answer.ext["queueId"] == "2"
+    assert answer.ext["queueOffset"] == "0"
+    assert answer.ext["MSG_REGION"] == "DefaultRegion"
+    assert answer.ext["TRACE_ON"] == "true"
+    assert parse_offset_id(answer.ext["msgId"]) == (record.store_host, record.log_offset)
+    assert record.body == b"hello"
+    assert record.flag == 7
+    assert record.born_ms == 1_700_000_000_000
+    assert host_text(record.born_host).startswith("127.0.0.1:")
+    assert record.properties_raw == b"KEYS\1k1 k2\2UNIQ_KEY\1ABC\2CLUSTER\1TestCluster\2TAGS\1TagA"
+
+
+def test_long_field_names_store_the_same_message(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, list[Record]]:
+        async with running(tmp_path) as desk:
+            header = SendMessage(
+                producer_group="PG",
+                topic=TOPIC,
+                default_topic="TBW102",
+                default_topic_queue_nums=4,
+                queue_id=0,
+                sys_flag=0,
+                born_timestamp=5,
+                flag=0,
+                properties=PROPERTIES,
+            )
+            answer = await desk.ask(RequestCode.SEND_MESSAGE, header, body=b"v1")
+            return answer, await desk.messages()
+
+    answer, found = asyncio.run(run())
+
+    assert answer.code == 0
+    assert [(record.body, record.tags, record.born_ms) for record in found] == [(b"v1", "TagA", 5)]
+
+
+def test_oneway_message_is_stored_and_not_answered(tmp_path: Path) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            command = Command.request(
+                RequestCode.SEND_MESSAGE_V2, send(), body=b"oneway", oneway=True
+            )
+            await desk.client.invoke_oneway(desk.address, command)
+            await desk.send(b"second")
+            return await desk.messages()
+
+    assert [record.body for record in asyncio.run(run())] == [b"oneway", b"second"]
+
+
+def test_unknown_topic_is_made_after_the_template(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int, int]:
+        async with running(tmp_path) as desk:
+            await desk.send(topic="Fresh", default_topic_queue_nums=3)
+            made = desk.app.broker.topics.get("Fresh")
+            assert made is not None
+            return made.read_queue_nums, made.write_queue_nums, made.perm
+
+    assert asyncio.run(run()) == (3, 3, 6)
+
+
+def test_negative_queue_lets_the_broker_choose(tmp_path: Path) -> None:
+    async def run() -> set[str]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic(queues=2)
+            return {(await desk.send(queue_id=-1)).ext["queueId"] for _ in range(40)}
+
+    assert asyncio.run(run()) == {"0", "1"}
+
+
+def test_batch_becomes_one_record_a_message(tmp_path: Path) -> None:
+    entries = [
+        BatchEntry(at, b"b%d" % at, b"KEYS\1bk%d\2TAGS\1TagB" % at + (b"\2" if at else b""))
+        for at in range(3)
+    ]
+
+    async def run() -> tuple[Command, list[Record]]:
+        async with running(tmp_path) as desk:
+            header = send(batch=True, properties="WAIT\1true")
+            body = join_batch(entries)
+            answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
+            return answer, await desk.messages()
+
+    answer, found = asyncio.run(run())
+
+    assert answer.code == 0
+    assert answer.ext["queueOffset"] == "0"
+    assert answer.ext["msgId"].split(",") == [record.msg_id for record in found]
+    assert [(record.body, record.flag, record.queue_offset) for record in found] == [
+        (b"b0", 0, 0),
+        (b"b1", 1, 1),
+        (b"b2", 2, 2),
+    ]
+    assert found[0].properties_raw == b"KEYS\1bk0\2TAGS\1TagB\2CLUSTER\1TestCluster\2WAIT\1true"
+    assert found[1].properties_raw == b"KEYS\1bk1\2TAGS\1TagB\2CLUSTER\1TestCluster\2WAIT\1true"
+
+
+REFUSED = [
+    ({"topic": "bad/name"}, 1, "illegal characters"),
+    ({"topic": "../../etc"}, 1, "illegal characters"),
+    ({"topic": " "}, 1, "The specified topic is blank."),
+    ({"topic": "t" * 128}, 1, "longer than topic max length"),
+    ({"topic": "Nowhere", "default_topic": "Nothing"}, 17, "topic[Nowhere] not exist"),
+    ({"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}, 16, "is forbidden"),
+    ({"topic": "SCHEDULE_TOPIC_XXXX"}, 16, "is forbidden"),
+    ({"queue_id": 99}, 1, "request queueId[99] is illegal, TopicConfig [topicName=T,"),
+    ({"properties": "A\1" + "x" * 32_767}, 13, "msg properties length limit 32KB"),
+    ({"properties": "DELAY\1soon"}, 1, 'NumberFormatException: For input string: "soon"'),
+    ({"properties": "TRAN_MSG\1true\2PGROUP\1PG"}, 13, "transactional messages are not"),
+    ({"sys_flag": 4}, 13, "transactional messages are not"),
+]
+
+
+@pytest.mark.parametrize(("changes", "code", "text"), REFUSED)
+def test_bad_sends_are_refused_in_javas_words(
+    tmp_path: Path, changes: dict[str, object], code: int, text: str
+) -> None:
+    answer, found = one_message(tmp_path, **changes)
+
+    assert answer.code == code
+    assert text in (answer.remark or "")
+    assert answer.ext == {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
+    assert found == []
+
+
+def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command]:
+        async with running(tmp_path) as desk:
+            large = b"x" * (4 * 1024 * 1024 + 1)
+            return await desk.send(large), await desk.send(b"small")
+
+    refused, stored = asyncio.run(run())
+
+    assert refused.code == ResponseCode.MESSAGE_ILLEGAL
+    assert "msg body length limit 4194304B" in (refused.remark or "")
+    assert stored.code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "body", "code"),
+    [
+        ({"properties": "DELAY\0013"}, None, 13),
+        ({"sys_flag": 4}, None, 13),
+        ({}, b"no batch", 1),
+        ({}, b"", 13),
+        ({}, join_batch([BatchEntry(0, b"x", b"DELAY\0013")]), 13),
+    ],
+)
+def test_bad_batches_are_refused_whole(
+    tmp_path: Path, changes: dict[str, object], body: bytes | None, code: int
+) -> None:
+    async def run() -> tuple[Command, int]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            data = join_batch([BatchEntry(0, b"x", b"")]) if body is None else body
+            header = send(batch=True, **changes)
+            answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=data)
+            return answer, desk.app.broker.store.max_offset(TOPIC, 0)
+
+    answer, stored = asyncio.run(run())
+
+    assert (answer.code, stored) == (code, 0)
+
+
+def test_missing_field_is_named(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            command = Command.request(RequestCode.SEND_MESSAGE_V2, send())
+            del command.ext["e"]
+            return await desk.client.invoke(desk.address, command)
+
+    answer = asyncio.run(run())
+
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "needs the field e" in (answer.remark or "")
+
+
+def test_message_tried_too_often_goes_to_the_dead_letter_topic(tmp_path: Path) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            retry = SendMessageV2.from_ext(
+                send(topic="%RETRY%G", reconsume_times=16, max_reconsume_times=16).to_ext()
+            )
+            answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, retry, body=b"dead")
+            assert answer.code == 0
+            return await desk.messages(topic="%DLQ%G")
+
+    assert [record.body for record in asyncio.run(run())] == [b"dead"]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path, sync: bool) -> None:
+    async def fill() -> list[str]:
+        async with running(tmp_path, sync=sync) as desk:
+            answers = await asyncio.gather(*(desk.send(b"%d" % at) for at in range(50)))
+            return [answer.ext["msgId"] for answer in answers]
+
+    async def read() -> list[str]:
+        async with running(tmp_path, sync=sync, listen_port=0) as desk:
+            first = await desk.messages()
+            return [record.msg_id for record in first + await desk.messages(queue_offset=32)]
+
+    sent = asyncio.run(fill())
+
+    assert sorted(asyncio.run(read())) == sorted(sent)
+
+
+def test_sync_flush_answers_and_shows_a_message_only_when_it_is_on_disk(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int, list[bytes]]:
+        async with running(tmp_path, sync=True) as desk:
+            await desk.send(b"first")
+            store = desk.app.broker.store
+            found = await desk.messages()
+            return store.flushed_offset, store.written_offset, [one.body for one in found]
+
+    flushed, written, found = asyncio.run(run())
+
+    assert flushed == written > 0
+    assert found == [b"first"]
+
+
+def test_read_only_topic_still_takes_sends_as_in_java(tmp_path: Path) -> None:
+    async def run(desk: Desk) -> Command:
+        await desk.create_topic(perm=4)
+        return await desk.send()
+
+    async def main() -> Command:
+        async with running(tmp_path) as desk:
+            return await run(desk)
+
+    assert asyncio.run(main()).code == 0

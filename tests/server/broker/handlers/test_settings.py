@@ -1,0 +1,107 @@
+"""The broker's settings and numbers over the wire."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode
+from remoting.command import Command
+from server.broker.handlers.settings import update_broker_config
+from server.runtime.request import Request
+from tests.golden import Golden
+from tests.server.broker.desk import running
+from tests.server.doubles import FakeConn
+
+
+def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
+    async def run() -> tuple[dict[str, str], str]:
+        async with running(tmp_path) as desk:
+            answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
+            lines = answer.body.decode().splitlines()
+            return dict(line.split("=", 1) for line in lines), answer.ext["version"]
+
+    settings, version = asyncio.run(run())
+
+    assert settings["brokerName"] == "broker-a"
+    assert settings["brokerClusterName"] == "TestCluster"
+    assert settings["flushDiskType"] == "ASYNC_FLUSH"
+    assert settings["mappedFileSizeCommitLog"] == str(1 << 20)
+    assert version.startswith('{"counter":0,"timestamp":')
+
+
+def test_runtime_numbers_have_every_key_of_the_java_broker(tmp_path: Path, golden: Golden) -> None:
+    java = golden.expected("basic")["live"]["runtime"].keys()
+
+    async def run() -> dict[str, str]:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            await desk.pull()
+            answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+            return KVTable.decode(answer.body).table
+
+    table = asyncio.run(run())
+
+    assert {key for key in java if not key.startswith("commitLogDiskRatio_")} <= table.keys()
+    assert table["brokerVersionDesc"] == "V4_9_7"
+    assert table["msgPutTotalTodayNow"] == "1"
+    assert table["msgGetTotalTodayNow"] == "1"
+    assert table["commitLogMinOffset"] == "0"
+    assert int(table["commitLogMaxOffset"]) > 0
+
+
+def test_listed_settings_change_at_once(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command, Command]:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            change = await desk.ask(
+                RequestCode.UPDATE_BROKER_CONFIG,
+                body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
+            )
+            return change, await desk.pull(), await desk.send(topic="Fresh")
+
+    change, pulled, sent = asyncio.run(run())
+
+    assert change.code == 0
+    assert pulled.code == 16
+    assert sent.code == 17
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"rocketmqHome=/x\n", "rocketmqHome cannot be changed"),
+        (b"brokerPermission=2\nstorePathRootDir=/x\n", "line 2: storePathRootDir cannot be"),
+        (b"brokerPermission=9\n", "brokerPermission is '9', expected an integer from 0 to 7"),
+        (b"autoCreateTopicEnable=maybe\n", "expected true or false"),
+        (b"\xff\xfe", "utf-8"),
+    ],
+)
+def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str) -> None:
+    async def run() -> tuple[Command, int]:
+        async with running(tmp_path) as desk:
+            answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+            return answer, desk.app.broker.config.broker_permission
+
+    answer, permission = asyncio.run(run())
+
+    assert (answer.code, permission) == (1, 6)
+    assert text in (answer.remark or "")
+
+
+def test_settings_are_not_changed_from_another_machine(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, int]:
+        async with running(tmp_path) as desk:
+            far = FakeConn(peer=("192.0.2.7", 40_000))
+            command = Command.request(
+                RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=2\n"
+            )
+            broker = desk.app.broker
+            answer = update_broker_config(broker, Request(far, command, 0))  # type: ignore[arg-type]
+            return answer, broker.config.broker_permission
+
+    answer, permission = asyncio.run(run())
+
+    assert (answer.code, permission) == (16, 6)
+    assert "192.0.2.7" in (answer.remark or "")

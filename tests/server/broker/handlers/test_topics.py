@@ -1,0 +1,189 @@
+"""Topics over the wire: create, change, delete, list, statistics."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import (
+    GroupList,
+    MessageQueue,
+    TopicConfigSerializeWrapper,
+    TopicList,
+    TopicRouteData,
+    TopicStatsTable,
+)
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import (
+    DeleteTopic,
+    GetRouteInfo,
+    GetTopicStatsInfo,
+    QueryTopicConsumeByWho,
+    UpdateConsumerOffset,
+)
+from storefmt.configs import TopicTable
+from tests.server.broker.desk import GROUP, TOPIC, Desk, create, name_server, running
+
+
+async def listed(desk: Desk) -> TopicConfigSerializeWrapper:
+    answer = await desk.ask(RequestCode.GET_ALL_TOPIC_CONFIG)
+    return TopicConfigSerializeWrapper.decode(answer.body)
+
+
+def test_created_topic_is_listed_stored_and_known_to_the_name_server_when_answered(
+    tmp_path: Path,
+) -> None:
+    async def run() -> tuple[Command, TopicTable, TopicConfigSerializeWrapper]:
+        async with (
+            name_server(tmp_path) as namesrv,
+            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+        ):
+            await desk.create_topic("New", queues=3)
+            text = (tmp_path / "store" / "config" / "topics.json").read_text()
+            route = Command.request(
+                RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New")
+            )
+            known = await desk.client.invoke(namesrv, route)
+            return known, TopicTable.decode(text), await listed(desk)
+
+    known, stored, table = asyncio.run(run())
+    (queues,) = TopicRouteData.decode(known.body).queue_datas
+
+    assert (queues.broker_name, queues.read_queue_nums, queues.perm) == ("broker-a", 3, 6)
+    assert stored.topics["New"].write_queue_nums == 3
+    assert table.topic_config_table == stored.topics
+    assert table.data_version == stored.data_version
+
+
+REFUSED = [
+    (create("TBW102"), "The topic[TBW102] is conflict with system topic."),
+    (create("BenchmarkTest"), "The topic[BenchmarkTest] is conflict with system topic."),
+    (create("broker-a"), "The topic[broker-a] is conflict with system topic."),
+    (create("rmq_sys_mine"), "The topic[rmq_sys_mine] is conflict with system topic."),
+    (create("a/b"), "The specified topic contains illegal characters"),
+    (create(".."), "The specified topic contains illegal characters"),
+    (create("t" * 128), "The specified topic is longer than topic max length."),
+    (create(TOPIC, -1), "readQueueNums is -1"),
+    (create(TOPIC, 1_000_000), "readQueueNums is 1000000"),
+    (create(TOPIC, 1, 8), "perm is 8"),
+]
+
+
+@pytest.mark.parametrize(("header", "text"), REFUSED)
+def test_bad_topics_are_refused(tmp_path: Path, header: "object", text: str) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            return await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)  # type: ignore[arg-type]
+
+    answer = asyncio.run(run())
+
+    assert answer.code == 1
+    assert text in (answer.remark or "")
+
+
+def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_path: Path) -> None:
+    queue_dir = tmp_path / "consumequeue" / TOPIC
+
+    async def run() -> tuple[bool, int, Command, str]:
+        async with running(tmp_path) as desk:
+            await desk.send(b"old")
+            waiting = asyncio.create_task(
+                desk.pull(sys_flag=6, queue_offset=1, suspend_timeout_millis=60_000)
+            )
+            await listed(desk)
+            answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
+            assert answer.code == 0
+            assert TOPIC not in (await listed(desk)).topic_config_table
+            gone = queue_dir.exists(), desk.app.broker.store.max_offset(TOPIC, 0)
+            again = await desk.send(b"new")
+            return *gone, await waiting, again.ext["queueOffset"]
+
+    exists, last, held, queue_offset = asyncio.run(run())
+
+    assert (exists, last) == (False, 0)
+    assert held.code == 21
+    assert queue_offset == "0"
+
+
+@pytest.mark.parametrize(("topic", "code"), [("TBW102", 1), ("Nowhere", 0), ("a/../b", 1)])
+def test_deleting_other_names(tmp_path: Path, topic: str, code: int) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            return await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
+
+    assert asyncio.run(run()).code == code
+
+
+def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, Command]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic(queues=2)
+            await desk.send()
+            code = RequestCode.GET_TOPIC_STATS_INFO
+            return (
+                await desk.ask(code, GetTopicStatsInfo(topic=TOPIC)),
+                await desk.ask(code, GetTopicStatsInfo(topic="Nowhere")),
+            )
+
+    found, unknown = asyncio.run(run())
+    table = TopicStatsTable.decode(found.body).offset_table
+    first = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)]
+    second = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=1)]
+
+    assert (first.min_offset, first.max_offset) == (0, 1)
+    assert first.last_update_timestamp > 0
+    assert (second.max_offset, second.last_update_timestamp) == (0, 0)
+    assert (unknown.code, unknown.remark) == (17, "topic[Nowhere] not exist")
+
+
+def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with running(tmp_path) as desk:
+            answer = await desk.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+            return TopicList.decode(answer.body).topic_list
+
+    assert sorted(asyncio.run(run())) == [
+        "BenchmarkTest",
+        "OFFSET_MOVED_EVENT",
+        "RMQ_SYS_TRACE_TOPIC",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+        "SCHEDULE_TOPIC_XXXX",
+        "SELF_TEST_TOPIC",
+        "TBW102",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "TestCluster",
+        "TestCluster_REPLY_TOPIC",
+        "broker-a",
+    ]
+
+
+def test_groups_of_a_topic_are_the_online_and_those_with_offsets(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with running(tmp_path) as desk:
+            await desk.heartbeat()
+            header = UpdateConsumerOffset(
+                consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
+            )
+            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+            answer = await desk.ask(
+                RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
+            )
+            return GroupList.decode(answer.body).group_list
+
+    assert asyncio.run(run()) == [GROUP, "offline"]
+
+
+def test_queues_without_a_topic_are_removed_on_request(tmp_path: Path) -> None:
+    async def run() -> tuple[Command, list[tuple[str, int]]]:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            await desk.send(topic="Other")
+            desk.app.broker.topics.delete(TOPIC, now_ms=0)
+            answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
+            return answer, desk.app.broker.store.queues()
+
+    answer, queues = asyncio.run(run())
+
+    assert (answer.code, queues) == (0, [("Other", 0)])
