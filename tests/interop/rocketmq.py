@@ -57,6 +57,8 @@ _BROKER_SETTINGS: Mapping[str, str] = {
     "diskMaxUsedSpaceRatio": "95",
     "registerNameServerPeriod": "10000",
     "flushConsumerOffsetInterval": "500",
+    # Level 3 is the first delay of a message that a consumer refused.
+    "messageDelayLevel": "1s 2s 3s 4s",
 }
 
 
@@ -105,6 +107,8 @@ class JavaSide:
             f"-Drocketmq.home.dir={self.directory}",
             f"-Drocketmq.client.logRoot={self.logs}",
             "-Drocketmq.client.logUseSlf4j=false",
+            # Clients look for their queues every second, not every 20.
+            "-Drocketmq.client.rebalance.waitInterval=1000",
             f"-Djava.io.tmpdir={self.directory}",
             "-cp",
             self.class_path,

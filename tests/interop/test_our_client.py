@@ -226,7 +226,7 @@ def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
 
     if servers.are_ours:
         # What a real broker with enablePropertyFilter=false answers.
-        with pytest.raises(BrokerRefused, match="does not support .* SQL92"):
+        with pytest.raises(BrokerRefused, match=r"does not support .* SQL92"):
             run(servers, act)
     else:
         assert run(servers, act) == [b"20", b"30"]

@@ -16,8 +16,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
 /**
  * Sends messages with DefaultMQProducer.
  *
- * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver, messages: a
- * list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
+ * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver,
+ * maxMessageSize, messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
  * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
  */
 final class Producer implements Program {
@@ -33,6 +33,9 @@ final class Producer implements Program {
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
         if (spec.containsKey("compressOver")) {
             producer.setCompressMsgBodyOverHowmuch(spec.getIntValue("compressOver"));
+        }
+        if (spec.containsKey("maxMessageSize")) {
+            producer.setMaxMessageSize(spec.getIntValue("maxMessageSize"));
         }
         producer.start();
         try {

@@ -18,7 +18,8 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  * Consumes with DefaultMQPushConsumer until asked to stop.
  *
  * <p>Spec: namesrv, topic, group, subscription, mode (concurrent, orderly), count, timeoutMs, linger,
- * from (first, last), model (clustering, broadcasting), sql, failTimes (deliveries refused per message).
+ * from (first, last), model (clustering, broadcasting), sql, instance, failTimes (deliveries
+ * refused per message).
  * Out: "started" with the client id, a "message" each, and "counted" when count was seen; with linger it
  * then stays until stopped.
  */
@@ -50,6 +51,9 @@ final class PushConsumer implements Program {
             ? ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET : ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setMessageModel("broadcasting".equals(spec.getString("model"))
             ? MessageModel.BROADCASTING : MessageModel.CLUSTERING);
+        if (spec.containsKey("instance")) {
+            consumer.setInstanceName(spec.getString("instance"));
+        }
         consumer.setConsumeThreadMin(2);
         consumer.setConsumeThreadMax(4);
         consumer.setPersistConsumerOffsetInterval(500);
