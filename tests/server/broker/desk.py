@@ -94,8 +94,12 @@ class Desk:
         return await self.ask(RequestCode.PULL_MESSAGE, pull(**changes))
 
     async def messages(self, **changes: object) -> list[Record]:
-        """Return what a pull finds."""
-        return decode_records((await self.pull(**changes)).body)
+        """Return everything that pulls find from ``queue_offset`` (0) on."""
+        found: list[Record] = []
+        while (answer := await self.pull(**changes)).code == 0:
+            found += decode_records(answer.body)
+            changes["queue_offset"] = int(answer.ext["nextBeginOffset"])
+        return found
 
     async def heartbeat(self, *, topics: tuple[str, ...] = (TOPIC,), client_id: str = "c1") -> None:
         answer = await self.ask(RequestCode.HEART_BEAT, body=heartbeat(client_id, topics))

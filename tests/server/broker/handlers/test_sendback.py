@@ -1,0 +1,177 @@
+"""Messages given back and delayed messages, over the wire and with a clock moved by hand."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import ConsumerSendMsgBack
+from storefmt.configs import DelayOffsets
+from storefmt.message import Record
+from storefmt.msgid import parse_offset_id
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.doubles import FakeClock
+
+START_MS = 1_700_000_000_000
+
+
+def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
+    """Move the clock and let the delay service look; return how many it delivered."""
+    clock.ms += ms
+    count = desk.app.broker.delay.deliver(clock.ms)
+    desk.app.broker.turn.commit()
+    return count
+
+
+def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic(tmp_path: Path) -> None:
+    clock = FakeClock(START_MS)
+
+    async def run() -> tuple[Command, list[Record], list[Record], list[Record]]:
+        async with running(tmp_path, clock=clock) as desk:
+            await desk.create_topic(queues=2)
+            answer = await desk.send(
+                b"later", properties="DELAY\0012\2TAGS\1A\2WAIT\1true", queue_id=1
+            )
+            waiting = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=1)
+            assert pass_time(desk, clock, 4_999) == 0
+            early = await desk.messages(queue_id=1)
+            assert pass_time(desk, clock, 1) == 1
+            return answer, waiting, early, await desk.messages(queue_id=1, subscription="A")
+
+    answer, (waiting,), early, (delivered,) = asyncio.run(run())
+
+    assert (answer.code, answer.ext["queueId"]) == (0, "1")
+    assert waiting.properties == {
+        "REAL_TOPIC": TOPIC,
+        "REAL_QID": "1",
+        "DELAY": "2",
+        "TAGS": "A",
+        "WAIT": "true",
+        "CLUSTER": "TestCluster",
+    }
+    assert early == []
+    assert (delivered.body, delivered.topic, delivered.queue_id) == (b"later", TOPIC, 1)
+    assert delivered.properties_raw == waiting.properties_raw
+    assert delivered.born_ms == waiting.born_ms
+    assert delivered.store_ms == START_MS + 5_000
+
+
+@pytest.mark.parametrize(("level", "queue"), [("99", 17), ("18", 17), ("1", 0)])
+def test_level_above_the_last_is_cut_to_it(tmp_path: Path, level: str, queue: int) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            await desk.send(properties=f"DELAY\1{level}")
+            return await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=queue)
+
+    (waiting,) = asyncio.run(run())
+
+    assert waiting.properties["DELAY"] == str(queue + 1)
+
+
+def test_level_zero_is_no_delay(tmp_path: Path) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            await desk.send(properties="DELAY\0010")
+            return await desk.messages()
+
+    assert [record.properties["DELAY"] for record in asyncio.run(run())] == ["0"]
+
+
+def test_delay_survives_a_restart_and_nothing_is_delivered_twice(tmp_path: Path) -> None:
+    clock = FakeClock(START_MS)
+
+    async def first() -> None:
+        async with running(tmp_path, clock=clock) as desk:
+            for at in range(3):
+                await desk.send(b"m%d" % at, properties="DELAY\0011")
+                clock.ms += 500
+            assert pass_time(desk, clock, 0) == 2
+
+    async def second() -> list[bytes]:
+        async with running(tmp_path, clock=clock) as desk:
+            assert pass_time(desk, clock, 0) == 0
+            assert pass_time(desk, clock, 60_000) == 1
+            return [record.body for record in await desk.messages()]
+
+    asyncio.run(first())
+    text = (tmp_path / "config" / "delayOffset.json").read_text()
+
+    assert DelayOffsets.decode(text).offsets == {1: 2}
+    assert asyncio.run(second()) == [b"m0", b"m1", b"m2"]
+
+
+def send_back(sent: Command, **changes: object) -> ConsumerSendMsgBack:
+    _, log_offset = parse_offset_id(sent.ext["msgId"])
+    fields: dict[str, object] = {
+        "offset": log_offset,
+        "group": GROUP,
+        "delay_level": 0,
+        "origin_topic": TOPIC,
+        "max_reconsume_times": 16,
+        **changes,
+    }
+    return ConsumerSendMsgBack(**fields)  # type: ignore[arg-type]
+
+
+def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path) -> None:
+    clock = FakeClock(START_MS)
+
+    async def run() -> tuple[Command, Command, list[Record]]:
+        async with running(tmp_path, clock=clock) as desk:
+            sent = await desk.send(b"again", properties="KEYS\1k\2TAGS\1A")
+            answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, send_back(sent))
+            assert pass_time(desk, clock, 9_999) == 0
+            assert pass_time(desk, clock, 1) == 1
+            return sent, answer, await desk.messages(topic="%RETRY%G")
+
+    sent, answer, (retried,) = asyncio.run(run())
+    properties = retried.properties
+
+    assert answer.code == 0
+    assert (retried.body, retried.reconsume_times) == (b"again", 1)
+    assert properties["RETRY_TOPIC"] == TOPIC
+    assert properties["ORIGIN_MESSAGE_ID"] == sent.ext["msgId"]
+    assert (properties["DELAY"], properties["WAIT"]) == ("3", "false")
+    assert (properties["REAL_TOPIC"], properties["REAL_QID"]) == ("%RETRY%G", "0")
+
+
+@pytest.mark.parametrize("changes", [{"max_reconsume_times": 0}, {"delay_level": -1}])
+def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            sent = await desk.send(b"dead")
+            header = send_back(sent, **changes)
+            answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+            assert answer.code == 0
+            return await desk.messages(topic="%DLQ%G")
+
+    (dead,) = asyncio.run(run())
+
+    assert (dead.body, dead.reconsume_times, dead.properties["DELAY"]) == (b"dead", 1, "0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "text"),
+    [
+        ({"offset": 123_456_789}, 1, "look message by offset failed, 123456789"),
+        ({"offset": -1}, 1, "look message by offset failed, -1"),
+        ({"group": "a/b"}, 26, "subscription group not exist, a/b"),
+        ({"group": "g" * 125}, 1, "longer than topic max length"),
+    ],
+)
+def test_bad_send_backs_are_refused(
+    tmp_path: Path, changes: dict[str, object], code: int, text: str
+) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            header = send_back(await desk.send(), **changes)
+            return await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+
+    answer = asyncio.run(run())
+
+    assert answer.code == code
+    assert text in (answer.remark or "")

@@ -1,0 +1,116 @@
+"""Registration with name servers, ours as the other side."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import ClusterInfo, TopicRouteData
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import GetRouteInfo, PutKVConfig
+from tests.server.broker.desk import Desk, name_server, running
+
+
+async def route(desk: Desk, namesrv: str, topic: str) -> Command:
+    command = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic=topic))
+    return await desk.client.invoke(namesrv, command)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_started_broker_is_known_to_every_name_server(tmp_path: Path, compressed: bool) -> None:
+    async def run() -> list[tuple[str, int]]:
+        async with (
+            name_server(tmp_path / "a") as first,
+            name_server(tmp_path / "b") as second,
+            running(
+                tmp_path / "store",
+                namesrv_addr=f"{first};{second}",
+                compressed_register=compressed,
+            ) as desk,
+        ):
+            found = []
+            for namesrv in (first, second):
+                answer = await route(desk, namesrv, "TBW102")
+                data = TopicRouteData.decode(answer.body)
+                assert data.broker_datas[0].broker_addrs == {0: desk.address}
+                found.append((data.broker_datas[0].cluster, data.queue_datas[0].perm))
+            return found
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+
+    assert asyncio.run(run()) == [("TestCluster", 7)] * 2
+
+
+def test_auto_created_topic_is_told_without_waiting_for_the_next_round(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with (
+            name_server(tmp_path) as namesrv,
+            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+        ):
+            await desk.send(topic="Fresh")
+            while (answer := await route(desk, namesrv, "Fresh")).code != 0:
+                await asyncio.sleep(0)
+            return TopicRouteData.decode(answer.body).queue_datas[0].write_queue_nums
+
+    assert asyncio.run(run()) == 4
+
+
+def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int]:
+        async with name_server(tmp_path) as namesrv:
+            async with running(tmp_path / "store", namesrv_addr=namesrv) as desk:
+                info = await desk.client.invoke(
+                    namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+                )
+                before = len(ClusterInfo.decode(info.body).broker_addr_table)
+            async with running(tmp_path / "other") as desk:
+                info = await desk.client.invoke(
+                    namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+                )
+                return before, len(ClusterInfo.decode(info.body).broker_addr_table)
+
+    assert asyncio.run(run()) == (1, 0)
+
+
+def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None:
+    async def run() -> bool:
+        async with (
+            name_server(tmp_path) as namesrv,
+            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+        ):
+            await desk.create_topic("Orders")
+            put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
+            await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
+            registration = desk.app._registration
+            assert registration is not None
+            await registration.round(0)
+            topic = desk.app.broker.topics.get("Orders")
+            return topic is not None and topic.order
+
+    assert asyncio.run(run())
+
+
+def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
+    async def run() -> tuple[bool, bool]:
+        async with (
+            name_server(tmp_path) as namesrv,
+            running(tmp_path / "store", namesrv_addr=namesrv, force_register=False) as desk,
+        ):
+            registration = desk.app._registration
+            assert registration is not None
+            unchanged = await registration._is_needed()
+            desk.app.broker.topics._on_change = lambda: None
+            desk.app.broker.topics.touch(5)
+            return unchanged, await registration._is_needed()
+
+    assert asyncio.run(run()) == (False, True)
+
+
+def test_broker_serves_without_its_name_server(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with running(tmp_path, namesrv_addr="127.0.0.1:1") as desk:
+            return (await desk.send()).code
+
+    assert asyncio.run(run()) == 0
