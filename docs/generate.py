@@ -1,0 +1,116 @@
+"""Prints the documents that have their source in the code: ``make docs``.
+
+    docs/wire.md      every request code: who answers it, or why nobody does
+    docs/format.md    every layout of a store directory
+    docs/cli.md       every command of mqadmin
+
+Rule: what is declared once in the code is not written a second time by hand. A test fails
+where a file here is not what this prints.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import server.broker.handlers
+import server.namesrv.handlers
+from mqadmin import catalog, helptext
+from remoting.codes import ExtensionCode, RequestCode
+from server.broker.handlers.unsupported import NOT_FOR_BROKERS, REFUSED
+from server.runtime.registry import Handlers, collect
+from storefmt.layout import LAYOUTS, Kind, Layout
+
+DIRECTORY = Path(__file__).resolve().parent
+PRINTED = "<!-- Printed by `make docs` from the code; edit the code, not this file. -->\n"
+WIDTHS = {Kind.I8: "1", Kind.I16: "2", Kind.I32: "4", Kind.I64: "8", Kind.HOST: "8 or 20"}
+
+
+def wire() -> str:
+    """Return docs/wire.md."""
+    broker = collect(server.broker.handlers)
+    namesrv = collect(server.namesrv.handlers)
+    lines = [
+        "# Requests on the wire",
+        "",
+        PRINTED,
+        "Every request code of RocketMQ 4.9.7, and what our servers do with it. A code that a",
+        "server does not handle is answered with 3 (REQUEST_CODE_NOT_SUPPORTED) by the broker,",
+        "and not at all by the name server, as the Java servers do.",
+        "",
+        "| code | name | broker | name server |",
+        "| --- | --- | --- | --- |",
+    ]
+    for code in sorted((*RequestCode, *ExtensionCode)):
+        says = (_says(broker, int(code)), _says(namesrv, int(code)))
+        refused = REFUSED.get(code) if isinstance(code, RequestCode) else None
+        if refused is not None:
+            says = (f"refused: {refused}", says[1])
+        elif isinstance(code, RequestCode) and code in NOT_FOR_BROKERS and not any(says):
+            says = (f"– ({NOT_FOR_BROKERS[code]})", "–")
+        lines.append(f"| {code:d} | {code.name} | {says[0] or '–'} | {says[1] or '–'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _says(handlers: Handlers, code: int) -> str:
+    function = handlers.ordinary.get(code) or handlers.raw.get(code)
+    if function is None:
+        return ""
+    first = (inspect.getdoc(function) or "").split("\n\n")[0]
+    return " ".join(first.split())
+
+
+def layouts() -> str:
+    """Return docs/format.md."""
+    lines = [
+        "# The bytes of a store directory",
+        "",
+        PRINTED,
+        "Integers are big endian and signed, nothing is padded. A host is 4 or 16 address bytes",
+        "and an int32 port. `tests/storefmt` holds every layout against files that the real",
+        "RocketMQ 4.9.7 broker wrote.",
+    ]
+    for layout in LAYOUTS:
+        lines += ["", f"## {layout.name}", "", layout.doc, ""]
+        lines += ["| at | field | bytes | unit | meaning |", "| --- | --- | --- | --- | --- |"]
+        lines += _fields(layout)
+    return "\n".join(lines) + "\n"
+
+
+def _fields(layout: Layout) -> list[str]:
+    rows: list[str] = []
+    at: int | None = 0
+    for field in layout.fields:
+        width = WIDTHS.get(field.kind, "as said before")
+        rows.append(
+            f"| {'–' if at is None else at} | `{field.name}` | {width} | {field.unit or '–'} "
+            f"| {field.doc} |"
+        )
+        at = at + int(width) if at is not None and width.isdecimal() else None
+    return rows
+
+
+def commands() -> str:
+    """Return docs/cli.md."""
+    lines = ["# mqadmin", "", PRINTED, "```", helptext.overview().rstrip(), "```"]
+    for made in catalog.everything():
+        lines += ["", f"## {made.name}", "", "```", helptext.command_help(made).rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "wire.md": wire,
+    "format.md": layouts,
+    "cli.md": commands,
+}
+
+
+def main() -> int:
+    """Write every document."""
+    for name, make in DOCUMENTS.items():
+        (DIRECTORY / name).write_text(make())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""SIGKILL under load with sync flush: what was acknowledged is there afterwards.
+
+The checker is the total-queue one: every send ends acknowledged or unknown; a message that
+was acknowledged and is not read is lost, one that is read and was never sent is unexpected.
+A SIGKILL leaves the page cache, so this proves recovery, not the disk; the simulated disk of
+``tests/server/store`` takes the cache away too.
+"""
+
+import asyncio
+import contextlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from mqclient.errors import ClientError
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer, SendStatus
+from mqclient.pullconsumer import PullConsumer, PullStatus
+from storefmt.offline import StoreDir
+from storefmt.offline.verify import verify
+
+KILLS = 20
+SENDERS = 16
+SEED = 20261121
+TOPIC = "kill_test"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def launch(module: str, conf: Path, port: int) -> subprocess.Popen[bytes]:
+    with conf.with_suffix(".log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, "-c", str(conf)], stdout=log, stderr=log
+        )
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return process
+        time.sleep(0.01)
+    process.kill()
+    raise AssertionError(f"{module} does not serve:\n{conf.with_suffix('.log').read_text()}")
+
+
+@contextlib.contextmanager
+def name_server(directory: Path) -> Iterator[str]:
+    port = free_port()
+    conf = directory / "namesrv.conf"
+    conf.write_text(f"listenPort={port}\nkvConfigPath={directory / 'kv.json'}\n")
+    process = launch("server.namesrv.app", conf, port)
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    assert process.wait(20) == 0
+
+
+def broker_conf(directory: Path, namesrv: str) -> tuple[Path, int]:
+    port = free_port()
+    conf = directory / "broker.conf"
+    conf.write_text(
+        f"brokerName=killed\nbrokerIP1=127.0.0.1\nlistenPort={port}\nnamesrvAddr={namesrv}\n"
+        f"storePathRootDir={directory / 'store'}\nflushDiskType=SYNC_FLUSH\n"
+        "mappedFileSizeCommitLog=1048576\nmappedFileSizeConsumeQueue=20000\n"
+        "maxHashSlotNum=5000\nmaxIndexNum=20000\n"
+    )
+    return conf, port
+
+
+class Load:
+    """Senders that note what they sent and what was acknowledged."""
+
+    def __init__(self, namesrv: str) -> None:
+        self._namesrv = namesrv
+        self.sent: set[bytes] = set()
+        self.acknowledged: dict[bytes, tuple[int, int]] = {}
+
+    async def run(self, number: int, run_s: float, broker: subprocess.Popen[bytes]) -> None:
+        async with MQClient(self._namesrv, timeout_s=3) as client:
+            producer = Producer(client)
+            senders = [
+                asyncio.create_task(self._send(producer, f"{number}-{sender}"))
+                for sender in range(SENDERS)
+            ]
+            await asyncio.sleep(run_s)
+            broker.send_signal(signal.SIGKILL)
+            broker.wait()
+            await asyncio.wait(senders, timeout=10)
+            for sender in senders:
+                sender.cancel()
+
+    async def _send(self, producer: Producer, name: str) -> None:
+        for count in range(1_000_000):
+            body = f"{name}-{count}".encode().ljust(200 + 37 * (count % 50), b".")
+            self.sent.add(body)
+            try:
+                result = await producer.send(Message(TOPIC, body, keys=f"{name}-{count}"))
+            except ClientError:
+                return
+            if result.status is SendStatus.SEND_OK:
+                self.acknowledged[body] = (result.queue.queue_id, result.queue_offset)
+
+    async def stored(self) -> dict[bytes, tuple[int, int]]:
+        """Return every message that can be read, with its queue and queue offset."""
+        found: dict[bytes, tuple[int, int]] = {}
+        async with MQClient(self._namesrv) as client:
+            consumer = PullConsumer(client, "checker")
+            for queue in await consumer.queues(TOPIC):
+                next_offset = 0
+                while True:
+                    pulled = await consumer.pull(queue, queue_offset=next_offset)
+                    if pulled.status is not PullStatus.FOUND:
+                        break
+                    for message in pulled.messages:
+                        assert message.queue_offset == next_offset
+                        assert message.body not in found
+                        found[message.body] = (queue.queue_id, next_offset)
+                        next_offset += 1
+                assert next_offset == pulled.max_offset
+        return found
+
+
+async def registered(namesrv: str) -> None:
+    async with MQClient(namesrv) as client:
+        for _ in range(500):
+            with contextlib.suppress(ClientError):
+                if (await client.route("TBW102")).broker_datas:
+                    return
+            await asyncio.sleep(0.02)
+    raise AssertionError("the broker does not register")
+
+
+def test_every_acknowledged_message_is_there_after_20_kills(tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+
+    with name_server(tmp_path) as namesrv:
+        conf, port = broker_conf(tmp_path, namesrv)
+        load = Load(namesrv)
+        for number in range(KILLS):
+            broker = launch("server.broker.app", conf, port)
+            asyncio.run(registered(namesrv))
+            asyncio.run(load.run(number, chance.uniform(0.05, 0.4), broker))
+        broker = launch("server.broker.app", conf, port)
+        asyncio.run(registered(namesrv))
+        stored = asyncio.run(load.stored())
+        broker.terminate()
+        assert broker.wait(20) == 0
+
+    assert len(load.acknowledged) > KILLS * SENDERS
+    lost = {body for body in load.acknowledged if stored.get(body) != load.acknowledged[body]}
+    assert lost == set()
+    assert stored.keys() - load.sent == set()
+    report = verify(StoreDir.open(tmp_path / "store"))
+    assert report.ok, report.findings
