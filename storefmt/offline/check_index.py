@@ -39,7 +39,7 @@ def check_index(
     # Entries of damaged records do not point beyond the log.
     log_end = max([store.log.end, *(end for _, end in holes)])
     for view in store.index_files:
-        if view.span.size != usual:
+        if view.span.size != usual or view.span.size < HEADER.size:
             findings.error(
                 "empty_file" if view.span.size == 0 else "file_size",
                 view.name,

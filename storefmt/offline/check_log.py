@@ -63,6 +63,7 @@ class LogCheck:
 
     def _walk(self, span: FileSpan, base: int, *, may_end: bool) -> None:
         file = self.store.log.open(span)
+        item: LogItem | None = None
         for pos, item in walk_file(file, base=base):
             if isinstance(item, Record):
                 self.records += 1
@@ -75,6 +76,15 @@ class LogCheck:
                 self._damaged(span, item, base)
             elif isinstance(item, End):
                 self._check_end(span, item, base, may_end)
+        if isinstance(item, Record):
+            self.findings.error(
+                "no_blank",
+                self.store.span_name(span),
+                pos=span.size,
+                found="a record up to the last byte",
+                expected="8 bytes at least behind the last record",
+                hint="the file was cut here; copy it, and fill it up with zeros to its size",
+            )
 
     def _misnamed(self, span: FileSpan, base: int) -> None:
         self.findings.error(

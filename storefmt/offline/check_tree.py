@@ -66,7 +66,7 @@ def check_row(
     before: FileSpan | None = None
     for span in spans:
         name = store.span_name(span)
-        if span.size != size:
+        if span.size != size or not span.size:
             findings.error(
                 "empty_file" if span.size == 0 else "file_size",
                 name,

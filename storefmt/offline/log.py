@@ -13,13 +13,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from storefmt.errors import NotInStore, RecordDamaged
+from storefmt.errors import DamageKind, NotInStore, RecordDamaged
 from storefmt.message import MAGIC_V1, MAGIC_V2, Record
 from storefmt.offline.files import OpenFiles, StoreFile
 from storefmt.offline.tree import FileSpan
 from storefmt.offline.walk import (
     RECORD_HEAD,
     Blank,
+    Damage,
     LogItem,
     last_record,
     walk_file,
@@ -164,8 +165,8 @@ class LogView:
         item = next(walk, (pos, None))[1]
         if isinstance(item, Record):
             return item
-        error = getattr(item, "error", None)
-        if isinstance(error, RecordDamaged):
+        if isinstance(item, Damage) and item.error.kind != DamageKind.BAD_MAGIC:
+            error = item.error
             raise RecordDamaged(
                 f"log offset {base + pos}: {error}",
                 kind=error.kind,
@@ -174,10 +175,10 @@ class LogView:
                 found=error.found,
                 expected=error.expected,
             ) from error
-        what = "a blank" if isinstance(item, Blank) else "nothing yet"
+        what = {Blank: "a blank", Damage: "other bytes"}.get(type(item), "nothing yet")
         raise NotInStore(
-            f"log offset {base + pos} in {span.path.name} holds {what}, no record; "
-            "take an offset from `store log` or `store queue`"
+            f"no record starts at log offset {base + pos}: {what} at byte {pos} of "
+            f"{span.path.name}; take an offset from `store log` or `store queue`"
         )
 
     def _first_start(self, span: FileSpan, base: int, low: int) -> int:

@@ -1,0 +1,67 @@
+"""Golden stores by one name, and a look at a directory that shows any change to it."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from tests.golden import Golden
+
+HEALTHY = (
+    "basic",
+    "kinds",
+    "kinds-lmq",
+    "retention",
+    "ipv6",
+    "default-geometry",
+    "slave/master",
+    "slave/slave",
+    "v5",
+    "crash/mmap/recovered",
+    "crash/checkpoint/recovered",
+)
+QUEUES_KNOWN = (
+    "basic",
+    "kinds",
+    "kinds-lmq",
+    "retention",
+    "ipv6",
+    "default-geometry",
+    "slave/slave",
+)
+"""Stores whose ``expected`` file has what the real 4.9.7 store read."""
+
+
+def store_of(golden: Golden, name: str) -> Path:
+    """Return a private copy of a store; ``slave/master`` is a member of a family."""
+    family, _, member = name.rpartition("/")
+    return golden.family(family, member) if family else golden.store(name)
+
+
+def state_of(directory: Path) -> dict[str, tuple[int, int, str]]:
+    """Return size, change time and hash of everything below ``directory``."""
+    found = {}
+    for path in sorted(directory.rglob("*")):
+        status = path.stat()
+        found[str(path.relative_to(directory))] = (
+            status.st_size,
+            status.st_mtime_ns,
+            _hash(path) if path.is_file() else "",
+        )
+    return found
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size, pos = os.fstat(descriptor).st_size, 0
+        while pos < size:
+            try:
+                start = os.lseek(descriptor, pos, os.SEEK_DATA)
+            except OSError:  # ENXIO: only a hole is left
+                break
+            pos = os.lseek(descriptor, start, os.SEEK_HOLE)
+            digest.update(f"{start}:{pos}".encode() + os.pread(descriptor, pos - start, start))
+    finally:
+        os.close(descriptor)
+    return digest.hexdigest()

@@ -1,0 +1,152 @@
+"""Whatever the bytes are: an answer or a StoreError, never another exception, never a hang."""
+
+import os
+import random
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from storefmt.errors import StoreError
+from storefmt.offline import Report, StoreDir, verify
+from tests.golden import Golden
+from tests.storefmt.offline.stores import state_of
+
+SEED = 20261121
+
+
+def use_everything(path: Path) -> Report:
+    """Open, look at and verify a store; parts that are damaged may say so."""
+    with StoreDir.open(path) as store:
+        for question in (store.info, store.files, lambda: list(store.records())):
+            ask(question)
+        ask(lambda: store.find_message("FD00000000000000000000000000000217D44E0E2F2A6808A97A0001"))
+        for key in store.queues()[:3]:
+            ask(lambda key=key: list(store.queue(*key).entries()))
+        for view in store.index_files:
+            ask(lambda view=view: list(view.entries()))
+            ask(lambda view=view: list(view.chain("v6-44-t", "k1")))
+        return verify(store, deep=True)
+
+
+def ask(question: object) -> None:
+    try:
+        question()  # type: ignore[operator]
+    except StoreError as error:
+        assert str(error), "an error says what, where and what next"  # noqa: PT017
+
+
+@contextmanager
+def changed(file: Path, data: bytes) -> Iterator[None]:
+    whole = file.read_bytes()
+    file.write_bytes(data)
+    try:
+        yield
+    finally:
+        file.write_bytes(whole)
+
+
+def files_of(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def test_every_file_cut_at_many_lengths(golden: Golden) -> None:
+    path = golden.store("ipv6")
+    for file in files_of(path):
+        whole = file.read_bytes()
+        used = len(whole.rstrip(b"\0"))
+        lengths = {0, 1, 7, 8, 19, 20, 39, 40, used // 3, used - 1, used, len(whole) - 1}
+        for length in sorted(lengths):
+            if not 0 <= length < len(whole):
+                continue
+            with changed(file, whole[:length]):
+                report = use_everything(path)
+            if can_tell(file, length, used):
+                assert not report.ok, (file.name, length)
+
+
+def can_tell(file: Path, length: int, used: int) -> bool:
+    """Return whether a cut file shows that it was cut.
+
+    The size of a file is in the broker's settings: where there is only one log or index
+    file, nothing tells that free space is missing at its end.
+    """
+    if file.parent.name in ("commitlog", "index"):
+        return length < used
+    return file.parent.name != "config" and file.name != "lock"
+
+
+@pytest.mark.parametrize("name", ["ipv6", "v5"])
+def test_random_bit_flips(golden: Golden, name: str) -> None:
+    path = golden.store(name)
+    chance = random.Random(SEED)
+    files = [file for file in files_of(path) if 0 < file.stat().st_size <= 262144]
+    for _ in range(150):
+        file = chance.choice(files)
+        data = bytearray(file.read_bytes())
+        used = max(1, len(bytes(data).rstrip(b"\0")))
+        for _ in range(chance.choice((1, 1, 1, 5, 40))):
+            data[chance.randrange(used)] ^= 1 << chance.randrange(8)
+        with changed(file, bytes(data)):
+            use_everything(path)
+
+
+@pytest.mark.parametrize("part", ["commitlog", "index", "consumequeue", "config"])
+def test_files_of_random_bytes(golden: Golden, part: str) -> None:
+    path = golden.store("ipv6")
+    chance = random.Random(SEED)
+    for file in files_of(path / part):
+        with changed(file, chance.randbytes(file.stat().st_size)):
+            report = use_everything(path)
+        assert report.findings
+
+
+def test_queue_entry_damage_is_found_wherever_it_is(golden: Golden) -> None:
+    path = golden.store("ipv6")
+    chance = random.Random(SEED)
+    for file in files_of(path / "consumequeue"):
+        data = bytearray(file.read_bytes())
+        used = len(bytes(data).rstrip(b"\0"))
+        pos = chance.randrange(used)
+        data[pos] ^= 1 << chance.randrange(8)
+        with changed(file, bytes(data)):
+            report = use_everything(path)
+
+        name = str(file.relative_to(path))
+        assert any(
+            finding.file == name and finding.pos // 20 == pos // 20 for finding in report.findings
+        ), (name, pos, report.findings)
+
+
+def test_index_damage_is_found_wherever_it_is(golden: Golden) -> None:
+    path = golden.store("basic")
+    file = path / "index" / "20261121041855172"
+    chance = random.Random(SEED)
+    whole = file.read_bytes()
+    for _ in range(40):
+        data = bytearray(whole)
+        pos = chance.randrange(16, len(whole.rstrip(b"\0")))
+        if pos >= 2040 and (pos - 2040) % 20 in range(12, 16):
+            # Seconds since the first message: only a negative number is no time.
+            continue
+        data[pos] ^= 1 << chance.randrange(8)
+        with changed(file, bytes(data)):
+            report = use_everything(path)
+
+        assert not report.ok, pos
+
+
+def test_read_only_directory_is_enough(golden: Golden) -> None:
+    path = golden.store("ipv6")
+    for entry in (path, *path.rglob("*")):
+        os.chmod(entry, stat.S_IREAD | (stat.S_IEXEC if entry.is_dir() else 0))
+    before = state_of(path)
+
+    report = use_everything(path)
+
+    assert report.ok
+    assert state_of(path) == before
+    for entry in (path, *path.rglob("*")):
+        os.chmod(entry, stat.S_IRWXU)
