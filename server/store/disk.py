@@ -222,3 +222,19 @@ class RealDisk:
             os.close(fd)
 
         return release
+
+
+def read_file(disk: Disk, path: Path) -> bytes | None:
+    """Return the content of a small file, None where there is none.
+
+    Raises:
+        OSError: the disk cannot read it.
+    """
+    found = disk.stat(path)
+    if found is None:
+        return None
+    file = disk.open(path)
+    try:
+        return file.pread(found.size, 0)
+    finally:
+        file.close()

@@ -11,14 +11,17 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 (FlushConsumeQueueService), store/StoreCheckpoint.java.
 """
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from server.store.disk import Disk, DiskFile
 from server.store.safepoint import SafePoint, write_safe_point
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
+
+OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Syncable(Protocol):
@@ -98,6 +101,8 @@ class QueueSyncJob:
         safe_point: SafePoint,
     ) -> None:
         self.error: OSError | None = None
+        self.full: OSError | None = None
+        """There was no space to say so; the two files say what was true before."""
         self._disk = disk
         self._store = store
         self._paths = paths
@@ -116,10 +121,17 @@ class QueueSyncJob:
             for directory in self._directories:
                 if self._disk.is_dir(directory):
                     self._disk.fsync_dir(directory)
+        except OSError as error:
+            self.error = error
+            return
+        try:
             write_checkpoint(self._disk, self._store, self._checkpoint)
             write_safe_point(self._disk, self._store, self._safe_point)
         except OSError as error:
-            self.error = error
+            if error.errno in OUT_OF_SPACE:
+                self.full = error
+            else:
+                self.error = error
 
 
 def sync_path(disk: Disk, path: Path) -> None:
@@ -142,7 +154,10 @@ def write_checkpoint(disk: Disk, store: StorePaths, checkpoint: Checkpoint) -> N
     created = disk.stat(store.checkpoint) is None
     file = disk.open(store.checkpoint, create=True)
     try:
-        file.pwrite(checkpoint.encode(), 0)
+        data = checkpoint.encode()
+        file.pwrite(data, 0)
+        if file.size() > len(data):
+            file.truncate(len(data))
         file.fdatasync()
     finally:
         file.close()

@@ -50,10 +50,11 @@ class Index:
         self._slot_count = slot_count
         self._entry_count_max = entry_count_max
         self.files = list(files)
-        self.directory_unsynced = False
+        # Files whose content is not all on disk; the last one stays.
+        self._active = self.files[-1:]
         self._hashes: dict[str, TopicKeyHash] = {}
         self._chunks: dict[str, int] = {}
-        self._skip_keys = self._keys_at_end()
+        self._skip_keys = self._keys_at_end(self.files)
 
     def dispatch(self, entry: DispatchEntry, now_ms: int) -> None:
         """Add the keys of one record, unless the index has them already.
@@ -82,11 +83,11 @@ class Index:
                 file = self._last(now_ms)
             file.put(key_hash(key), entry.log_offset, entry.store_ms)
 
-    def _keys_at_end(self) -> int:
-        """Return how many keys of the last indexed record are in the files."""
+    def _keys_at_end(self, files: list[IndexFile]) -> int:
+        """Return how many keys of the last record of some files are in them."""
         count = 0
-        for file in reversed(self.files):
-            if file.end_log_offset != self.files[-1].end_log_offset:
+        for file in reversed(files):
+            if file.end_log_offset != files[-1].end_log_offset:
                 break
             count += file.keys_at_end()
         return count
@@ -114,7 +115,7 @@ class Index:
             header=header,
         )
         self.files.append(file)
-        self.directory_unsynced = True
+        self._active.append(file)
         return file
 
     def _new_name(self, now_ms: int) -> str:
@@ -130,7 +131,7 @@ class Index:
             OSError: the disk did not take it; it stays in memory.
         """
         done = True
-        for file in self.files[-3:]:
+        for file in self._active:
             if not file.write(pages_max=pages_max):
                 done = False
             elif file.is_full:
@@ -138,10 +139,11 @@ class Index:
         return done
 
     def take_unsynced(self) -> list[IndexFile]:
-        """Return the files written since the last call."""
-        files = [file for file in self.files[-3:] if file.unsynced]
+        """Return the files written since the last call; full ones are not touched again."""
+        files = [file for file in self._active if file.unsynced]
         for file in files:
             file.unsynced = False
+        self._active = [file for file in self._active if not file.is_done]
         return files
 
     def query(
@@ -181,8 +183,13 @@ class Index:
             file.close()
             self._disk.unlink(file.path)
         del self.files[number:]
-        self._skip_keys = self._keys_at_end()
+        self._active = [file for file in self._active if file not in gone]
+        self._skip_keys = self._keys_at_end(self.files)
         return len(gone)
+
+    def has_all(self, number: int, keys: tuple[str, ...]) -> bool:
+        """Tell whether the last record of the ``number`` first files has all its keys there."""
+        return self._keys_at_end(self.files[:number]) >= len(keys)
 
     def close(self) -> None:
         """Close every file."""

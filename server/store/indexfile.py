@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from server.store.disk import Disk, DiskFile
+from server.store.zeros import is_blank_to
 from storefmt.index import (
     ENTRY,
     HEADER,
@@ -187,6 +188,11 @@ class IndexFile:
             part.byteswap()
         file.pwrite(part.tobytes(), slot_pos(start))
 
+    @property
+    def is_done(self) -> bool:
+        """Tell whether the file is full and all of it is written."""
+        return self.is_full and not self._fresh and not self._dirty_pages
+
     def release_slots(self) -> None:
         """Give the memory of the slots back once the file is full and written."""
         self._slots = None
@@ -238,6 +244,11 @@ class IndexFile:
                 break
             count += 1
         return count
+
+    def is_blank(self) -> bool:
+        """Tell whether the file holds nothing behind its header."""
+        size = index_file_size(self.slot_count, self.entry_count_max)
+        return is_blank_to(self._opened(), HEADER.size, size)
 
     def fdatasync(self) -> None:
         """Return when what was written is on the disk."""

@@ -76,7 +76,8 @@ def _usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
     in_order = (
         file.entry_count <= file.entry_count_max
         and 0 <= file.begin_log_offset <= file.end_log_offset
-        and 0 <= file.used_slot_count < max(file.entry_count, 1)
+        and 0 <= file.used_slot_count < file.entry_count
+        and (file.entry_count > 1 or file.is_blank())
     )
     return in_order and (
         sealed_until_ms is None or (file.is_full and file.end_ms <= sealed_until_ms)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
-from server.store.disk import Disk
+from server.store.disk import Disk, read_file
 from server.store.dispatch import Dispatcher
 from server.store.errors import StoreFailed
 from server.store.index import Index
@@ -28,8 +28,13 @@ from server.store.queue import queue_bases, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
 from server.store.recover import Recovery
-from server.store.safepoint import SafePoint, fingerprints, read_safe_point
-from server.store.walk import is_blank_to
+from server.store.safepoint import (
+    SafePoint,
+    fingerprints,
+    read_safe_point,
+    write_safe_point,
+)
+from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.errors import RecordDamaged
@@ -83,6 +88,8 @@ class _Opening:
         self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
         self._point = read_safe_point(disk, paths)
         self._checkpoint = self._read_checkpoint()
+        self._cut_at: int | None = None
+        """Log offset at which a file ended too early."""
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
         log, end_known = self._open_log()
@@ -105,7 +112,7 @@ class _Opening:
                 checkpoint=self._checkpoint,
                 report=self._report,
             )
-            recovery.run(now_ms)
+            recovery.run(now_ms, cut_at=self._cut_at)
             last_store_ms = recovery.last_store_ms or last_store_ms
             for queue in table.queues.values():
                 if queue.unsynced:
@@ -113,7 +120,7 @@ class _Opening:
         self._report.log_end = log.end
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
-        self._mark_running()
+        self._mark_running(log)
         return OpenedStore(
             disk=self._disk,
             paths=self._paths,
@@ -121,29 +128,37 @@ class _Opening:
             table=table,
             dispatcher=dispatcher,
             checkpoint=self._checkpoint._replace(physic_ms=last_store_ms),
-            deleted_topics=dict(self._point.deleted_topics) if self._point else {},
+            deleted_topics=self._deleted_topics(log.min_offset),
             report=self._report,
             release=release,
             now_ms=now_ms,
             last_store_ms=last_store_ms,
         )
 
-    def _mark_running(self) -> None:
+    def _mark_running(self, log: CommitLog) -> None:
         """Leave the trace of a broker that did not stop in order, before the first message."""
         self._disk.open(self._paths.abort, create=True).close()
-        self._disk.fsync_dir(self._paths.root)
+        point = SafePoint(
+            safe_log_offset=log.end,
+            log_file_size=log.file_size,
+            deleted_topics=self._deleted_topics(log.min_offset),
+        )
+        write_safe_point(self._disk, self._paths, point)
+
+    def _deleted_topics(self, log_min: int) -> dict[str, int]:
+        """Return the deleted topics that the log still has records of."""
+        known = self._point.deleted_topics if self._point is not None else {}
+        return {topic: end for topic, end in known.items() if end > log_min}
 
     def _read_checkpoint(self) -> Checkpoint:
-        if self._disk.stat(self._paths.checkpoint) is None:
+        data = read_file(self._disk, self._paths.checkpoint)
+        if data is None:
             return Checkpoint()
-        file = self._disk.open(self._paths.checkpoint)
         try:
-            found = Checkpoint.decode(file.pread(4096, 0))
+            found = Checkpoint.decode(data)
         except RecordDamaged as error:
             self._report.notes.append(f"checkpoint: {error}")
             return Checkpoint()
-        finally:
-            file.close()
         if min(found) < 0:
             self._report.notes.append("checkpoint has a negative time; it is not used")
             return Checkpoint()
@@ -191,6 +206,8 @@ class _Opening:
         for base, size in sizes.items():
             if size == file_size:
                 continue
+            if size < file_size:
+                self._cut_at = min(self._cut_at or base + size, base + size)
             name = log_file_name(base)
             file = self._disk.open(self._paths.commitlog / name)
             try:
@@ -251,23 +268,21 @@ def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint |
     Args:
         sizes: length of each file by its start.
 
-    The distance between files is the best witness, then the size noted at the last stop,
-    then a length that fits; a file cut short at an odd place counts for nothing.
+    A size is believed when a file has it and every file starts at a multiple of it: the
+    configured one, the one noted at the last stop, the most frequent one. A single file
+    that was cut short at an odd place counts for nothing; then the distance between files
+    does.
     """
     configured = config.mapped_file_size_commit_log
-    if not sizes:
-        return configured
-    bases = sorted(sizes)
-    steps = [later - base for base, later in pairwise(bases)]
-    if steps:
-        step = min(steps)
-        return configured if configured in steps and step % configured == 0 else step
-    if point is not None and point.log_file_size:
-        return point.log_file_size
-    (base, size), *_ = sizes.items()
-    if size in (configured, 0) or base % size or size % 4096:
-        return configured
-    return size
+    noted = point.log_file_size if point is not None else 0
+    frequent = [size for size, _ in Counter(sizes.values()).most_common() if size % 512 == 0]
+    for size in (configured, noted, *frequent):
+        if size > 0 and size in sizes.values() and all(base % size == 0 for base in sizes):
+            return size
+    if noted > 0:
+        return noted
+    steps = [later - base for base, later in pairwise(sorted(sizes))]
+    return min(steps, default=configured)
 
 
 def _end_of(table: QueueTable, directory: Path, base: int) -> int:

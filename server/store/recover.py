@@ -24,7 +24,8 @@ from server.store.logfile import CommitLog
 from server.store.queuetable import QueueTable
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
-from server.store.walk import Found, Gap, LogWalk, is_blank_to
+from server.store.walk import Found, Gap, LogWalk
+from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 from storefmt.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY, parse_properties
@@ -57,21 +58,29 @@ class Recovery:
         self._index = index
         self._report = report
         self._recover_from_ms = checkpoint.recover_from_ms
-        ours = point is not None and point.log_file_size == log.file_size
-        self._synced_until = point.safe_log_offset if ours and point is not None else 0
+        self._ours = point is not None and point.log_file_size == log.file_size
+        self._synced_until = point.safe_log_offset if self._ours and point is not None else 0
         self._queues = QueueRecovery(
             disk, paths, config, log=log, table=table, point=point, report=report
         )
         self._file_number = 0
+        self._doubtful_from: int | None = None
         self._now_ms = 0
 
-    def run(self, now_ms: int) -> None:
+    def run(self, now_ms: int, *, cut_at: int | None) -> None:
         """Do it; log, queues and index are ready to serve afterwards.
+
+        Args:
+            cut_at: log offset at which a file ended too early; None where none did.
 
         Raises:
             OSError: the disk refused.
         """
         self._now_ms = now_ms
+        self._doubtful_from = cut_at
+        if not self._report.clean:
+            until = self._synced_until
+            self._doubtful_from = until if cut_at is None else min(cut_at, until)
         bases = list(self._log.bases)
         if not self._report.clean:
             self._drop_caches(bases)
@@ -93,7 +102,7 @@ class Recovery:
     def _walk(self, bases: list[int]) -> int:
         """Take every record; returns where the log ends."""
         last_data = self._last_base_with_data(bases)
-        walk = LogWalk(self._log, bases)
+        walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
         end = start = bases[0] if bases else 0
         gaps: list[Gap] = []
         for item in walk.items(start):
@@ -120,12 +129,17 @@ class Recovery:
         return bases[0] if bases else 0
 
     def _is_tail(self, gap: Gap, following: Found, last_data: int) -> bool:
-        """Tell whether the log ends at a gap although whole records follow it."""
-        return (
-            not self._report.clean
-            and gap.start >= max(self._synced_until, last_data)
-            and following.store_ms > self._recover_from_ms
-        )
+        """Tell whether the log ends at a gap although whole records follow it.
+
+        A flush makes a beginning of the log durable: what follows a hole that was never
+        synced was not synced by any flush either. A store of the Java broker does not say
+        up to where it was synced, so there only the last file can have such holes.
+        """
+        if self._report.clean:
+            return False
+        if self._ours:
+            return gap.start >= self._synced_until
+        return gap.start >= last_data and following.store_ms > self._recover_from_ms
 
     def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
         """Return the end of the log when no whole record follows ``gaps``."""
@@ -133,8 +147,10 @@ class Recovery:
         if not solid:
             return end
         size = self._log.file_size
-        previous = last_data - size if not self._report.clean else last_data
-        if gaps[0].start >= previous:
+        tail_from = last_data
+        if not self._report.clean:
+            tail_from = min(last_data, self._synced_until if self._ours else last_data - size)
+        if gaps[0].start >= tail_from:
             return end
         # Bytes in later files, none of them a record: that is no torn write. They stay
         # where they are, and new records go into a new file behind them.
@@ -172,8 +188,13 @@ class Recovery:
         if number == len(files):
             return True
         if files[number].begin_log_offset <= found.log_offset:
-            # The first record of a file may have had its other keys in a lost one before.
-            return False
+            if files[number].end_log_offset > found.log_offset:
+                return False
+            # The end of a file may cut the keys of its last record.
+            number += 1
+            following = number < len(files) and files[number].begin_log_offset
+            if following == found.log_offset or index.has_all(number, keys_of(found.properties)):
+                return False
         self._report.rebuilt_index_files += index.drop_from(number)
         return True
 

@@ -18,14 +18,14 @@ from typing import Final
 from server.store.append import is_queued
 from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
-from server.store.disk import Disk
+from server.store.disk import Disk, read_file
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import SafePoint
 from server.store.walk import Found
-from storefmt.configs import TopicTable, load_config
+from storefmt.configs import TopicTable
 from storefmt.errors import BadCall, StoreError
 from storefmt.javahash import tags_code
 from storefmt.message import RECORD_SIZE_MIN
@@ -86,12 +86,15 @@ class QueueRecovery:
 
     def _read_topics(self) -> set[str] | None:
         """Return the topics the broker knows, None where its file cannot tell."""
-        try:
-            table = load_config(self._paths.config_file("topics.json"), TopicTable.decode)
-        except StoreError as error:
-            self._report.notes.append(f"topics.json: {error}")
-            return None
-        return None if table is None else set(table.topics)
+        for name in ("topics.json", "topics.json.bak"):
+            data = read_file(self._disk, self._paths.config_file(name))
+            if not data:
+                continue
+            try:
+                return set(TopicTable.decode(data).topics)
+            except StoreError as error:
+                self._report.notes.append(f"{name}: {error}")
+        return None
 
     def take(self, found: Found) -> int:
         """Give a record its queue entry; returns the entry's tags code."""
@@ -100,6 +103,8 @@ class QueueRecovery:
             return code
         if _COPIES in found.properties:
             self._take_copies(found)
+        if found.log_offset < self._deleted.get(found.topic, 0):
+            return code
         key = found.topic, found.queue_id
         if key in self._rebuilds:
             rebuild = self._rebuilds[key]
@@ -134,8 +139,6 @@ class QueueRecovery:
     def _may_come_back(self, found: Found) -> bool:
         """Tell whether a queue that is not on disk is to be made for this record."""
         topic = found.topic
-        if found.log_offset < self._deleted.get(topic, 0):
-            return False
         gone = self._known_topics is not None and topic not in self._known_topics
         directory = self._paths.consumequeue / topic
         if gone and self._disk.is_dir(directory):

@@ -14,7 +14,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from server.store.disk import Disk
+from server.store.disk import Disk, read_file
 from server.store.queue import queue_directories
 from storefmt.paths import StorePaths
 
@@ -67,15 +67,9 @@ def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
 
 def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
     """Return what the file says, None where there is none that can be used."""
-    path = store.root / _NAME
-    found = disk.stat(path)
-    if found is None:
+    data = read_file(disk, store.root / _NAME)
+    if data is None:
         return None
-    file = disk.open(path)
-    try:
-        data = file.pread(found.size, 0)
-    finally:
-        file.close()
     try:
         return _decode(json.loads(data))
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -12,7 +12,6 @@ on; after a full disk the puts since the last write are undone and new ones may 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-import errno
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -29,13 +28,12 @@ from server.store.calls import (
 from server.store.config import StoreConfig
 from server.store.disk import Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
-from server.store.flush import FlushJob, QueueSyncJob, SyncJob
+from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
 from server.store.reader import Accept, Reader
 from server.store.upkeep import Upkeep
 
-_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _NO_FILE: Final = PutResult(PutStatus.CREATE_MAPPED_FILE_FAILED, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
@@ -133,7 +131,7 @@ class MessageStore:
             self._log.write()
         except OSError as error:
             self._appender.undo()
-            if error.errno in _OUT_OF_SPACE:
+            if error.errno in OUT_OF_SPACE:
                 self.failure = f"commit log not written: {error}; free space on its disk"
                 raise StoreFull(self.failure) from error
             raise self._fail("commit log not written", error) from error
@@ -219,7 +217,7 @@ class MessageStore:
         try:
             return self._upkeep.step(now_ms)
         except OSError as error:
-            if error.errno in _OUT_OF_SPACE:
+            if error.errno in OUT_OF_SPACE:
                 self.failure = f"queues and index not written: {error}; free space on the disk"
                 return None
             raise self._fail("queues and index not written", error) from error

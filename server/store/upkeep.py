@@ -1,7 +1,8 @@
 """What a store does now and then: write queues and index, sync them, say so.
 
     every 1 s    queue tails and index entries go to the page cache, in small steps
-    every 60 s   they are synced (a job); checkpoint and dispatch.json tell up to where
+    every 60 s   they are synced (a job); checkpoint and dispatch.json tell up to where;
+                 also when the log has gone on to its next file
     on stop      all of it at once, and the abort file goes away
 
 Rule: the checkpoint holds what Java means by it, and only what was synced: physic_ms is
@@ -72,13 +73,18 @@ class Upkeep:
                 self._dispatcher.index.write(pages_max=PAGES_A_STEP)
             self._next_write_ms = now_ms + self._interval_ms
         self._log.allocate_ahead()
-        if now_ms < self._next_sync_ms or self._job_running:
+        if self._job_running or not (now_ms >= self._next_sync_ms or self._has_rolled()):
             return None
         self._next_sync_ms = now_ms + self._thorough_interval_ms
-        if self._dispatcher.dispatched_offset <= self._synced_offset:
+        if self._log.flushed_offset <= self._synced_offset:
             return None
         self._job_running = True
         return self._sync_job()
+
+    def _has_rolled(self) -> bool:
+        """Tell whether a flush went into a new file: all files before it are then safe."""
+        size = self._log.file_size
+        return self._log.flushed_offset // size > self._synced_offset // size
 
     def job_ended(self) -> None:
         """Allow the next sync job."""
@@ -101,7 +107,7 @@ class Upkeep:
             full = [file.end_ms for file in files if file.is_full]
             index_ms = max(full, default=index_ms)
         self._checkpoint = Checkpoint(self.flushed_ms, dispatcher.last_store_ms, index_ms)
-        self._synced_offset = dispatcher.dispatched_offset
+        self._synced_offset = self._log.flushed_offset
         return QueueSyncJob(
             self._disk,
             self._paths,

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from server.store.disk import DiskFile
 from server.store.logfile import CommitLog
+from server.store.zeros import first_data
 from storefmt.message import (
     BLANK_SIZE_MIN,
     MAGIC_BLANK,
@@ -36,7 +37,6 @@ _BLANK: Final = struct.Struct(">ii")
 _MAGICS: Final = (MAGIC_V1, MAGIC_V2)
 _PATTERNS: Final = tuple(_I32.pack(magic) for magic in (*_MAGICS, MAGIC_BLANK))
 _PORT_MAX: Final = 0xFFFF
-_ZEROS: Final = bytes(1 << 20)
 
 
 class Found(NamedTuple):
@@ -144,9 +144,15 @@ class LogWalk:
     Args:
         log: gives the files.
         bases: log offsets at which the files start, sorted; a missing one is a gap.
+        doubtful_from: log offset from which bytes may be zeros that were never written;
+            there a record with a NUL in its topic or properties, which its CRC does not
+            cover, is none. None where everything was synced.
     """
 
-    def __init__(self, log: CommitLog, bases: Sequence[int]) -> None:
+    def __init__(
+        self, log: CommitLog, bases: Sequence[int], *, doubtful_from: int | None = None
+    ) -> None:
+        self._doubtful_from = doubtful_from
         self._log = log
         self._bases = bases
         self._window = b""
@@ -187,11 +193,19 @@ class LogWalk:
         size, magic = _BLANK.unpack_from(self._window, at)
         if magic == MAGIC_BLANK:
             return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
-        if size == 0 and magic == 0 and _first_data(file, pos, self._log.file_size) is None:
+        if size == 0 and magic == 0 and first_data(file, pos, self._log.file_size) is None:
             return "zeros"
         if magic in _MAGICS and at + size > len(self._window) and size <= left:
             at = self._refill(file, pos, max(size, WINDOW_SIZE))
-        return parse_record(self._window, at, log_offset=base + pos, left=left)
+        item = parse_record(self._window, at, log_offset=base + pos, left=left)
+        if (
+            self._doubtful_from is not None
+            and not isinstance(item, str)
+            and item.log_offset + item.size > self._doubtful_from
+            and (b"\0" in item.properties or "\0" in item.topic)
+        ):
+            return "text"
+        return item
 
     def _refill(self, file: DiskFile, pos: int, size: int) -> int:
         self._window = file.pread(size, pos)
@@ -201,7 +215,7 @@ class LogWalk:
     def _next_good(self, file: DiskFile, base: int, pos: int) -> int:
         """Return the position of the next record or blank after ``pos``, else the file size."""
         size_max = self._log.file_size
-        start = _first_data(file, pos + 1, size_max)
+        start = first_data(file, pos + 1, size_max)
         while start is not None and start < size_max:
             data = file.pread(WINDOW_SIZE, start)
             for at in _candidates(data):
@@ -211,7 +225,7 @@ class LogWalk:
             if len(data) < WINDOW_SIZE:
                 break
             # A magic may lie across two windows.
-            start = _first_data(file, start + len(data) - 4, size_max)
+            start = first_data(file, start + len(data) - 4, size_max)
         return size_max
 
 
@@ -224,24 +238,3 @@ def _candidates(data: bytes) -> list[int]:
             found.append(at)
             at = data.find(pattern, at + 1)
     return sorted(found)
-
-
-def _first_data(file: DiskFile, pos: int, size: int) -> int | None:
-    """Return the first position >= ``pos`` near a byte that is not zero, None for none."""
-    at: int | None = pos
-    while at is not None and at < size:
-        at = file.next_data(at)
-        if at is None or at >= size:
-            return None
-        data = file.pread(min(len(_ZEROS), size - at), at)
-        if not data:
-            return None
-        if data != _ZEROS[: len(data)]:
-            return at + len(data) - len(data.lstrip(b"\0"))
-        at += len(data)
-    return None
-
-
-def is_blank_to(file: DiskFile, pos: int, size: int) -> bool:
-    """Tell whether a file holds nothing but zeros from ``pos`` up to ``size``."""
-    return _first_data(file, pos, size) is None

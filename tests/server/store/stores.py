@@ -10,10 +10,12 @@ from server.store.recover import keys_of
 from server.store.store import MessageStore
 from storefmt.consumequeue import decode_entries
 from storefmt.hosts import pack_host
+from storefmt.javahash import tags_code
 from storefmt.message import Record, decode_record
 
 BORN: bytes = pack_host("10.0.0.7", 40123)
 HOST: bytes = pack_host("127.0.0.1", 10911)
+LOG_FILE_SIZE = 8192
 START_MS = 1_700_000_000_000
 
 
@@ -27,7 +29,9 @@ def config_of(root: Path, conf: dict[str, str]) -> StoreConfig:
     return config
 
 
-def small_config(root: Path, *, sync: bool = False, log_file_size: int = 16384) -> StoreConfig:
+def small_config(
+    root: Path, *, sync: bool = False, log_file_size: int = LOG_FILE_SIZE
+) -> StoreConfig:
     """Return settings with files of a few KiB, so that everything rolls soon."""
     return StoreConfig(
         store_path_root_dir=root,
@@ -59,12 +63,12 @@ def message(
         store_host=HOST,
         reconsume_times=0,
         prepared_transaction_offset=0,
-        tags_code=109919 if number % 2 else 3125404,
+        tags_code=tags_code(tag),
         keys=(unique, f"k{number}"),
     )
 
 
-def message_of(record: Record, tags_code: int) -> PutMessage:
+def message_of(record: Record, code: int) -> PutMessage:
     """Return the message whose put makes ``record``."""
     return PutMessage(
         topic=record.topic,
@@ -79,7 +83,7 @@ def message_of(record: Record, tags_code: int) -> PutMessage:
         store_host=record.store_host,
         reconsume_times=record.reconsume_times,
         prepared_transaction_offset=record.prepared_transaction_offset,
-        tags_code=tags_code,
+        tags_code=code,
         keys=keys_of(record.properties_raw),
     )
 
