@@ -33,7 +33,7 @@ from storefmt.columns_decode import (
 from storefmt.errors import BadCall
 from storefmt.hosts import address_text
 from storefmt.javahash import tags_code
-from storefmt.message import Record, body_crc
+from storefmt.message import CRC_MASK, Record, crc32
 from storefmt.properties import KEYS, PRODUCER_GROUP, TAGS, UNIQUE_KEY
 from storefmt.scan import Damage, LogFile, next_start, scan_log, walk
 
@@ -281,9 +281,9 @@ class _Batch:
             return pa.nulls(records.count, pa.bool_())
         sizes = zip(records.body_pos.tolist(), records.body_end.tolist(), strict=True)
         view = records.view
-        found = [body_crc(view[pos:end]) for pos, end in sizes]
+        found = np.array([crc32(view[pos:end]) for pos, end in sizes], dtype=np.int64) & CRC_MASK
         # An empty body has no CRC to check, as in Java.
-        good = (np.array(found) == records.ints("body_crc")) | (records.body_sizes == 0)
+        good = (found == records.ints("body_crc")) | (records.body_sizes == 0)
         return pa.array(good)
 
     def _tags_code(self) -> Any:

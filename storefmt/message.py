@@ -34,9 +34,9 @@ from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 try:
     # An eighth of zlib's time on a body of 1 KiB.
-    from isal.isal_zlib import crc32 as _crc32
+    from isal.isal_zlib import crc32 as crc32
 except ImportError:
-    from zlib import crc32 as _crc32
+    from zlib import crc32 as crc32
 
 MAGIC_V1: Final = 0xDAA320A7 - (1 << 32)
 MAGIC_V2: Final = 0xDAA320AB - (1 << 32)
@@ -44,7 +44,7 @@ MAGIC_BLANK: Final = 0xCBD43194 - (1 << 32)
 TOPIC_SIZE_V1_MAX: Final = 127
 TOPIC_SIZE_V2_MAX: Final = 32767
 _TOPIC_SIZES_MAX: Final = {MAGIC_V1: TOPIC_SIZE_V1_MAX, MAGIC_V2: TOPIC_SIZE_V2_MAX}
-_CRC_MASK: Final = 0x7FFFFFFF
+CRC_MASK: Final = 0x7FFFFFFF
 
 # The head of each of the four combinations of hosts, by (sys_flag & HOSTS_V6) >> 4.
 _HEADS: Final = tuple(layout.MESSAGE.part("body_size").struct(v6=bits << 4) for bits in range(4))
@@ -129,8 +129,8 @@ class Record(NamedTuple):
 
 def body_crc(data: bytes | memoryview) -> int:
     """Return the CRC that a record with this stored body holds; 0 for an empty one."""
-    crc: int = _crc32(data)
-    return crc & _CRC_MASK
+    crc: int = crc32(data)
+    return crc & CRC_MASK
 
 
 def record_size(
@@ -195,7 +195,7 @@ def encode_record(
         head = pack(
             size,
             magic,
-            _crc32(body) & _CRC_MASK if body_crc is None else body_crc,
+            crc32(body) & CRC_MASK if body_crc is None else body_crc,
             queue_id,
             flag,
             queue_offset,
@@ -291,7 +291,7 @@ def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
     if properties_pos + properties_size != end or properties_size > PROPERTIES_SIZE_MAX:
         raise _misfit(data, pos, shift)
     body = data[body_pos:body_end]
-    if check_crc and body and _crc32(body) & _CRC_MASK != fields[2]:
+    if check_crc and body and crc32(body) & CRC_MASK != fields[2]:
         raise _bad_crc(body, fields[2], pos + shift)
     try:
         topic = str(data[topic_pos:topic_end], "utf-8")

@@ -12,7 +12,6 @@ common/message/MessageClientIDSetter.java (4.9.7).
 """
 
 import os
-import secrets
 import struct
 from datetime import datetime
 from itertools import count
@@ -87,7 +86,7 @@ class UniqueIds:
         if len(ip) not in (4, 16):
             raise BadCall(f"address of {len(ip)} bytes; expected 4 (IPv4) or 16 (IPv6)")
         self._pid = (os.getpid() if pid is None else pid) & 0xFFFF
-        self._seed = (secrets.randbits(32) if seed is None else seed) & 0xFFFFFFFF
+        self._seed = (int.from_bytes(os.urandom(4), "big") if seed is None else seed) & 0xFFFFFFFF
         self._ip = ip
         self._counter = count()
         self._month_start_ms = 0

@@ -25,12 +25,13 @@ from storefmt import layout
 from storefmt.errors import DamageKind, RecordDamaged
 from storefmt.message import (
     BLANK_SIZE_MIN,
+    CRC_MASK,
     MAGIC_BLANK,
     MAGIC_V1,
     MAGIC_V2,
     RECORD_SIZE_MIN,
     Record,
-    body_crc,
+    crc32,
     decode_record,
 )
 from storefmt.paths import parse_log_file_name
@@ -115,22 +116,20 @@ def scan_log(
 
 def _scan_crc(data: memoryview, pos: int, end: int) -> tuple[list[int], int]:
     starts: list[int] = []
-    append, unpack, crc_of = starts.append, _CRC_HEAD.unpack_from, body_crc
-    usual, last = MAGIC_V1, end - RECORD_SIZE_MIN
+    append, unpack, crc_of, mask = starts.append, _CRC_HEAD.unpack_from, crc32, CRC_MASK
+    head_size, usual, last = _CRC_HEAD.size, MAGIC_V1, end - RECORD_SIZE_MIN
     while pos <= last:
         size, magic, crc, sys_flag, body_size = unpack(data, pos)
-        body_pos = pos + _CRC_HEAD.size
+        body_pos = pos + head_size
         if sys_flag & HOSTS_V6:
-            wider = _V6_GROWTH[sys_flag & HOSTS_V6]
-            body_pos += wider
+            body_pos += _V6_GROWTH[sys_flag & HOSTS_V6]
             body_size = int.from_bytes(data[body_pos - 4 : body_pos], "big", signed=True)
-        behind = pos + size
-        if (
-            (magic != usual and magic != MAGIC_V2)
-            or behind > end
-            or not 0 <= body_size <= behind - body_pos
-            or (body_size and crc_of(data[body_pos : body_pos + body_size]) != crc)
-        ):
+        body_end, behind = body_pos + body_size, pos + size
+        if behind > end or not body_pos <= body_end <= behind:
+            break
+        if magic != usual and magic != MAGIC_V2:
+            break
+        if body_size and crc_of(data[body_pos:body_end]) & mask != crc:
             break
         append(pos)
         pos = behind

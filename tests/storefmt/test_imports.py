@@ -1,0 +1,34 @@
+"""The package works with the standard library alone; only the columns need more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import storefmt
+from tests.golden import REPOSITORY
+
+PROGRAM = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+from storefmt.message import body_crc, crc32
+print(crc32.__self__.__name__, body_crc(b"123456789"))
+"""
+
+
+def test_everything_but_the_columns_imports_without_third_parties() -> None:
+    folder = Path(storefmt.__file__).parent
+    names = [
+        f"storefmt.{path.stem}"
+        for path in folder.glob("*.py")
+        if not path.stem.startswith(("columns", "__"))
+    ]
+    # -S: without site-packages nothing but the standard library can be found.
+    command = [sys.executable, "-S", "-c", PROGRAM, str(REPOSITORY), *sorted(names)]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
+    assert done.stdout == f"zlib {0xCBF43926 & 0x7FFFFFFF}\n"
+    assert len(names) > 15
