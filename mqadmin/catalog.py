@@ -44,6 +44,9 @@ JAVA_NAMES: Final[dict[str, str]] = {
 
 WORDS_MAX: Final = 3
 
+DASHED: Final = ("unique-key",)
+"""Words of verbs that are typed with a dash; a test compares them with the declarations."""
+
 FOLDER: Final = os.path.join(os.path.dirname(__file__), "commands")
 
 
@@ -116,15 +119,23 @@ def module_names() -> list[str]:
 
 
 def native_name(module_name: str) -> str:
-    """Return the words of a command as typed, from where its module is."""
+    """Return the words of a command as typed, from where its module is.
+
+    A ``_`` stands for a blank, except in a noun and in ``DASHED`` words.
+    """
     noun, stem = module_name.split(".")[-2:]
-    noun_typed, verb = noun.replace("_", "-"), stem.replace("_", "-")
-    return noun_typed if noun == stem else f"{noun_typed} {verb}"
+    noun_typed = noun.replace("_", "-")
+    if noun == stem:
+        return noun_typed
+    for dashed in DASHED:
+        stem = stem.replace(dashed.replace("-", "_"), dashed)
+    return f"{noun_typed} {stem.replace('_', ' ')}"
 
 
 def _module_of(words: Sequence[str]) -> str | None:
-    verbs = modules().get(fold(words[0]))
-    return verbs.get("".join(fold(word) for word in words[1:])) if verbs else None
+    folded = [fold(word) for word in words]
+    verbs = modules().get(folded[0])
+    return verbs.get("".join(folded[1:])) if verbs and all(folded) else None
 
 
 def _called(java: Java, word: str) -> bool:

@@ -9,6 +9,7 @@ thread keeps fresh. This is the only module that imports prompt_toolkit.
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,7 @@ from mqadmin.shell.names import LiveNames
 
 WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-D leaves"
 SECRET: Final = "secret-key"
-NAMES_WAIT_S: Final = 0.3
+NAMES_WAIT_S: Final = 3.0
 """How long the first prompt waits for the cluster's name; typing never does."""
 
 STYLE: Final = Style.from_dict(
@@ -211,11 +212,8 @@ class Interactive:
             self._call.warn(f"no server yet: `connect HOST:PORT` ({error.message})")
             return
         task = self._names.refresh(self._here(), at_once=True)
-        try:
-            if task is not None:
-                task.result(NAMES_WAIT_S + self._call.settings.timeout)
-        except TimeoutError:
-            pass
+        if task is not None:
+            wait([task], NAMES_WAIT_S)
         if not self._names.known.connected:
             self._call.warn(f"{target.namesrv} does not answer; `connect HOST:PORT` to another one")
 

@@ -1,0 +1,76 @@
+"""A console that remembers, a way to run one line, and real servers for the end-to-end tests."""
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mqadmin.call import Workplace
+from mqadmin.console import Console
+from mqadmin.runner import run_line
+from mqadmin.shell.server import Addresses, EmbeddedServer
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a line did."""
+
+    exit_code: int
+    out: str
+    err: str
+
+
+def console_of(
+    env: dict[str, str], *, stdin: str = "", can_ask: bool = False
+) -> tuple[Console, io.BytesIO, io.StringIO]:
+    """Return a console and the buffers behind its two outputs."""
+    out, err = io.BytesIO(), io.StringIO()
+    console = Console(
+        stdin=io.StringIO(stdin),
+        out=io.TextIOWrapper(out, encoding="utf-8", write_through=True),
+        err=err,
+        out_is_tty=False,
+        can_ask=can_ask,
+        env=env,
+    )
+    return console, out, err
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """Return an environment with no name server and an empty home."""
+    return {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+
+@pytest.fixture
+def run(env: dict[str, str]) -> Iterator[Callable[..., Result]]:
+    """Return a function that runs one line as the program would."""
+    workplace = Workplace()
+
+    def run_words(*words: str, stdin: str = "", can_ask: bool = False) -> Result:
+        console, out, err = console_of(env, stdin=stdin, can_ask=can_ask)
+        exit_code = run_line(words, console, workplace)
+        console.out.flush()
+        return Result(exit_code, out.getvalue().decode("utf-8", "replace"), err.getvalue())
+
+    yield run_words
+    workplace.link.close()
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Addresses]:
+    """Return the addresses of a name server and a broker that run for all tests."""
+    with EmbeddedServer() as server:
+        yield server.addresses
+
+
+@pytest.fixture
+def at(run: Callable[..., Result], servers: Addresses) -> Callable[..., Result]:
+    """Return a function that runs one line against the servers."""
+
+    def run_there(*words: str, **more: object) -> Result:
+        return run(*words, "--namesrv", servers.namesrv, **more)
+
+    return run_there

@@ -1,0 +1,55 @@
+"""How a line of the shell is split."""
+
+import pytest
+
+from mqadmin.errors import Usage
+from mqadmin.shell.lines import Line, Quote, is_unfinished, parse_line, split
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("topic list", ["topic", "list"]),
+        ("  topic\tlist  ", ["topic", "list"]),
+        ("send T 'a b' \"c d\"", ["send", "T", "a b", "c d"]),
+        ("send T it\\'s", ["send", "T", "it's"]),
+        ('send T "a\\"b\\n"', ["send", "T", 'a"b\\n']),
+        ("send T ''", ["send", "T", ""]),
+        ("a'b c'd", ["ab cd"]),
+        ("topic show %RETRY%a|b", ["topic", "show", "%RETRY%a|b"]),
+        ("x '|' '>' \\|", ["x", "|", ">", "|"]),
+        ("at 2026-11-21#10:00:00:000", ["at", "2026-11-21#10:00:00:000"]),
+        ("topic list # all of them", ["topic", "list"]),
+        ("# only a comment", []),
+        ("", []),
+        ("a\\\nb", ["ab"]),
+    ],
+)
+def test_words_are_split_as_a_posix_shell_does(text: str, words: list[str]) -> None:
+    assert parse_line(text).words == words
+
+
+def test_pipes_and_a_file_are_set_apart() -> None:
+    made = parse_line("topic list -o json | json topic | head 3 >> out.txt")
+
+    assert made == Line(
+        ["topic", "list", "-o", "json"], [["json", "topic"], ["head", "3"]], "out.txt", True
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a 'b", 'a "b', "a |", "| a", "a | | b", "a >", "a > | b", "a > b c", "> b", "a > b > c"],
+)
+def test_a_line_that_is_not_whole_is_refused(text: str) -> None:
+    with pytest.raises(Usage):
+        parse_line(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [("a", Quote.NONE), ("a 'b", Quote.SINGLE), ('a "b', Quote.DOUBLE), ("a \\", Quote.BACKSLASH)],
+)
+def test_an_open_quote_is_known(text: str, inside: Quote) -> None:
+    assert split(text).inside is inside
+    assert is_unfinished(text) is (inside is not Quote.NONE)

@@ -1,0 +1,164 @@
+"""Every spelling of options, by native and by Java names, and every way to get it wrong."""
+
+import pytest
+
+from mqadmin.errors import Usage
+from mqadmin.parser import Parsed, parse
+from mqadmin.settings import Settings
+
+
+def parsed(*tokens: str, **more: str | None) -> Parsed:
+    made = parse(tokens, **more)
+    assert isinstance(made, Parsed)
+    return made
+
+
+def value(made: Parsed, name: str) -> object:
+    return getattr(made.arguments, name)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ("-tPaid",),
+        ("-t", "Paid"),
+        ("--tag", "Paid"),
+        ("--tag=Paid",),
+        ("-tag", "Paid"),
+        ("-tag=Paid",),
+        ("--TAG", "Paid"),
+    ],
+)
+def test_an_option_has_five_spellings(tokens: tuple[str, ...]) -> None:
+    made = parsed("message", "send", "T", *tokens, "hello")
+
+    assert value(made, "tag") == "Paid"
+    assert value(made, "body") == "hello"
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ("-n", "h:1", "topic", "list", "-ojson"),
+        ("topic", "-nh:1", "list", "--output", "json"),
+        ("topic", "list", "--namesrv=h:1", "-o", "JSON"),
+        ("--output=json", "topic", "list", "-namesrvAddr", "h:1"),
+    ],
+)
+def test_global_options_stand_anywhere(tokens: tuple[str, ...]) -> None:
+    settings = parsed(*tokens).settings
+
+    assert (settings.namesrv, settings.output) == ("h:1", "json")
+
+
+@pytest.mark.parametrize(
+    "name", ["topicStatus", "TOPICSTATUS", "topic_status", "topic-status", "topicstatus"]
+)
+def test_a_java_name_takes_javas_flags_in_any_case(name: str) -> None:
+    made = parsed(name, "-t", "orders")
+
+    assert made.command.name == "topic status"
+    assert value(made, "topic") == "orders"
+
+
+def test_javas_flag_hides_a_global_one() -> None:
+    made = parsed("updateTopic", "-b", "h:1", "-t", "T", "-o", "true", "-n", "n:1")
+
+    assert value(made, "order") == "true"
+    assert made.settings.output is None
+    assert made.settings.namesrv == "n:1"
+
+
+def test_a_java_name_presets_arguments() -> None:
+    made = parsed("skipAccumulatedMessage", "-g", "G", "-t", "T", "-f", "true")
+
+    assert str(value(made, "to")) != ""
+    assert value(made, "group") == "G"
+
+
+@pytest.mark.parametrize("text", ["-1h", "-5", "+5", "-1d12h"])
+def test_a_value_may_begin_with_a_dash(text: str) -> None:
+    made = parsed("offset", "reset", "G", "T", "--to", text)
+
+    assert getattr(value(made, "to"), "text", None) == text
+
+
+def test_words_after_two_dashes_are_no_options() -> None:
+    assert value(parsed("message", "send", "T", "--", "--tag"), "body") == "--tag"
+    assert value(parsed("message", "send", "T", "-"), "body") == "-"
+
+
+def test_a_repeated_option_collects() -> None:
+    made = parsed("message", "send", "T", "x", "-k", "a", "--key=b", "-p", "n=v=w")
+
+    assert value(made, "key") == ("a", "b")
+    assert value(made, "property") == (("n", "v=w"),)
+
+
+def test_flags_of_one_letter_join() -> None:
+    settings = parsed("topic", "list", "-yv").settings
+
+    assert settings.yes
+    assert settings.verbose
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message", "hint"),
+    [
+        (("topic", "lst"), "unknown command `topic lst`", "did you mean `topic list`?"),
+        (("topc", "list"), "unknown command `topc`", "did you mean `topic list`?"),
+        (("topicLst",), "unknown command `topicLst`", "did you mean `topicList`?"),
+        (("topic",), "topic what?", "one of: topic create"),
+        (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help` lists them"),
+        (("topic", "show"), "missing TOPIC", "-h shows the usage"),
+        (("topic", "show", "a", "b"), "unexpected argument 'b'", "-h shows the usage"),
+        (("offset", "reset", "G", "T"), "missing --to", "-h shows the usage"),
+        (("topic", "list", "--kid", "x"), "unknown option --kid", "did you mean --kind?"),
+        (("topic", "list", "-z"), "unknown option -z", ""),
+        (("topic", "list", "--kind"), "option --kind needs a value", ""),
+        (("topic", "list", "--kind", "--yes"), "option --kind needs a value", ""),
+        (("topic", "list", "--yes=1"), "option --yes takes no value", ""),
+        (("topic", "list", "--kind", "odd"), "--kind: 'odd' is none of normal", ""),
+        (("topic", "list", "--timeout", "x"), "--timeout: 'x' is not a number", ""),
+        (("topic", "list", "--timeout", "-1"), "--timeout: '-1' is not above zero", ""),
+        (("topic", "create", "T", "-q", "x"), "--queues: 'x' is not a whole number", ""),
+        (("message", "send", "T", "x", "-p", "a"), "--property: 'a' is no NAME=VALUE", ""),
+        (("topicStatus",), "topicStatus needs -t/--topic", ""),
+        (("topicStatus", "T"), "topicStatus takes no argument 'T'", ""),
+        (("updateTopic", "-t", "T"), "updateTopic needs one of -b/--brokerAddr", ""),
+        (("clusterList", "-i", "2"), "not supported: clusterList -i", ""),
+        (("consumerProgress", "-g", "G", "-s", "maybe"), "", ""),
+    ],
+)
+def test_a_wrong_line_says_what_is_wrong(tokens: tuple[str, ...], message: str, hint: str) -> None:
+    if not message:
+        # Java's flag for what is always done here: its value does not matter.
+        assert isinstance(parse(tokens), Parsed)
+        return
+
+    with pytest.raises(Usage) as caught:
+        parse(tokens)
+
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_line_without_command_gives_settings() -> None:
+    assert isinstance(parse(["--version"]), Settings)
+    assert isinstance(parse([]), Settings)
+
+
+def test_the_shells_topic_stands_in_for_a_missing_one() -> None:
+    assert value(parsed("topic", "show", topic="T"), "topic") == "T"
+    made = parsed("message", "query", "key", "k1", topic="T")
+    assert (value(made, "topic"), value(made, "key")) == ("T", "k1")
+    assert value(parsed("topic", "show", "U", topic="T"), "topic") == "U"
+
+
+def test_a_store_directory_comes_first_or_from_the_shell() -> None:
+    assert parsed("store", "info", "/tmp/s").store == "/tmp/s"
+    assert parsed("store", "info", "--store", "/tmp/s").store == "/tmp/s"
+    assert parsed("store", "info", store="/tmp/s").store == "/tmp/s"
+    assert parsed("store", "info", "./other", store="/tmp/s").store == "./other"
+    with pytest.raises(Usage, match="no store directory"):
+        parse(["store", "info"])
