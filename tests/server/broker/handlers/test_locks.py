@@ -27,9 +27,7 @@ def test_one_client_holds_a_queue_until_it_lets_go(tmp_path: Path) -> None:
     async def run() -> list[list[MessageQueue]]:
         async with running(tmp_path) as desk:
             found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
-            body = UnlockBatchRequestBody(
-                consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]]
-            )
+            body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
             answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
             assert answer.code == 0
             return [*found, await lock(desk, "c2", *QUEUES)]

@@ -85,9 +85,7 @@ def test_bad_commits_are_refused(
 ) -> None:
     async def run() -> tuple[Command, int]:
         async with running(tmp_path) as desk:
-            answer = await commit(
-                desk, queue_offset, group=group, topic=topic, queue_id=queue_id
-            )
+            answer = await commit(desk, queue_offset, group=group, topic=topic, queue_id=queue_id)
             return answer, desk.app.broker.offsets.change_count
 
     answer, changes = asyncio.run(run())
@@ -103,12 +101,8 @@ def test_ends_and_times_of_a_queue(tmp_path: Path) -> None:
             await desk.send()
             store_ms = desk.app.broker.store.store_time(TOPIC, 0, 0)
             answers = [
-                await desk.ask(
-                    RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)
-                ),
-                await desk.ask(
-                    RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)
-                ),
+                await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)),
+                await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)),
                 await desk.ask(
                     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
                     SearchOffset(topic=TOPIC, queue_id=0, timestamp=store_ms - 1_000),
@@ -171,9 +165,7 @@ def test_clone_copies_a_group(tmp_path: Path) -> None:
         async with running(tmp_path) as desk:
             await desk.create_topic()
             await commit(desk, 5)
-            header = CloneGroupOffset(
-                src_group=GROUP, dest_group="copy", topic=TOPIC, offline=True
-            )
+            header = CloneGroupOffset(src_group=GROUP, dest_group="copy", topic=TOPIC, offline=True)
             assert (await desk.ask(RequestCode.CLONE_GROUP_OFFSET, header)).code == 0
             return desk.app.broker.offsets.queues("copy", TOPIC)
 

@@ -22,9 +22,7 @@ async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[
         return None if command.is_oneway else command.response(remark="mine", body=b"{}")
 
     member = RemotingClient(on_request=answer)
-    await member.invoke(
-        desk.address, Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-    )
+    await member.invoke(desk.address, Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2")))
     response = await desk.ask(code, header)
     await member.close()
     return response, [one for one in asked if one.code == code]
@@ -83,9 +81,7 @@ def test_silent_client_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
         async with running(tmp_path) as desk:
             await desk.heartbeat()
             header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
-            waiting = asyncio.create_task(
-                desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
-            )
+            waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
             while not any(one.code == 307 for one in desk.pushed):
                 await asyncio.sleep(0)
             now_ms = desk.app.broker.clock.now_ms()

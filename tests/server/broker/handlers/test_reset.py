@@ -55,7 +55,9 @@ def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:
             await group_at(desk, 2)
             await desk.heartbeat()
             return [
-                ResetOffsetBody.decode((await reset(desk, to_ms=END, force=force)).body).offset_table
+                ResetOffsetBody.decode(
+                    (await reset(desk, to_ms=END, force=force)).body
+                ).offset_table
                 for force in (False, True)
             ]
 
@@ -74,7 +76,9 @@ def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) 
     offline, nowhere, other = asyncio.run(run())
 
     assert offline.code == 206
-    assert (offline.remark or "").startswith("Consumer not online, so can not reset offset, Group: G")
+    assert (offline.remark or "").startswith(
+        "Consumer not online, so can not reset offset, Group: G"
+    )
     assert nowhere.code == 1
     assert (other.code, other.remark) == (1, "THe consumer group <G> not exist")
 

@@ -41,9 +41,7 @@ def test_created_topic_is_listed_stored_and_known_to_the_name_server_when_answer
         ):
             await desk.create_topic("New", queues=3)
             text = (tmp_path / "store" / "config" / "topics.json").read_text()
-            route = Command.request(
-                RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New")
-            )
+            route = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New"))
             known = await desk.client.invoke(namesrv, route)
             return known, TopicTable.decode(text), await listed(desk)
 

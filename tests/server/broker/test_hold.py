@@ -1,0 +1,100 @@
+"""Waiting pulls with a clock moved by hand."""
+
+from collections.abc import Callable
+
+from server.broker.hold import STALE_COUNT_MIN, HeldPull, Hold
+
+
+def held(
+    name: str,
+    *,
+    queue_offset: int = 0,
+    deadline_ms: int = 100,
+    accepts: Callable[[int], bool] | None = None,
+    owner: str = "conn",
+    queue_id: int = 0,
+    topic: str = "T",
+) -> HeldPull[str]:
+    return HeldPull(
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        accepts=accepts,
+        deadline_ms=deadline_ms,
+        owner=owner,
+        pull=name,
+    )
+
+
+def names(pulls: list[HeldPull[str]]) -> list[str]:
+    return [one.pull for one in pulls]
+
+
+def arrived(hold: Hold[str], queue_offset: int, *, tags_code: int = 0) -> list[str]:
+    return names(hold.arrived("T", 0, queue_offset=queue_offset, tags_code=tags_code))
+
+
+def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("all"))
+    hold.hold(held("tag 7", accepts={7}.__contains__))
+    hold.hold(held("later", queue_offset=5))
+    hold.hold(held("elsewhere", queue_id=1))
+
+    first = arrived(hold, 4, tags_code=9)
+    second = arrived(hold, 5, tags_code=7)
+
+    assert first == ["all"]
+    assert second == ["tag 7", "later"]
+    assert arrived(hold, 6) == []
+    assert len(hold) == 1
+
+
+def test_deadline_answers_what_still_waits_exactly_then() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("late", deadline_ms=200))
+    hold.hold(held("woken", deadline_ms=50, queue_id=1))
+    hold.hold(held("early", deadline_ms=100))
+    hold.arrived("T", 1, queue_offset=0, tags_code=0)
+
+    assert hold.next_deadline_ms() == 100
+    assert names(hold.expired(99)) == []
+    assert names(hold.expired(100)) == ["early"]
+    assert names(hold.expired(1_000)) == ["late"]
+    assert hold.next_deadline_ms() is None
+
+
+def test_closed_connection_takes_its_pulls_along() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("mine", owner="a"))
+    hold.hold(held("mine too", owner="a", queue_id=1))
+    hold.hold(held("other", owner="b"))
+
+    hold.drop_owner("a")
+    hold.drop_owner("a")
+
+    assert len(hold) == 1
+    assert not hold.is_waited_for("T", 1)
+    assert arrived(hold, 0) == ["other"]
+    assert names(hold.expired(1_000)) == []
+
+
+def test_deleted_topic_lets_its_pulls_go() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("a"))
+    hold.hold(held("b", queue_id=3))
+    hold.hold(held("c", topic="U"))
+
+    gone = names(hold.drop_topic("T"))
+
+    assert sorted(gone) == ["a", "b"]
+    assert len(hold) == 1
+
+
+def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
+    hold: Hold[str] = Hold()
+    for number in range(5 * STALE_COUNT_MIN):
+        hold.hold(held(str(number), deadline_ms=10_000_000))
+        arrived(hold, 0)
+
+    assert len(hold._deadlines) <= STALE_COUNT_MIN + 1

@@ -1,0 +1,58 @@
+"""Queue locks with a clock moved by hand."""
+
+from remoting.bodies import MessageQueue
+from server.broker.locks import LOCK_LIFE_MS, HeldLock, LockTable
+
+A = MessageQueue(topic="T", broker_name="b", queue_id=0)
+B = MessageQueue(topic="T", broker_name="b", queue_id=1)
+
+
+def test_lock_lives_sixty_seconds_after_its_last_renewal() -> None:
+    locks = LockTable()
+    locks.lock("G", "c1", queues=[A], now_ms=0)
+    locks.lock("G", "c1", queues=[A], now_ms=30_000)
+
+    at_limit = locks.lock("G", "c2", queues=[A], now_ms=30_000 + LOCK_LIFE_MS)
+    after = locks.lock("G", "c2", queues=[A, B], now_ms=30_001 + LOCK_LIFE_MS)
+
+    assert at_limit == []
+    assert after == [A, B]
+    assert locks.lock("G", "c1", queues=[A], now_ms=30_002 + LOCK_LIFE_MS) == []
+
+
+def test_groups_do_not_share_locks() -> None:
+    locks = LockTable()
+
+    first = locks.lock("G", "c1", queues=[A], now_ms=0)
+    second = locks.lock("H", "c2", queues=[A], now_ms=0)
+
+    assert first == second == [A]
+
+
+def test_only_the_holder_unlocks() -> None:
+    locks = LockTable()
+    locks.lock("G", "c1", queues=[A, B], now_ms=0)
+
+    locks.unlock("G", "c2", queues=[A, B])
+    locks.unlock("G", "c1", queues=[A])
+    locks.unlock("X", "c1", queues=[A])
+
+    assert locks.lock("G", "c2", queues=[A, B], now_ms=1) == [A]
+
+
+def test_table_lists_what_is_held_and_forgets_what_is_long_over() -> None:
+    locks = LockTable()
+    locks.lock("H", "c1", queues=[B, A], now_ms=0)
+    locks.lock("G", "c2", queues=[A], now_ms=50_000)
+
+    everything = locks.held(1)
+    later = locks.held(LOCK_LIFE_MS + 1)
+    locks.drop_expired(100 * LOCK_LIFE_MS)
+
+    assert everything == [
+        HeldLock("G", A, "c2", 50_000),
+        HeldLock("H", A, "c1", 0),
+        HeldLock("H", B, "c1", 0),
+    ]
+    assert [lock.group for lock in later] == ["G"]
+    assert locks._groups == {}
