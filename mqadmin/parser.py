@@ -162,7 +162,7 @@ def _from_java(made: Command[object], java: Java, options: Given) -> Given:
         elif target.takes_value and text is None:
             native.append((target, str(parameter.default)))
         else:
-            native.append((target, text))
+            native.append((parameter, text))
     return native
 
 

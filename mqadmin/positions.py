@@ -66,6 +66,17 @@ class Position:
         return min(max(wanted, low), high)
 
 
+def parse_timestamp(text: str) -> Position:
+    """Return the position that Java's ``-s`` says: a number is always a time, -1 the end.
+
+    Raises:
+        ValueError: it says none.
+    """
+    if text.strip() == "-1":
+        return Position(text, Mark.LATEST)
+    return Position(text, Mark.TIME, when=parse_when(text))
+
+
 def parse_position(text: str) -> Position:
     """Return the position that ``text`` says.
 

@@ -48,7 +48,7 @@ from types import ModuleType
 from typing import Final, Generic, TypeVar, cast
 
 from mqadmin.call import Call
-from mqadmin.parameters import Parameter, parameters_of
+from mqadmin.parameters import Parameter, Parse, parameters_of
 from mqadmin.rows import Outcome, Row
 
 A = TypeVar("A")
@@ -73,6 +73,7 @@ class JavaOption:
         has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
         value: what a flag without value stands for, where the field is no bool.
         why_not: the reason told to whoever uses a flag that has no field.
+        parse: how Java reads the value, where we read ours in another way.
     """
 
     short: str
@@ -82,6 +83,7 @@ class JavaOption:
     value: str = ""
     required: bool = False
     why_not: str = ""
+    parse: Parse | None = None
 
 
 @dataclass(frozen=True, slots=True)

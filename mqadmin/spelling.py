@@ -185,7 +185,7 @@ def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> P
         why = f"{java.name} -{flag.short}: {flag.why_not}" if flag.why_not else ""
         return replace(_REFUSED, name=REFUSED, help=why, takes_value=flag.has_arg)
     if flag.has_arg == native.takes_value:
-        return native
+        return replace(native, parse=flag.parse or native.parse)
     if flag.has_arg:
         return replace(native, takes_value=True, parse=truth)
     return replace(native, takes_value=False, default=flag.value)

@@ -19,7 +19,7 @@ from mqadmin.call import Call
 from mqadmin.errors import Refused
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
-from mqadmin.positions import Mark, Position, parse_position
+from mqadmin.positions import Mark, Position, parse_position, parse_timestamp
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, Row
 from mqclient import routes
@@ -104,7 +104,7 @@ CPLUS = "clients in C++ are told in the same way"
             (
                 JavaOption("g", "group", "group", required=True),
                 JavaOption("t", "topic", "topic", required=True),
-                JavaOption("s", "timestamp", "to", required=True),
+                JavaOption("s", "timestamp", "to", required=True, parse=parse_timestamp),
                 JavaOption("f", "force"),
                 JavaOption("c", "cplus", has_arg=False, why_not=CPLUS),
             ),
