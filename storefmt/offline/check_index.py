@@ -49,7 +49,9 @@ def check_index(
                 hint=f"keys of {view.name} are not found; {REBUILD}",
             )
             continue
-        check = IndexCheck(store, findings, view, log_end)
+        # The newest file is written to while a broker runs, and built again after a kill.
+        open_end = store.aborted and view is store.index_files[-1]
+        check = IndexCheck(store, findings, view, log_end, open_end)
         if check.run():
             whole.append(view)
             size += view.fill_size
@@ -60,12 +62,18 @@ def check_index(
 
 @dataclass(slots=True)
 class IndexCheck:
-    """Checks one index file of the usual size; ``log_end`` is the end of the log in bytes."""
+    """Checks one index file of the usual size.
+
+    Attributes:
+        log_end: end of the log in bytes.
+        open_end: a broker may be writing to the file: what is odd is worth knowing only.
+    """
 
     store: Opened
     findings: Findings
     view: IndexView
     log_end: int
+    open_end: bool
 
     def run(self) -> bool:
         """Check header, entries and slots; return whether entries can be read at all."""
@@ -153,12 +161,10 @@ class IndexCheck:
             field="log_offset",
             found=view.entry(number).log_offset,
             expected=f"below {self.log_end}, the end of the log",
-            hint="a broker that was killed deletes this file when it starts"
-            if self.store.aborted
-            else REBUILD,
+            hint=_OPEN if self.open_end else REBUILD,
             size=count * ENTRY.size,
             count=count,
-            severity=Severity.WARNING if self.store.aborted else Severity.ERROR,
+            severity=self._severity,
         )
 
     def _check_slots(self, view: IndexView, newest: "array[int]", used: int) -> None:
@@ -204,10 +210,16 @@ class IndexCheck:
             field=field,
             found=found,
             expected=expected,
-            hint=f"queries by key may miss messages; {REBUILD}",
+            hint=_OPEN if self.open_end else f"queries by key may miss messages; {REBUILD}",
             size=size,
             count=count,
+            severity=self._severity,
         )
 
+    @property
+    def _severity(self) -> Severity:
+        return Severity.INFO if self.open_end else Severity.ERROR
 
+
+_OPEN: Final = "a broker writes to this file, or builds it again after it was killed"
 _NOTHING: Final = IndexEntry(0, 0, 0, 0)

@@ -16,6 +16,7 @@ from storefmt.offline.check_queues import QueueCheck
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.findings import Findings, Severity
 from storefmt.offline.opened import Opened
+from storefmt.offline.outliers import Neighbours
 from storefmt.offline.places import field_at
 from storefmt.offline.tree import FileSpan
 from storefmt.offline.walk import Blank, Damage, End, LogItem, walk_file
@@ -24,6 +25,8 @@ from storefmt.sysflag import inflate
 
 INFLATED_SIZE_MAX: Final = 64 << 20
 _TOPIC_SIZE_MAX: Final = 255
+_RESUMES_MAX: Final = 1000
+"""How often the walk of one file follows a broker that writes as it is read."""
 _TORN: Final = bytes(4)
 """What no producer ends its properties with, but a page that was never written does."""
 _RECOVER: Final = "a broker that recovers cuts the log here; salvage what follows first"
@@ -49,6 +52,7 @@ class LogCheck:
     records: int = 0
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
+    _neighbours: Neighbours = field(default_factory=Neighbours)
 
     def run(self) -> None:
         """Walk every file."""
@@ -62,19 +66,30 @@ class LogCheck:
             self._walk(span, base, may_end=span.start >= newest)
 
     def _walk(self, span: FileSpan, base: int, *, may_end: bool) -> None:
-        file = self.store.log.open(span)
+        start: int | None = 0
+        for _ in range(_RESUMES_MAX):
+            if start is not None:
+                start = self._walk_from(span, base, start, may_end)
+
+    def _walk_from(self, span: FileSpan, base: int, start: int, may_end: bool) -> int | None:
+        """Walk to the end; return where to go on when a broker wrote more meanwhile."""
         item: LogItem | None = None
-        for pos, item in walk_file(file, base=base):
+        for pos, item in walk_file(self.store.log.open(span), base=base, start=start):
             if isinstance(item, Record):
                 self.records += 1
                 self.size += item.size
                 self._check_fields(span, pos, item, base)
+                self._check_neighbours(span, pos, item)
                 self.queues.record(span, pos, item, base + pos)
-            elif isinstance(item, Blank):
+                continue
+            if isinstance(item, Blank):
                 self.size += item.left
-            elif isinstance(item, Damage):
+                continue
+            if self._is_record_now(span, pos, base):
+                return pos
+            if isinstance(item, Damage):
                 self._damaged(span, item, base)
-            elif isinstance(item, End):
+            else:
                 self._check_end(span, item, base, may_end)
         if isinstance(item, Record):
             self.findings.error(
@@ -85,6 +100,7 @@ class LogCheck:
                 expected="8 bytes at least behind the last record",
                 hint="the file was cut here; copy it, and fill it up with zeros to its size",
             )
+        return None
 
     def _misnamed(self, span: FileSpan, base: int) -> None:
         self.findings.error(
@@ -99,8 +115,6 @@ class LogCheck:
 
     def _damaged(self, span: FileSpan, item: Damage, base: int) -> None:
         error, last = item.error, item.pos + item.size >= span.size
-        if last and self._is_whole_now(span, item, base):
-            return
         size = item.size
         if last:
             size = max(1, self.store.log.open(span).data_end(item.pos) - item.pos)
@@ -167,13 +181,12 @@ class LogCheck:
             else f"{follows}; {_RECOVER}",
         )
 
-    def _is_whole_now(self, span: FileSpan, item: Damage, base: int) -> bool:
-        """Return whether a broker that runs has finished the record meanwhile."""
+    def _is_record_now(self, span: FileSpan, pos: int, base: int) -> bool:
+        """Return whether a broker that runs has written the record meanwhile."""
         if not self.store.aborted:
             return False
-        walk = walk_file(self.store.log.open(span), base=base, start=item.pos)
-        again: LogItem | None = next(walk, (0, None))[1]
-        return not isinstance(again, Damage)
+        again = next(walk_file(self.store.log.open(span), base=base, start=pos), None)
+        return again is not None and isinstance(again[1], Record)
 
     def _check_fields(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
         if record.log_offset != base + pos:
@@ -205,6 +218,13 @@ class LogCheck:
             )
         if self.deep:
             self._check_body(span, pos, record)
+
+    def _check_neighbours(self, span: FileSpan, pos: int, record: Record) -> None:
+        for odd in self._neighbours.next(span, pos, record):
+            value = odd.record.store_ms if odd.field == "store_ms" else odd.record.store_host.hex()
+            kind = "bad_time" if odd.field == "store_ms" else "bad_value"
+            if odd.field != "store_ms" or TIME_MIN_MS <= odd.record.store_ms <= TIME_MAX_MS:
+                self.field(odd.span, odd.pos, odd.record, odd.field, kind, value, odd.expected)
 
     def _check_body(self, span: FileSpan, pos: int, record: Record) -> None:
         try:

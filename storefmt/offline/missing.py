@@ -109,12 +109,15 @@ class MissingEntries:
     def _verdict(self, reason: str, first: Expected) -> tuple[Severity, str]:
         if reason == "topic_deleted":
             return Severity.INFO, "the topic is in no topics.json: it was deleted"
+        behind = first.log_offset >= self.queue_end
+        if self.store.aborted and behind and reason in ("queue_behind", "queue_missing"):
+            return Severity.INFO, "a broker writes the entries when it runs on or recovers"
         if reason != "queue_behind":
             return Severity.ERROR, f"readers do not get these messages; {REBUILD}"
-        if first.log_offset < self.queue_end:
-            return Severity.ERROR, f"other queues go further, so no broker fills this up; {REBUILD}"
         if self.store.aborted:
-            return Severity.INFO, "a broker writes the entries when it runs on or recovers"
+            return Severity.WARNING, "other queues go further; a broker that recovers fills this up"
+        if not behind:
+            return Severity.ERROR, f"other queues go further, so no broker fills this up; {REBUILD}"
         if any(end > self.queue_end for _, end in self.holes):
             return Severity.INFO, "left behind damage by a recovery; a broker overwrites it"
         return Severity.WARNING, "a broker writes the entries when it starts"

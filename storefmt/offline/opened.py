@@ -68,7 +68,9 @@ class Opened:
             raise NotAStore(f"{root}: no such directory; give a broker's storePathRootDir")
         if not root.is_dir():
             raise NotAStore(f"{root}: a file, expected the directory storePathRootDir")
-        if not any((root / part).is_dir() for part in PARTS[:3]):
+        # A broker that has stored nothing yet has made no more than these.
+        started = (root / "config").is_dir() and (root / "lock").is_file()
+        if not started and not any((root / part).is_dir() for part in PARTS[:3]):
             inside = root.name if root.name in PARTS else root.parent.name
             hint = (
                 f"it is a part of a store, try {root.parent}"

@@ -23,6 +23,10 @@ KNOWN_AT_ROOT: Final = frozenset(
     {
         "commitlog", "consumequeue", "consumequeue_ext", "index", "config", "checkpoint",
         "abort", "lock",
+        # our own broker: how far the queues are durable
+        "dispatch.json",
+        "dispatch.json.bak",
+        "dispatch.json.tmp",
         # 5.x
         "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
         "timerwheel", "timerwheel.snapshot", "epochFileCheckpoint", "epochFileCheckpoint.bak",

@@ -181,6 +181,98 @@ def test_queues_of_a_deleted_topic_are_only_told(golden: Golden) -> None:
     assert {"topic_deleted"} < {finding.kind for finding in report.findings}
 
 
+def test_newest_index_file_is_open_while_a_broker_runs(golden: Golden) -> None:
+    path = golden.store("basic")
+    newest = max((path / "index").iterdir())
+    data = newest.read_bytes()
+    newest.write_bytes(data[:40] + bytes(2000) + data[2040:])
+    assert not check(path).ok
+
+    (path / "abort").touch()
+
+    report = check(path)
+    assert report.ok
+    assert {"index_slot", "abort"} <= {finding.kind for finding in report.findings}
+
+
+def test_store_that_has_just_been_started_is_ok(golden: Golden, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "lock").write_text("lock")
+    (tmp_path / "abort").touch()
+
+    report = check(tmp_path)
+
+    assert report.ok
+    assert report.records == 0
+
+
+@pytest.mark.parametrize("aborted", [True, False])
+def test_half_a_record_that_no_queue_knows_is_only_told(golden: Golden, aborted: bool) -> None:
+    path = golden.store("ipv6")
+    file = path / "commitlog" / ("0" * 20)
+    data = bytearray(file.read_bytes())
+    with StoreDir.open(path) as store:
+        end = store.log.end
+    data[end : end + 100] = data[:100]
+    file.write_bytes(data)
+    if aborted:
+        (path / "abort").touch()
+
+    report = check(path)
+
+    (found,) = [finding for finding in report.findings if finding.kind != "abort"]
+    assert report.ok
+    assert (found.kind, found.pos) == ("torn_tail", end)
+
+
+def test_record_that_differs_from_both_neighbours_is_told(golden: Golden) -> None:
+    path = golden.store("basic")
+    with StoreDir.open(path) as store:
+        record = store.record_at(297161)
+    file = path / "commitlog" / f"{262144:020d}"
+    data = bytearray(file.read_bytes())
+    pos = 297161 - 262144
+    data[pos + 56 : pos + 64] = (record.store_ms + 86_400_000).to_bytes(8, "big")
+    data[pos + 64] ^= 1
+    file.write_bytes(data)
+
+    found = {finding.field: finding.pos for finding in worse_than_info(check(path))}
+
+    assert found == {"store_ms": pos + 56, "store_host": pos + 64}
+
+
+def test_lost_ext_file_is_told_by_its_entries(golden: Golden) -> None:
+    path = golden.store("kinds")
+    shutil.rmtree(path / "consumequeue_ext" / "kd-retry" / "0")
+
+    found = worse_than_info(check(path))
+
+    assert {(one.kind, one.field) for one in found} == {("queue_entry_wrong", "tags_code")}
+    assert {one.file for one in found} == {"consumequeue/kd-retry/0/" + "0" * 20}
+
+
+def test_topic_made_again_leaves_records_that_are_only_told(golden: Golden) -> None:
+    # Records of the first life of a topic: their entries belong to newer records now.
+    path = golden.store("basic")
+    queue = path / "consumequeue" / "tiny" / "0" / ("0" * 20)
+    log = path / "commitlog" / f"{786432:020d}"
+    data = bytearray(log.read_bytes())
+    with StoreDir.open(path) as store:
+        entries = [entry for _, entry in store.queue("tiny", 0).entries()]
+    for number, entry in enumerate(entries[2:]):
+        pos = entry.log_offset - 786432 + 20
+        data[pos : pos + 8] = number.to_bytes(8, "big")
+    log.write_bytes(data)
+    whole = queue.read_bytes()
+    queue.write_bytes((whole[40:100]).ljust(6000, b"\0"))
+
+    report = check(path)
+
+    told = [finding for finding in report.findings if finding.kind == "superseded"]
+    assert report.ok
+    assert sum(finding.count for finding in told) == 2
+
+
 def test_files_of_garbage_are_told_in_a_report_that_can_be_read(golden: Golden) -> None:
     path = golden.store("basic")
     file = path / "index" / "20261121041855172"
