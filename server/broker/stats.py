@@ -133,6 +133,7 @@ class Statistics:
 
     def __init__(self, *, now_ms: int, cluster: str) -> None:
         self.boot_ms = now_ms
+        self._sampled_ms = now_ms
         self._counters: dict[tuple[str, str], Counter] = {}
         self.broker_put = self.counter(BROKER_PUT_NUMS, cluster)
         self.broker_get = self.counter(BROKER_GET_NUMS, cluster)
@@ -145,7 +146,7 @@ class Statistics:
         self.put_size = 0
         self.put_day = Today(0, 0)
         self.get_day = Today(0, 0)
-        self._minute_ms = self._hour_ms = self._day_ms = 0
+        self._hour_ms = self._day_ms = now_ms
         self._midnight = now_ms // DAY_MS
 
     def counter(self, name: str, key: str) -> Counter:
@@ -153,6 +154,8 @@ class Statistics:
         found = self._counters.get((name, key))
         if found is None:
             found = self._counters[name, key] = Counter()
+            # Nothing was counted at the last sample, so that is where its periods begin.
+            found.sample(self._sampled_ms, hour=True, day=True)
         return found
 
     def find(self, name: str, key: str) -> Counter | None:
@@ -184,9 +187,9 @@ class Statistics:
             self._midnight = now_ms // DAY_MS
             self.put_day = Today(self.put_day.today_morning, self.broker_put.sum)
             self.get_day = Today(self.get_day.today_morning, self.broker_get.sum)
-        if now_ms - self._minute_ms < MINUTE_SAMPLE_MS:
+        if now_ms - self._sampled_ms < MINUTE_SAMPLE_MS:
             return
-        self._minute_ms = now_ms
+        self._sampled_ms = now_ms
         hour = now_ms - self._hour_ms >= HOUR_SAMPLE_MS
         day = now_ms - self._day_ms >= DAY_SAMPLE_MS
         self._hour_ms = now_ms if hour else self._hour_ms
