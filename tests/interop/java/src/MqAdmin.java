@@ -10,11 +10,7 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * <p>Spec: args, a list of words. Out: one "mqadmin" with what it wrote to stdout and stderr. A wrong
  * option ends the whole JVM, as the real mqadmin ends its own: System.exit(1).
  */
-final class MqAdmin implements Program {
-    public static void main(String[] args) throws Exception {
-        MQAdminStartup.main(args);
-    }
-
+final class MqAdmin extends MQAdminStartup implements Program {
     @Override
     public void run(JSONObject spec, Out out) {
         String[] args = spec.getJSONArray("args").toJavaList(String.class).toArray(new String[0]);
@@ -28,6 +24,8 @@ final class MqAdmin implements Program {
             System.setOut(new PrintStream(output, true));
             System.setErr(new PrintStream(errors, true));
             try {
+                // Some commands keep their connection in a field, and would ask the old servers.
+                subCommandList.clear();
                 MQAdminStartup.main0(args, null);
             } finally {
                 System.out.flush();
