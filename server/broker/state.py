@@ -104,38 +104,9 @@ class Broker:
         answers = SendAnswers(
             region=config.region_id, trace_on=config.trace_on, store_host=self.store_host
         )
-        self.turn = Turn(
-            store,
-            clock=clock,
-            answers=answers,
-            sync_flush=config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
-            after_write=self._after_write,
-            send_now=send_now,
-        )
-        self.sender = Sender(
-            store,
-            config=config,
-            topics=self.topics,
-            groups=self.groups,
-            levels=self.levels,
-            stats=self.stats,
-            turn=self.turn,
-            answers=answers,
-            store_host=self.store_host,
-        )
-        self.puller = Puller(
-            store,
-            config=config,
-            topics=self.topics,
-            groups=self.groups,
-            consumers=self.consumers,
-            offsets=self.offsets,
-            hold=self.hold,
-            stats=self.stats,
-            store_host=self.store_host,
-            put_event=self.put_unanswered,
-            on_hold=lambda deadline_ms: self.expect_deadline(deadline_ms),
-        )
+        self.turn = self._make_turn(answers, send_now)
+        self.sender = self._make_sender(answers)
+        self.puller = self._make_puller()
         self.delay = DelayService(
             store,
             self.levels,
@@ -148,6 +119,44 @@ class Broker:
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
+
+    def _make_turn(self, answers: SendAnswers, send_now: Callable[[], None]) -> Turn:
+        return Turn(
+            self.store,
+            clock=self.clock,
+            answers=answers,
+            sync_flush=self.config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
+            after_write=self._after_write,
+            send_now=send_now,
+        )
+
+    def _make_sender(self, answers: SendAnswers) -> Sender:
+        return Sender(
+            self.store,
+            config=self.config,
+            topics=self.topics,
+            groups=self.groups,
+            levels=self.levels,
+            stats=self.stats,
+            turn=self.turn,
+            answers=answers,
+            store_host=self.store_host,
+        )
+
+    def _make_puller(self) -> Puller:
+        return Puller(
+            self.store,
+            config=self.config,
+            topics=self.topics,
+            groups=self.groups,
+            consumers=self.consumers,
+            offsets=self.offsets,
+            hold=self.hold,
+            stats=self.stats,
+            store_host=self.store_host,
+            put_event=self.put_unanswered,
+            on_hold=lambda deadline_ms: self.expect_deadline(deadline_ms),
+        )
 
     @property
     def version_text(self) -> str:

@@ -9,6 +9,7 @@ would overwrite it. The answer holds the table.
 Source: broker/client/net/Broker2Client.java#resetOffset, #getConsumeStatus.
 """
 
+import logging
 from collections.abc import Callable
 
 from remoting.bodies import (
@@ -27,6 +28,8 @@ from server.broker.offsets import NO_OFFSET
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
+
+LOG = logging.getLogger(__name__)
 
 TO_THE_END = -1
 RESET_VERSION_MIN = 28
@@ -151,9 +154,9 @@ def _ask_all(
                 try:
                     found = GetConsumerStatusBody.decode(answer.body)
                     tables[member.client_id] = found.message_queue_table
-                except BadBody:
-                    # Java skips a member whose answer it cannot read.
-                    pass
+                except BadBody as error:
+                    # As in Java the others' answers are worth having.
+                    LOG.warning("%s of group %s: %s", member.client_id, fields.group, error)
             if missing == 0:
                 finish()
 

@@ -1,6 +1,7 @@
 """Requests recorded from real Java clients, replayed: code, fields and serialisation agree."""
 
 import asyncio
+import contextlib
 import json
 import struct
 from collections.abc import Iterator
@@ -114,14 +115,12 @@ class Client:
         if request["kind"] == "oneway":
             return None
         frames = FrameReader()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(NO_ANSWER_S):
                 while data := await reader.read(1 << 20):
                     for raw in frames.feed(data):
                         if (command := decode_frame(raw)).is_response:
                             return command
-        except TimeoutError:
-            pass
         return None
 
     async def close(self) -> None:

@@ -1,6 +1,7 @@
 """Peers that send nonsense: the right answer or an end, and the broker serves on."""
 
 import asyncio
+import contextlib
 import random
 import struct
 from pathlib import Path
@@ -22,7 +23,7 @@ async def throw(desk: Desk, data: bytes) -> list[Command] | None:
     writer.write(data)
     frames, answers = FrameReader(), []
     ended = False
-    try:
+    with contextlib.suppress(TimeoutError, ConnectionError):
         async with asyncio.timeout(0.1):
             while not answers:
                 found = await reader.read(65_536)
@@ -30,8 +31,6 @@ async def throw(desk: Desk, data: bytes) -> list[Command] | None:
                     ended = True
                     break
                 answers += [decode_frame(raw) for raw in frames.feed(found)]
-    except (TimeoutError, ConnectionError):
-        pass
     writer.close()
     return None if ended else answers
 

@@ -21,7 +21,9 @@ def slow(text: str) -> tuple[bytes, int, tuple[str, ...], bool]:
 
 
 def test_cluster_is_added_wait_dropped_and_the_order_is_a_hash_maps() -> None:
-    recoded = Recoder("TestCluster").recode("KEYS\1k1 k2\2UNIQ_KEY\1U\2WAIT\1true\2TAGS\1A\2age\0015")
+    recoded = Recoder("TestCluster").recode(
+        "KEYS\1k1 k2\2UNIQ_KEY\1U\2WAIT\1true\2TAGS\1A\2age\0015"
+    )
 
     assert recoded.data == b"KEYS\1k1 k2\2UNIQ_KEY\1U\2CLUSTER\1TestCluster\2TAGS\1A\2age\0015"
     assert recoded.tags_code == tags_code("A")

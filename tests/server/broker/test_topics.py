@@ -42,7 +42,10 @@ def test_built_in_topics_are_those_of_a_real_broker(golden: Golden) -> None:
 
 def test_stored_topics_replace_built_in_ones_and_bring_their_version() -> None:
     stored = TopicTable(
-        topics={"TBW102": topic_config("TBW102", queue_count=2), "T": topic_config("T", queue_count=1)},
+        topics={
+            "TBW102": topic_config("TBW102", queue_count=2),
+            "T": topic_config("T", queue_count=1),
+        },
         data_version=DataVersion(timestamp_ms=7, counter=3),
     )
 

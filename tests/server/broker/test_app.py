@@ -1,0 +1,146 @@
+"""Start and stop of a whole broker, and what is on disk between them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode
+from remoting.headers import UpdateConsumerOffset
+from server.broker.app import BrokerApp
+from server.runtime.clock import SystemClock
+from server.store.errors import StoreLocked
+from storefmt.configs import GroupTable, TopicTable
+from storefmt.errors import ConfigDamaged
+from tests.golden import Golden
+from tests.server.broker.desk import TOPIC, broker_settings, heartbeat, running
+
+
+def test_stopped_broker_leaves_its_state_and_no_abort_file(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            await desk.heartbeat()
+            header = UpdateConsumerOffset(
+                consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=1
+            )
+            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+            assert (tmp_path / "abort").exists()
+
+    asyncio.run(run())
+    config = tmp_path / "config"
+
+    assert not (tmp_path / "abort").exists()
+    assert TOPIC in TopicTable.decode((config / "topics.json").read_text()).topics
+    assert "G" in GroupTable.decode((config / "subscriptionGroup.json").read_text()).groups
+    assert '"T@G":{0:1' in (config / "consumerOffset.json").read_text()
+    assert (config / "delayOffset.json").exists()
+
+
+def test_state_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    async def state() -> tuple[object, ...]:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            await desk.heartbeat()
+            broker = desk.app.broker
+            return broker.topics.table(), broker.groups.table(), broker.offsets.table()
+
+    assert asyncio.run(state()) == asyncio.run(state())
+
+
+@pytest.mark.parametrize("name", ["topics.json", "subscriptionGroup.json", "consumerOffset.json"])
+def test_half_a_state_file_is_replaced_by_its_copy_and_two_halves_refuse_to_start(
+    tmp_path: Path, name: str
+) -> None:
+    async def visit() -> bool:
+        async with running(tmp_path) as desk:
+            await desk.send()
+            await desk.heartbeat()
+            return desk.app.broker.topics.get(TOPIC) is not None
+
+    asyncio.run(visit())
+    asyncio.run(visit())
+    path = tmp_path / "config" / name
+    path.write_bytes(path.read_bytes()[:25])
+
+    assert asyncio.run(visit())
+
+    for damaged in (path, path.with_name(name + ".bak")):
+        damaged.write_text("{")
+    with pytest.raises(ConfigDamaged, match=name):
+        asyncio.run(visit())
+
+
+def test_directory_in_use_is_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path):
+            other = BrokerApp(broker_settings(tmp_path), SystemClock())
+            with pytest.raises(StoreLocked):
+                await other.start()
+
+    asyncio.run(run())
+
+
+def test_port_in_use_is_refused_and_the_directory_left_in_order(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path / "a") as desk:
+            port = int(desk.address.split(":")[1])
+            settings = broker_settings(tmp_path / "b", listen_port=port)
+            with pytest.raises(OSError, match="in use"):
+                await BrokerApp(settings, SystemClock()).start()
+        async with running(tmp_path / "b") as desk:
+            await desk.send()
+
+    asyncio.run(run())
+
+    assert not (tmp_path / "b" / "abort").exists()
+
+
+def test_real_java_store_is_served_and_appended_to(tmp_path: Path, golden: Golden) -> None:
+    expected = golden.expected("basic")
+    root = golden.store("basic")
+    conf = golden.conf("basic")
+
+    async def run() -> tuple[dict[str, int], dict[str, object], str]:
+        settings = broker_settings(root)
+        settings.store.mapped_file_size_commit_log = int(conf["mappedFileSizeCommitLog"])
+        settings.store.max_hash_slot_num = int(conf["maxHashSlotNum"])
+        settings.store.max_index_num = int(conf["maxIndexNum"])
+        app = BrokerApp(settings, SystemClock())
+        await app.start()
+        try:
+            broker = app.broker
+            queues = {
+                f"{topic}@{queue_id}": broker.store.max_offset(topic, queue_id)
+                for topic, queue_id in broker.store.queues()
+            }
+            offsets = {
+                f"{topic}@{group}": {str(at): value for at, value in row.items()}
+                for (topic, group), row in broker.offsets.table().offsets.items()
+            }
+            group = broker.groups.get("grp-a")
+            return queues, offsets, str(group and group.retry_max_times)
+        finally:
+            await app.stop()
+
+    queues, offsets, retries = asyncio.run(run())
+
+    java = {
+        name: queue["max"] for name, queue in expected["open"]["queues"].items() if queue["max"]
+    }
+    assert {name: last for name, last in queues.items() if last} == java
+    assert offsets == expected["configManagers"]["consumerOffset"]
+    assert retries == "3"
+
+
+def test_silent_client_is_dropped(tmp_path: Path) -> None:
+    async def run() -> bool:
+        async with running(tmp_path) as desk:
+            await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
+            broker = desk.app.broker
+            desk.app._drop_silent(broker.clock.now_ms() + 120_001)
+            while broker.consumers.group("G") is not None:
+                await asyncio.sleep(0)
+            return broker.producers.members("PG") is None
+
+    assert asyncio.run(run())

@@ -1,0 +1,236 @@
+"""The delay service on a store that answers from a list, with a clock moved by hand."""
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from remoting.codes import ResponseCode
+from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect, restored
+from server.broker.refusal import Refused
+from server.store.calls import GetResult, GetStatus, PutMessage, PutResult, PutStatus
+from server.store.store import MessageStore
+from storefmt.configs import DelayOffsets
+from storefmt.message import Record, decode_record, encode_record
+
+HOST = b"\x7f\0\0\x01\0\0\0\1"
+LEVELS = DelayLevels([1_000, 5_000])
+SECOND = 1_000
+
+
+def waiting(
+    body: bytes, *, store_ms: int, queue_offset: int, properties: bytes | None = None
+) -> bytes:
+    """Return a record of the schedule topic."""
+    return encode_record(
+        topic=b"SCHEDULE_TOPIC_XXXX",
+        queue_id=0,
+        queue_offset=queue_offset,
+        log_offset=100 * queue_offset,
+        flag=0,
+        sys_flag=0,
+        born_ms=1,
+        born_host=HOST,
+        store_ms=store_ms,
+        store_host=HOST,
+        reconsume_times=2,
+        prepared_transaction_offset=0,
+        body=body,
+        properties=b"REAL_TOPIC\1T\2REAL_QID\0013" if properties is None else properties,
+    )
+
+
+class Store:
+    """One queue of waiting records."""
+
+    def __init__(self, *records: bytes, first: int = 0) -> None:
+        self.records = list(records)
+        self.first = first
+
+    def get_message(
+        self, topic: str, queue_id: int, queue_offset: int, **limits: object
+    ) -> GetResult:
+        end = self.first + len(self.records)
+        if queue_id != 0 or not self.records:
+            return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, [], 0, 0, 0, 0)
+        if queue_offset < self.first:
+            status = GetStatus.OFFSET_TOO_SMALL
+            return GetResult(status, [], 0, self.first, self.first, end)
+        found = self.records[queue_offset - self.first :]
+        status = GetStatus.FOUND if found else GetStatus.OFFSET_OVERFLOW_ONE
+        return GetResult(status, found, len(found), end, self.first, end)
+
+
+class Desk:
+    """A delay service, what it puts, and what waits to be safe."""
+
+    def __init__(self, store: Store, stored: DelayOffsets | None = None) -> None:
+        self.put: list[PutMessage] = []
+        self.unsafe: list[Callable[[ResponseCode], None]] = []
+        self.refusal: Refused | None = None
+        self.service = DelayService(
+            cast(MessageStore, store),
+            LEVELS,
+            stored=stored,
+            put=self._put,
+            when_safe=self.unsafe.append,
+        )
+
+    def _put(self, message: PutMessage, now_ms: int) -> PutResult:
+        if self.refusal is not None:
+            raise self.refusal
+        self.put.append(message)
+        return PutResult(PutStatus.PUT_OK, 0, 0, 1)
+
+    def settle(self, code: ResponseCode = ResponseCode.SUCCESS) -> None:
+        waiting, self.unsafe[:] = list(self.unsafe), []
+        for done in waiting:
+            done(code)
+
+    def bodies(self) -> list[bytes]:
+        return [message.body for message in self.put]
+
+
+def test_messages_are_put_again_in_order_when_they_are_due() -> None:
+    store = Store(
+        waiting(b"a", store_ms=0, queue_offset=0), waiting(b"b", store_ms=500, queue_offset=1)
+    )
+    desk = Desk(store)
+
+    counts = [desk.service.deliver(at_ms) for at_ms in (999, 1_000, 1_499, 1_500)]
+
+    assert counts == [0, 1, 0, 1]
+    assert desk.bodies() == [b"a", b"b"]
+    message = desk.put[0]
+    assert (message.topic, message.queue_id, message.reconsume_times) == ("T", 3, 2)
+
+
+def test_service_says_when_to_look_next() -> None:
+    store = Store(waiting(b"a", store_ms=0, queue_offset=0))
+    desk = Desk(store)
+
+    desk.service.deliver(10)
+    first = desk.service.next_look_ms()
+    desk.service.deliver(1_000)
+    idle = desk.service.next_look_ms()
+    desk.service.arrived(0, 1_200)
+
+    assert first == 1_000
+    assert idle == 2_000
+    assert desk.service.next_look_ms() == 2_000
+
+
+def test_progress_moves_only_when_the_message_is_safe() -> None:
+    desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
+    desk.service.deliver(SECOND)
+
+    before = desk.service.offsets()
+    desk.settle()
+
+    assert before == DelayOffsets()
+    assert desk.service.offsets() == DelayOffsets({1: 1})
+    assert desk.service.change_count == 1
+
+
+def test_message_that_was_not_stored_is_put_again() -> None:
+    records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(2)]
+    desk = Desk(Store(*records))
+    desk.service.deliver(SECOND)
+
+    desk.settle(ResponseCode.SERVICE_NOT_AVAILABLE)
+    desk.service.deliver(SECOND + 1)
+    desk.settle()
+
+    assert desk.bodies() == [b"0", b"1", b"0", b"1"]
+    assert desk.service.offsets() == DelayOffsets({1: 2})
+
+
+def test_refused_put_waits_and_tries_again() -> None:
+    desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
+    desk.refusal = Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
+    desk.service.deliver(SECOND)
+    desk.refusal = None
+
+    early = desk.service.deliver(SECOND + RETRY_MS - 1)
+    later = desk.service.deliver(SECOND + RETRY_MS)
+
+    assert (early, later) == (0, 1)
+
+
+def test_stored_progress_is_where_it_goes_on() -> None:
+    records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(3)]
+
+    desk = Desk(Store(*records), DelayOffsets({1: 2}))
+    desk.service.deliver(SECOND)
+
+    assert desk.bodies() == [b"2"]
+
+
+def test_progress_before_the_first_kept_message_moves_to_it() -> None:
+    desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=7), first=7), DelayOffsets({1: 3}))
+
+    desk.service.deliver(SECOND)
+    desk.service.deliver(2 * SECOND)
+
+    assert desk.bodies() == [b"a"]
+
+
+def test_clock_set_back_delays_by_one_more_delay_and_never_delivers_early() -> None:
+    desk = Desk(Store(waiting(b"a", store_ms=10_000_000, queue_offset=0)))
+
+    counts = [desk.service.deliver(at_ms) for at_ms in (5_000, 5_999, 6_000)]
+
+    assert counts == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        b"",
+        b"REAL_TOPIC\1T",
+        b"REAL_TOPIC\1../x\2REAL_QID\0010",
+        b"REAL_TOPIC\1T\2REAL_QID\1-1",
+        b"REAL_TOPIC\1RMQ_SYS_TRANS_HALF_TOPIC\2REAL_QID\0010",
+        b"REAL_TOPIC\1SCHEDULE_TOPIC_XXXX\2REAL_QID\0010",
+    ],
+)
+def test_message_that_says_nowhere_to_go_is_left_out(properties: bytes) -> None:
+    bad = waiting(b"bad", store_ms=0, queue_offset=0, properties=properties)
+    desk = Desk(Store(bad, waiting(b"good", store_ms=0, queue_offset=1)))
+
+    desk.service.deliver(SECOND)
+    desk.settle()
+
+    assert desk.bodies() == [b"good"]
+    assert desk.service.offsets() == DelayOffsets({1: 2})
+
+
+def test_redirected_message_and_back() -> None:
+    message = PutMessage("T", b"T", 3, b"x", b"", 0, 0, 1, HOST, HOST, 0, 0, 77, ("k",))
+
+    redirect(message, {"TAGS": "A", "DELAY": "99"}, level=2, delay_ms=5_000, now_ms=1_000)
+
+    assert (message.topic, message.queue_id, message.tags_code) == ("SCHEDULE_TOPIC_XXXX", 1, 6_000)
+    assert message.keys == ("k",)
+    data = waiting(b"x", store_ms=0, queue_offset=0, properties=message.properties)
+    record: Record = decode_record(data)
+    back = restored(record)
+    assert back is not None
+    assert (back.topic, back.queue_id, back.properties) == ("T", 3, message.properties)
+    assert record.properties == {
+        "REAL_TOPIC": "T",
+        "DELAY": "2",
+        "TAGS": "A",
+        "REAL_QID": "3",
+    }
+
+
+@pytest.mark.parametrize(("text", "level"), [("0", 0), ("-3", 0), ("1", 1), ("2", 2), ("99", 2)])
+def test_level_is_cut_to_those_there_are(text: str, level: int) -> None:
+    assert LEVELS.level_of(text) == level
+
+
+@pytest.mark.parametrize("text", ["soon", "1.5", "", " 1", "9" * 20, "١"])
+def test_level_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="NumberFormatException"):
+        LEVELS.level_of(text)
