@@ -80,6 +80,17 @@ def test_only_a_few_files_stay_open(tmp_path: Path) -> None:
     files.close()
 
 
+def test_a_file_that_is_let_go_keeps_nothing_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    file = sparse(tmp_path / "f", (0, b"abc"), size=3)
+    file.close()
+    file.read(0, 1)
+
+    del file
+
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_what_cannot_be_read_is_a_store_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
