@@ -205,6 +205,9 @@ class ConsumeQueue:
         """Return up to ``count`` entries from ``start``; fewer at the end of a file.
 
         b"" where the entries are not there: below the first file or beyond the end.
+
+        Raises:
+            OSError: the disk cannot be read there.
         """
         count = min(count, self.max_offset - start)
         if count <= 0 or start < self.first:
@@ -214,16 +217,14 @@ class ConsumeQueue:
             return self.tail[begin : begin + count * ENTRY_SIZE]
         pos = start * ENTRY_SIZE
         in_file = pos % self._files.file_size
-        size = min(
-            count * ENTRY_SIZE,
-            self._files.file_size - in_file,
-            (self.tail_start - start) * ENTRY_SIZE,
-        )
-        path = self.path_at(pos - in_file)
+        size = min(count * ENTRY_SIZE, self._files.file_size - in_file)
+        on_disk = min(size, (self.tail_start - start) * ENTRY_SIZE)
         try:
-            data = self._files.get(path).pread(size, in_file)
+            data = self._files.get(self.path_at(pos - in_file)).pread(on_disk, in_file)
         except FileNotFoundError:
             return b""
+        if on_disk < size and len(data) == on_disk:
+            return data + self.tail[: size - on_disk]
         return data[: len(data) - len(data) % ENTRY_SIZE]
 
     def entry(self, start: int) -> tuple[int, int, int] | None:

@@ -77,7 +77,8 @@ class MessageStore:
     def close(self, now_ms: int) -> None:
         """Write and sync everything, then leave the directory as after a stop in order.
 
-        A store that failed is left as after a crash; the next start recovers it.
+        Jobs that run in other threads must have ended before. A store that failed is
+        left as after a crash; the next start recovers it.
 
         Raises:
             StoreFailed: the disk did not take it; the next start recovers.
@@ -87,7 +88,7 @@ class MessageStore:
         try:
             if not self.is_read_only:
                 self.write(now_ms)
-                if self._flushing is None and (job := self.begin_flush()) is not None:
+                while (job := self._flushing or self.begin_flush()) is not None:
                     job.run()
                     self.end_flush(job)
                 self._closed = True

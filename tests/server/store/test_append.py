@@ -1,0 +1,147 @@
+"""Puts: the record's bytes, statuses, and files that are full to the byte."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.store.calls import PutStatus
+from storefmt.hosts import pack_host
+from storefmt.message import blank, decode_record, encode_record
+from tests.server.store.stores import (
+    BORN,
+    HOST,
+    LOG_FILE_SIZE,
+    START_MS,
+    message,
+    open_store,
+    small_config,
+)
+
+V6 = pack_host("2001:db8::7", 40123)
+FIXED = 91 + len("topic-a") + len(message(0).properties)
+
+
+@pytest.mark.parametrize("born", [BORN, V6])
+@pytest.mark.parametrize("host", [HOST, V6])
+def test_record_equals_the_codec_of_the_declared_layout(
+    tmp_path: Path, born: bytes, host: bytes
+) -> None:
+    store = open_store(small_config(tmp_path))
+    one = replace(message(3), born_host=born, store_host=host, sys_flag=0x301, flag=-5)
+
+    place = store.put(one, START_MS)
+    store.write(START_MS)
+
+    expected = encode_record(
+        topic=one.topic_bytes,
+        queue_id=1,
+        queue_offset=0,
+        log_offset=0,
+        flag=-5,
+        sys_flag=0x301,
+        born_ms=one.born_ms,
+        born_host=born,
+        store_ms=START_MS,
+        store_host=host,
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+        body=one.body,
+        properties=one.properties,
+    )
+    assert store.read_record(0) == expected
+    assert place.size == len(expected)
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize("spare", [8, 7])
+def test_record_leaves_eight_bytes_or_goes_into_the_next_file(tmp_path: Path, spare: int) -> None:
+    store = open_store(small_config(tmp_path))
+    first = store.put(message(0, body=b"a" * 1000), START_MS)
+    left = LOG_FILE_SIZE - first.size
+
+    second = store.put(message(0, body=b"b" * (left - spare - FIXED)), START_MS)
+    store.write(START_MS)
+
+    assert second.size == left - spare
+    assert second.log_offset == (first.size if spare == 8 else LOG_FILE_SIZE)
+    found = store.get_message("topic-a", 0, 0, count_max=32)
+    assert found.count == 2
+    store.close(START_MS)
+    data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
+    end = LOG_FILE_SIZE - 8 if spare == 8 else first.size
+    marker = bytes(8) if spare == 8 else blank(left)
+    assert data[end:] == marker.ljust(LOG_FILE_SIZE - end, b"\0")
+
+
+def test_put_after_a_file_that_is_full_to_the_byte_writes_the_smallest_blank(
+    tmp_path: Path,
+) -> None:
+    config = small_config(tmp_path)
+    store = open_store(config)
+    store.put(message(0, body=b"a" * (LOG_FILE_SIZE - 8 - FIXED)), START_MS)
+
+    place = store.put(message(2), START_MS)
+    store.write(START_MS)
+    store.close(START_MS)
+
+    assert place.log_offset == LOG_FILE_SIZE
+    data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
+    assert data[-8:] == blank(8)
+    again = open_store(config)
+    assert again.max_offset("topic-a", 0) == 2
+    again.close(START_MS)
+
+
+def test_what_cannot_be_stored_is_refused_and_takes_no_place(tmp_path: Path) -> None:
+    config = small_config(tmp_path, log_file_size=1 << 20)
+    config.max_message_size = 1000
+    store = open_store(config)
+
+    statuses = [
+        store.put(one, START_MS).status
+        for one in (
+            message(0, topic="t" * 128),
+            message(0, body=b"x" * 1001),
+            replace(message(0), properties=b"x" * 32768),
+        )
+    ]
+    accepted = store.put(message(0, body=b"x" * 1000), START_MS)
+
+    assert statuses == [
+        PutStatus.MESSAGE_ILLEGAL,
+        PutStatus.MESSAGE_ILLEGAL,
+        PutStatus.PROPERTIES_SIZE_EXCEEDED,
+    ]
+    assert accepted[:3] == (PutStatus.PUT_OK, 0, 0)
+    store.close(START_MS)
+
+
+def test_record_larger_than_a_file_is_refused(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+
+    result = store.put(message(0, body=b"x" * LOG_FILE_SIZE), START_MS)
+
+    assert result.status is PutStatus.MESSAGE_ILLEGAL
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize(("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False)])
+def test_half_and_rollback_records_get_no_queue_entry(
+    tmp_path: Path, sys_flag: int, is_queued: bool
+) -> None:
+    store = open_store(small_config(tmp_path))
+    store.put(message(0), START_MS)
+
+    place = store.put(replace(message(2), sys_flag=sys_flag), START_MS)
+    store.put(message(4), START_MS)
+    store.write(START_MS)
+
+    assert place.queue_offset == (1 if is_queued else 0)
+    assert store.max_offset("topic-a", 0) == (3 if is_queued else 2)
+    found = store.query("topic-a", "k2", count_max=5).records
+    assert len(found) == (0 if sys_flag == 12 else 1)
+    record = store.read_record(place.log_offset)
+    assert record is not None
+    assert decode_record(record).sys_flag == sys_flag
+    store.close(START_MS)

@@ -1,0 +1,165 @@
+"""Gets, searches by time and queries: Java's statuses, next offsets and limits."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.store.calls import GetStatus
+from server.store.store import MessageStore
+from tests.server.store.stores import (
+    START_MS,
+    message,
+    open_store,
+    put_all,
+    records_in,
+    small_config,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MessageStore:
+    """A store with 50 messages in each of queues 0 and 1 of one topic."""
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    put_all(store, range(100))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("topic", "queue_offset", "status", "next_offset"),
+    [
+        ("topic-a", 0, GetStatus.FOUND, 32),
+        ("topic-a", 49, GetStatus.FOUND, 50),
+        ("topic-a", 50, GetStatus.OFFSET_OVERFLOW_ONE, 50),
+        ("topic-a", 51, GetStatus.OFFSET_OVERFLOW_BADLY, 50),
+        ("topic-a", -1, GetStatus.OFFSET_TOO_SMALL, 0),
+        ("unknown", 7, GetStatus.NO_MATCHED_LOGIC_QUEUE, 0),
+    ],
+)
+def test_get_answers_with_javas_status(
+    store: MessageStore, topic: str, queue_offset: int, status: GetStatus, next_offset: int
+) -> None:
+    result = store.get_message(topic, 0, queue_offset, count_max=64)
+
+    assert (result.status, result.next_offset) == (status, next_offset)
+    if topic == "topic-a":
+        assert (result.min_offset, result.max_offset) == (0, 50)
+
+
+def test_queue_without_a_stored_message_answers_no_message(store: MessageStore) -> None:
+    store.put(message(1, topic="new"), START_MS)
+
+    result = store.get_message("new", 1, 5, count_max=1)
+
+    assert (result.status, result.next_offset) == (GetStatus.NO_MESSAGE_IN_QUEUE, 0)
+
+
+def test_adjacent_records_come_in_one_chunk(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    for number in range(10):
+        store.put(message(number, queue_id=0), START_MS)
+    store.write(START_MS)
+
+    result = store.get_message("topic-a", 0, 2, count_max=5)
+
+    assert len(result.chunks) == 1
+    assert [record.queue_offset for record in records_in(result.chunks[0])] == [2, 3, 4, 5, 6]
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize(
+    ("count_max", "size_max", "count"), [(0, None, 1), (5, None, 5), (64, None, 32), (64, 1, 1)]
+)
+def test_get_keeps_its_limits_but_always_gives_one(
+    store: MessageStore, count_max: int, size_max: int | None, count: int
+) -> None:
+    result = store.get_message("topic-a", 1, 0, count_max=count_max, size_max=size_max)
+
+    assert (result.count, result.next_offset) == (count, count)
+
+
+def test_get_stops_before_256_kib_unless_one_message_is_larger(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=4 << 20))
+    for size in (100_000, 100_000, 100_000, 300_000, 10):
+        store.put(message(0, body=b"x" * size), START_MS)
+    store.write(START_MS)
+
+    counts = []
+    at = 0
+    while at < 5:
+        result = store.get_message("topic-a", 0, at, count_max=32)
+        counts.append(result.count)
+        at = result.next_offset
+
+    assert counts == [2, 1, 1, 1]
+    store.close(START_MS)
+
+
+def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    store._upkeep._table.files.file_size = 20_000
+    for number in range(1000):
+        store.put(replace(message(2 * number), tags_code=number), START_MS)
+    store.write(START_MS)
+
+    none = store.get_message("topic-a", 0, 0, count_max=32, accept=lambda code: code == 900)
+    one = store.get_message("topic-a", 0, 800, count_max=32, accept=lambda code: code == 900)
+    two = store.get_message("topic-a", 0, 0, count_max=32, accept=lambda code: code in (3, 5))
+
+    assert (none.status, none.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)
+    assert (one.status, one.count, one.next_offset) == (GetStatus.FOUND, 1, 1000)
+    assert (two.count, two.next_offset) == (2, 800)
+
+
+def test_search_by_time_gives_the_nearest_message(store: MessageStore) -> None:
+    # Queue 0 holds messages 0, 2, 4 … stored at that many ms after the start.
+    times = {-5: 0, 0: 0, 10: 5, 11: 5, 12: 6, 98: 49, 1000: 49}
+
+    found = {ms: store.offset_by_time("topic-a", 0, START_MS + ms) for ms in times}
+
+    assert {ms: offset for ms, offset in found.items() if ms >= 11} == {
+        ms: offset for ms, offset in times.items() if ms >= 11
+    }
+    assert store.offset_by_time("topic-a", 0, 0) % 10 == 0
+    assert store.offset_by_time("nowhere", 0, START_MS) == 0
+
+
+def test_store_time_is_that_of_the_message(store: MessageStore) -> None:
+    assert store.store_time("topic-a", 1, 3) == START_MS + 7
+    assert store.store_time("topic-a", 1, 50) == -1
+    assert store.store_time("nowhere", 1, 0) == -1
+
+
+@pytest.mark.parametrize("log_offset", [-1, 1, 7, 100, 1 << 40])
+def test_reading_where_no_record_starts_gives_nothing(store: MessageStore, log_offset: int) -> None:
+    assert store.read_record(log_offset) is None
+
+
+def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    for number in range(30):
+        one = replace(message(number), keys=("same",))
+        store.put(one, START_MS + number * 1000)
+    store.write(START_MS)
+
+    newest = store.query("topic-a", "same", count_max=5)
+    between = store.query(
+        "topic-a", "same", count_max=64, begin_ms=START_MS + 3000, end_ms=START_MS + 5999
+    )
+
+    assert [_number(record) for record in newest.records] == [25, 26, 27, 28, 29]
+    assert [_number(record) for record in between.records] == [3, 4, 5]
+    assert newest.index_last_update_ms == START_MS + 29_000
+    assert store.query("topic-b", "same", count_max=5).records == []
+    store.close(START_MS)
+
+
+def _number(record: bytes) -> int:
+    return records_in(record)[0].flag
+
+
+def test_put_that_is_not_written_cannot_be_read(store: MessageStore) -> None:
+    place = store.put(message(200), START_MS)
+
+    assert store.max_offset("topic-a", 0) == 50
+    assert store.read_record(place.log_offset) is None

@@ -1,0 +1,207 @@
+"""The store as a whole: visibility, flush jobs, housekeeping, locks, deleted topics."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.store.calls import DispatchEntry, PutStatus
+from server.store.errors import StoreLocked
+from storefmt.checkpoint import Checkpoint
+from tests.server.store.stores import (
+    LOG_FILE_SIZE,
+    START_MS,
+    abandon,
+    flush,
+    message,
+    open_store,
+    put_all,
+    small_config,
+)
+
+
+def test_async_flush_shows_messages_after_the_write(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    seen: list[list[DispatchEntry]] = []
+    store.on_dispatch = seen.append
+    store.put(message(1), START_MS)
+    assert seen == []
+
+    store.write(START_MS)
+
+    assert [(entry.queue_id, entry.queue_offset) for entry in seen[0]] == [(1, 0)]
+    assert store.max_offset("topic-a", 1) == 1
+    assert store.needs_flush
+    store.close(START_MS)
+
+
+def test_sync_flush_shows_messages_only_when_they_are_on_disk(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, sync=True))
+    store.put(message(1), START_MS)
+    store.write(START_MS)
+    job = store.begin_flush()
+    store.put(message(3), START_MS)
+    store.write(START_MS)
+
+    assert job is not None
+    assert store.begin_flush() is None
+    assert store.max_offset("topic-a", 1) == 0
+    job.run()
+    store.end_flush(job)
+
+    assert store.max_offset("topic-a", 1) == 1
+    assert store.flushed_offset == job.until < store.written_offset
+    flush(store)
+    assert store.max_offset("topic-a", 1) == 2
+    assert not store.needs_flush
+    store.close(START_MS)
+
+
+def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) -> None:
+    config = small_config(tmp_path)
+    config.flush_consume_queue_thorough_interval_ms = 1000
+    store = open_store(config)
+    put_all(store, range(5))
+    assert store.housekeeping(START_MS + 500) is None
+    flush(store)
+    put_all(store, range(5, 9))
+
+    job = store.housekeeping(START_MS + 1000)
+
+    assert job is not None
+    assert store.housekeeping(START_MS + 9000) is None
+    job.run()
+    store.end_flush(job)
+    found = Checkpoint.decode((tmp_path / "checkpoint").read_bytes())
+    assert found == Checkpoint(START_MS + 4, START_MS + 8, 0)
+    store.close(START_MS)
+
+
+def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    store.put(message(0, body=b"x" * (LOG_FILE_SIZE * 7 // 8)), START_MS)
+    store.write(START_MS)
+
+    store.housekeeping(START_MS)
+
+    assert len(list((tmp_path / "commitlog").iterdir())) == 2
+    store.close(START_MS)
+    assert len(list((tmp_path / "commitlog").iterdir())) == 1
+
+
+def test_clean_stop_leaves_what_java_leaves(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    assert (tmp_path / "abort").exists()
+    put_all(store, range(3))
+
+    store.close(START_MS)
+
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["checkpoint", "commitlog", "consumequeue", "dispatch.json", "index", "lock"]
+    assert (tmp_path / "checkpoint").stat().st_size == 4096
+    assert (tmp_path / "lock").read_bytes() == b"lock"
+
+
+def test_closing_twice_and_using_a_closed_store_is_harmless(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    store.close(START_MS)
+
+    store.close(START_MS)
+
+    assert store.put(message(1), START_MS).status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert store.housekeeping(START_MS) is None
+
+
+def test_close_flushes_what_a_job_under_way_has_not(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, sync=True))
+    store.put(message(1), START_MS)
+    store.write(START_MS)
+    assert store.begin_flush() is not None
+    store.put(message(3), START_MS)
+
+    store.close(START_MS)
+
+    again = open_store(small_config(tmp_path, sync=True))
+    assert again.recovery.scanned_size == 0
+    assert again.max_offset("topic-a", 1) == 2
+    again.close(START_MS)
+
+
+def test_second_store_of_one_directory_is_refused(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+
+    with pytest.raises(StoreLocked, match="this process"):
+        open_store(small_config(tmp_path))
+
+    store.close(START_MS)
+    open_store(small_config(tmp_path)).close(START_MS)
+
+
+def test_directory_locked_by_another_process_is_refused(tmp_path: Path) -> None:
+    # As FileChannel.tryLock(0, 1, false) of the Java broker does it.
+    program = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w');"
+        "fcntl.lockf(file, fcntl.LOCK_EX, 1, 0); print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+
+        with pytest.raises(StoreLocked, match="another broker"):
+            open_store(small_config(tmp_path))
+
+        assert other.stdin is not None
+        other.stdin.close()
+    open_store(small_config(tmp_path)).close(START_MS)
+
+
+def test_an_open_store_holds_the_lock_java_takes(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    program = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+');"
+        "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "lock")], capture_output=True, check=False
+    )
+
+    assert b"BlockingIOError" in done.stderr
+    assert fcntl.LOCK_EX
+    store.close(START_MS)
+
+
+def test_deleted_topic_leaves_an_empty_directory(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    put_all(store, range(10))
+    store.put(message(1, topic="stays"), START_MS)
+    store.close(START_MS)
+    store = open_store(small_config(tmp_path))
+
+    count = store.delete_topic("topic-a")
+
+    assert count == 2
+    assert store.queues() == [("stays", 1)]
+    assert store.max_offset("topic-a", 0) == 0
+    store.close(START_MS)
+    assert os.listdir(tmp_path / "consumequeue" / "topic-a") == []
+
+
+def test_many_queues_reach_their_files(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    for queue_id in range(700):
+        store.put(message(queue_id, queue_id=queue_id), START_MS)
+    store.write(START_MS)
+
+    store.close(START_MS)
+
+    again = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    assert all(again.max_offset("topic-a", queue_id) == 1 for queue_id in range(700))
+    abandon(again)
