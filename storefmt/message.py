@@ -350,7 +350,7 @@ def _damage(
 ) -> RecordDamaged:
     text = _SAYS[kind].format(field=field, found=found, expected=expected)
     return RecordDamaged(
-        f"{where}: {text}; run `mqadmin storeVerify` on a copy of the store",
+        f"{where}: {text}; run `mqadmin store verify` on a copy of the store",
         kind=kind,
         pos=pos,
         field=field,

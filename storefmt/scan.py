@@ -333,7 +333,7 @@ def _resume(
 def _damaged(kind: DamageKind, pos: int, field: str, found: int, expected: int) -> RecordDamaged:
     return RecordDamaged(
         f"commit log at byte {pos} of its file: {kind.value.replace('_', ' ')}, {field} is "
-        f"{found}, expected {expected}; run `mqadmin storeVerify` on a copy of the store",
+        f"{found}, expected {expected}; run `mqadmin store verify` on a copy of the store",
         kind=kind,
         pos=pos,
         field=field,
