@@ -6,14 +6,16 @@ On the way in: parts without a name or value are dropped, of equal names the las
 On the way out: CLUSTER is set, WAIT is left out (except on the delay and batch paths), and
 the order is that of a ``java.util.HashMap``.
 
-Rule: the fast path is a table of known name lists: which part goes where, which part is
-the tag. What the table cannot say (a name twice, a part without a value, a property the
-broker acts on) takes the slow path, a plain dict. Both give the same bytes (tested).
+Rule: producers repeat their few lists of names with every message, so a list that was seen
+becomes one expression that finds the values and one template that writes them. What these
+cannot say (a name twice, a part without a value, a property the broker acts on) takes the
+slow path, a plain dict. Both give the same bytes (tested).
 
 Source: broker/processor/SendMessageProcessor.java#asyncSendMessage,
 common/message/MessageDecoder.java, store/index/IndexService.java#buildIndex.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -36,10 +38,8 @@ from storefmt.properties import (
 
 _SHAPES_MAX: Final = 4_096
 _ACTED_ON: Final = frozenset({CLUSTER, DELAY, TRANSACTION_PREPARED})
-_TAGS_AT: Final = len(TAGS) + 1
-_KEYS_AT: Final = len(KEYS) + 1
-_UNIQUE_AT: Final = len(UNIQUE_KEY) + 1
-_WAIT_AT: Final = len(WAIT) + 1
+_NAMES_MAX: Final = 64
+_recoded: Final = tuple.__new__
 
 
 class Recoded(NamedTuple):
@@ -57,7 +57,13 @@ class Recoded(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    pick: Callable[[list[str]], tuple[str, ...]]
+    """How texts with one list of names are read and written."""
+
+    match: Callable[[str], re.Match[str] | None]
+    """Finds the values, in the order of the names."""
+    pick: Callable[[tuple[str, ...]], tuple[str, ...]]
+    template: str
+    """The stored text, ``%s`` for each picked value."""
     tags: int
     keys: int
     unique: int
@@ -77,6 +83,8 @@ def index_keys(named: Mapping[str, str]) -> tuple[str, ...]:
 def _index_keys(unique: str, keys: str) -> tuple[str, ...]:
     if not keys:
         return (unique,) if unique else ()
+    if " " not in keys:
+        return (unique, keys) if unique else (keys,)
     words = [word for word in keys.split(" ") if word]
     return (unique, *words) if unique else tuple(words)
 
@@ -90,36 +98,35 @@ class Recoder:
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
-        self._cluster_part = CLUSTER + NAME_VALUE_SEPARATOR + cluster
         self._shapes: dict[tuple[str, ...], _Shape | None] = {}
+        self._last: _Shape | None = None
 
     def recode(self, text: str | None) -> Recoded:
         """Return the stored form of a normal send's properties."""
         if not text:
             return self._by_name({})
-        parts = text.split(PROPERTY_SEPARATOR)
-        names = []
-        for part in parts:
-            name, _, value = part.partition(NAME_VALUE_SEPARATOR)
-            if not name or not value:
+        shape = self._last
+        found = None if shape is None else shape.match(text)
+        if found is None or shape is None:
+            shape = self._shape_of(text)
+            found = None if shape is None else shape.match(text)
+            if found is None or shape is None:
                 return self._by_name(parse_properties(text))
-            names.append(name)
-        key = tuple(names)
-        try:
-            shape = self._shapes[key]
-        except KeyError:
-            shape = self._learn(key)
-        if shape is None:
-            return self._by_name(parse_properties(text))
-        pick, tags, keys, unique, wait = shape
-        found = _index_keys(
-            parts[unique][_UNIQUE_AT:] if unique >= 0 else "",
-            parts[keys][_KEYS_AT:] if keys >= 0 else "",
+            self._last = shape
+        values = found.groups()
+        _, pick, template, tags, keys, unique, wait = shape
+        return _recoded(
+            Recoded,
+            (
+                (template % pick(values)).encode(),
+                tags_code(values[tags]) if tags >= 0 else 0,
+                _index_keys(
+                    values[unique] if unique >= 0 else "", values[keys] if keys >= 0 else ""
+                ),
+                wait < 0 or values[wait] == "true" or values[wait].lower() == "true",
+                None,
+            ),
         )
-        code = tags_code(parts[tags][_TAGS_AT:]) if tags >= 0 else 0
-        waits = wait < 0 or parts[wait][_WAIT_AT:].lower() == "true"
-        parts.append(self._cluster_part)
-        return Recoded(PROPERTY_SEPARATOR.join(pick(parts)).encode(), code, found, waits, None)
 
     def batch_suffix(self, text: str | None) -> tuple[bytes, bool, bool]:
         """Return what ends the properties of every message of a batch.
@@ -138,15 +145,20 @@ class Recoder:
         named = parse_properties(raw)
         return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
 
-    def _learn(self, names: tuple[str, ...]) -> _Shape | None:
+    def _shape_of(self, text: str) -> _Shape | None:
+        """Return how a text is read, None when it has to be read by name."""
+        names = tuple(
+            part.partition(NAME_VALUE_SEPARATOR)[0] for part in text.split(PROPERTY_SEPARATOR)
+        )
+        if names in self._shapes:
+            return self._shapes[names]
         if len(self._shapes) >= _SHAPES_MAX:
             # Somebody makes up property names; start again rather than grow.
             self._shapes.clear()
         shape = None
-        if len(set(names)) == len(names) and not _ACTED_ON.intersection(names):
-            shape = _Shape(
-                _picker(names), *(_find(names, n) for n in (TAGS, KEYS, UNIQUE_KEY, WAIT))
-            )
+        is_plain = len(set(names)) == len(names) and all(names)
+        if is_plain and len(names) <= _NAMES_MAX and not _ACTED_ON.intersection(names):
+            shape = _make_shape(names, self._cluster)
         self._shapes[names] = shape
         return shape
 
@@ -173,12 +185,37 @@ def _find(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else -1
 
 
-def _picker(names: tuple[str, ...]) -> Callable[[list[str]], tuple[str, ...]]:
-    """Return what takes the parts of ``names`` plus the CLUSTER part in stored order."""
-    source = {name: at for at, name in enumerate((*names, CLUSTER))}
-    kept = [name for name in source if name != WAIT]
-    order = [source[name] for name in hashmap_order(kept, peak_count=len(source))]
-    if len(order) == 1:
-        only = order[0]
-        return lambda parts: (parts[only],)
-    return itemgetter(*order)
+def _make_shape(names: tuple[str, ...], cluster: str) -> _Shape:
+    """Return the expression and the template for one list of names."""
+    # A value is anything up to the next separator, also with another 01 in it.
+    values = (
+        f"{re.escape(name)}{NAME_VALUE_SEPARATOR}([^{PROPERTY_SEPARATOR}]+)" for name in names
+    )
+    pattern = re.compile(PROPERTY_SEPARATOR.join(values), re.DOTALL)
+    place = {name: at for at, name in enumerate(names)}
+    kept = [name for name in (*names, CLUSTER) if name != WAIT]
+    order = hashmap_order(kept, peak_count=len(names) + 1)
+    parts = [
+        _quoted(name) + NAME_VALUE_SEPARATOR + (_quoted(cluster) if name == CLUSTER else "%s")
+        for name in order
+    ]
+    picked = [place[name] for name in order if name != CLUSTER]
+    return _Shape(
+        pattern.fullmatch,
+        _picker(picked),
+        PROPERTY_SEPARATOR.join(parts),
+        *(_find(names, name) for name in (TAGS, KEYS, UNIQUE_KEY, WAIT)),
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return text as it stands in a template."""
+    return text.replace("%", "%%")
+
+
+def _picker(places: list[int]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Return what takes the values at these places, in their order."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    # itemgetter of one place gives the bare value.
+    return lambda values: tuple(values[place] for place in places)

@@ -50,7 +50,7 @@ def running_time(elapsed_ms: int) -> str:
 
 def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
     stats, store = broker.stats, broker.store
-    put_count = stats.broker_put.sum
+    put_count = stats.put_count
     return {
         "bootTimestamp": str(stats.boot_ms),
         "runtime": running_time(now_ms - stats.boot_ms),
@@ -96,7 +96,7 @@ def _broker_numbers(broker: Broker) -> dict[str, str]:
         "brokerVersion": str(VERSION),
         "msgPutTotalYesterdayMorning": str(stats.put_day.yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_day.today_morning),
-        "msgPutTotalTodayNow": str(stats.broker_put.sum),
+        "msgPutTotalTodayNow": str(stats.put_count),
         "msgGetTotalYesterdayMorning": str(stats.get_day.yesterday_morning),
         "msgGetTotalTodayMorning": str(stats.get_day.today_morning),
         "msgGetTotalTodayNow": str(stats.broker_get.sum),

@@ -270,14 +270,12 @@ class Sender:
         )
 
     def _count(self, route: Route, count: int, size: int) -> None:
-        stats = self._stats
-        route.put_nums.sum += count
-        route.put_nums.times += 1
-        route.put_size.sum += size
-        route.put_size.times += 1
-        stats.broker_put.sum += count
-        stats.broker_put.times += 1
-        stats.put.count += count
+        nums, sizes, stats = route.put_nums, route.put_size, self._stats
+        nums.sum += count
+        nums.times += 1
+        sizes.sum += size
+        sizes.times += 1
+        stats.put_count += count
         stats.put_size += size
 
     def _checked(self, result: PutResult) -> PutResult:

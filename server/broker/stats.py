@@ -142,6 +142,7 @@ class Statistics:
         self.get_missed = Rates()
         self.get_total = Rates()
         self.transferred = Rates()
+        self.put_count = 0
         self.put_failed_count = 0
         self.put_size = 0
         self.put_day = Today(0, 0)
@@ -174,6 +175,7 @@ class Statistics:
 
     def second(self, now_ms: int) -> None:
         """Take samples; to be called about once a second."""
+        self.broker_put.sum = self.broker_put.times = self.put.count = self.put_count
         self.get_total.count = self.get_found.count + self.get_missed.count
         for rates in (
             self.put,
@@ -185,7 +187,7 @@ class Statistics:
             rates.sample(now_ms)
         if now_ms // DAY_MS != self._midnight:
             self._midnight = now_ms // DAY_MS
-            self.put_day = Today(self.put_day.today_morning, self.broker_put.sum)
+            self.put_day = Today(self.put_day.today_morning, self.put_count)
             self.get_day = Today(self.get_day.today_morning, self.broker_get.sum)
         if now_ms - self._sampled_ms < MINUTE_SAMPLE_MS:
             return

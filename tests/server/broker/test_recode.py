@@ -48,6 +48,7 @@ def test_nothing_useful_gives_the_cluster_alone(text: str | None) -> None:
         "A\1x\1y\2B\0012",
         "WAIT\1false\2KEYS\1 a  b ",
         "KEYS\1k\2cut",
+        "100%\1%s\2a.b\1x\ny",
     ],
 )
 def test_odd_texts_give_the_same_on_both_paths(text: str) -> None:
