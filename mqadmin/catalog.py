@@ -154,9 +154,9 @@ def _unknown(words: Sequence[str]) -> Usage:
         near = get_close_matches(typed.lower(), known, n=1, cutoff=0.5)
         hint = f"did you mean `{near[0]}`?" if near else "one of: " + ", ".join(known)
         return Usage(f"unknown command `{typed}`", hint=hint)
-    every = [*(native_name(name) for name in module_names()), *JAVA_NAMES]
-    near = get_close_matches(typed.lower(), every, n=1, cutoff=0.6) or get_close_matches(
-        words[0].lower(), [*{name.split()[0] for name in every}], n=1, cutoff=0.6
+    every = [*nouns(), *(native_name(name) for name in module_names()), *JAVA_NAMES]
+    near = get_close_matches(typed.lower(), every, n=1) or get_close_matches(
+        words[0].lower(), every, n=1
     )
     shown = next((java for java in _java_spelling() if near and java.lower() == near[0]), None)
     hint = f"did you mean `{shown or near[0]}`?" if near else "`mqadmin help` lists them"

@@ -74,6 +74,7 @@ class TablePrinter(Printer):
         self._numeric = [True] * len(look.names)
         self._widths: list[int] = []
         self._fixed = False
+        self._narrowed: set[int] = set()
 
     def row(self, record: Record) -> None:
         if self.look.single:
@@ -129,13 +130,15 @@ class TablePrinter(Printer):
                 return
             step = min(over, max(1, self._widths[widest] // 8))
             self._widths[widest] -= step
+            self._narrowed.add(widest)
             over -= step
 
     def _write(self, cells: Sequence[str], *, bold: bool = False) -> None:
         parts = []
         for spot, cell in enumerate(cells):
             width = self._widths[spot]
-            text = cut(cell, width) if self.look.width and not self._numeric[spot] else cell
+            # A later row may be wider than the ones the widths are from: it sticks out.
+            text = cut(cell, width) if spot in self._narrowed else cell
             pad = " " * max(0, width - cell_width(text))
             parts.append(pad + text if self._numeric[spot] else text + pad)
         line = GAP.join(parts).rstrip()

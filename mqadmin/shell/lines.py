@@ -74,8 +74,9 @@ def split(text: str) -> Split:
             state = back_to
             if state is Quote.DOUBLE and char not in '"\\':
                 current = [*(current or []), "\\"]
-            if char != "\n":
-                current = [*(current or []), char]
+            current = [*(current or []), char]
+        elif char == "\\" and text[at : at + 1] == "\n" and state is not Quote.SINGLE:
+            at += 1
         elif char == "\\" and state is not Quote.SINGLE:
             if current is None:
                 current, start = [], at - 1

@@ -1,0 +1,153 @@
+"""A group with a member: locks, who reads what, and a reset that the member is told of.
+
+The member is a client of our own that answers what a broker asks a consumer.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mqadmin.link import Link
+from mqadmin.shell.server import Addresses
+from mqclient.admin import Admin
+from mqclient.instance import MQClient
+from remoting.bodies import (
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumerRunningInfo,
+    ConsumeType,
+    HeartbeatData,
+    MessageModel,
+    MessageQueue,
+    ProcessQueueInfo,
+    ResetOffsetBody,
+    SubscriptionData,
+)
+from remoting.codes import RequestCode
+from remoting.command import Command
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+GROUP, TOPIC, MEMBER = "ONLINE", "ONLINE_TOPIC", "10.0.0.1@member"
+QUEUES = [MessageQueue(TOPIC, "broker-a", queue_id) for queue_id in range(2)]
+CIRCLE = "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle@1f"
+
+
+class Member:
+    """One consumer: it reads queue 0, has both locked, and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[Command] = []
+
+    def answer(self, address: str, request: Command) -> Command | None:
+        """Answer what a broker asks a consumer."""
+        self.told.append(request)
+        if request.code != RequestCode.GET_CONSUMER_RUNNING_INFO:
+            return None
+        info = ConsumerRunningInfo(
+            properties={"allocateMessageQueueStrategy": CIRCLE},
+            mq_table={QUEUES[0]: ProcessQueueInfo(locked=True)},
+        )
+        return request.response(body=info.encode())
+
+    async def join(self, namesrv: str, broker: str) -> MQClient:
+        """Say hello to the broker and lock both queues."""
+        client = MQClient(namesrv, on_request=self.answer)
+        subscription = SubscriptionData(topic=TOPIC, sub_string="*", sub_version=1)
+        data = ConsumerData(
+            group_name=GROUP,
+            consume_type=ConsumeType.CONSUME_PASSIVELY,
+            message_model=MessageModel.CLUSTERING,
+            consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            subscription_data_set=[subscription],
+        )
+        beat = HeartbeatData(client_id=MEMBER, consumer_data_set=[data])
+        await client.call(broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat.encode())
+        assert await Admin(client).lock_batch(broker, GROUP, MEMBER, QUEUES) == QUEUES
+        return client
+
+
+@pytest.fixture
+def member(at: Run, servers: Addresses) -> Iterator[Member]:
+    """Return a member that is online while the test runs."""
+    at("topic", "create", TOPIC, "-q", "2")
+    for number in range(4):
+        at("message", "send", TOPIC, f"m{number}", "--queue", str(number % 2))
+    at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
+    link = Link()
+    made = Member()
+    client = link.run(made.join(servers.namesrv, servers.broker))
+    yield made
+    link.run(client.close())
+    link.close()
+
+
+def rows(done: Result) -> list[dict[str, object]]:
+    assert done.exit_code == 0, done.err
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
+
+
+def test_locks_show_who_holds_which_queue_and_until_when(at: Run, member: Member) -> None:
+    made = rows(at("lock", "list", "--group", GROUP, "-ojson"))
+
+    assert [(row["queue_id"], row["client_id"]) for row in made] == [(0, MEMBER), (1, MEMBER)]
+    assert all(int(str(r["expires_ms"])) - int(str(r["locked_ms"])) == 60_000 for r in made)
+    assert rows(at("lock", "list", "--group", "other", "-ojson")) == []
+
+
+def test_members_say_what_they_read_and_by_which_strategy(at: Run, member: Member) -> None:
+    shown = rows(at("rebalance", "show", GROUP, TOPIC, "-ojson"))
+    planned = rows(at("rebalance", "plan", GROUP, TOPIC, "--add", "z", "-ojson"))
+
+    assert [(row["client_id"], row["strategy"]) for row in shown] == [
+        (MEMBER, "AVG_BY_CIRCLE"),
+        (None, "AVG_BY_CIRCLE"),
+    ]
+    assert [(row["client_id"], row["was"]) for row in planned] == [(MEMBER, MEMBER), ("z", None)]
+    lag = rows(at("group", "lag", GROUP, TOPIC, "-ojson"))
+    assert [row["client_id"] for row in lag] == [MEMBER, None]
+
+
+def test_a_group_is_shown_with_members_and_subscriptions(at: Run, member: Member) -> None:
+    made = rows(at("consumerConnection", "-g", GROUP, "--output", "json"))[0]
+
+    assert (made["online"], made["message_model"]) == (True, "CLUSTERING")
+    assert made["consume_from_where"] == "CONSUME_FROM_FIRST_OFFSET"
+    assert made["connections"][0]["client_id"] == MEMBER
+    subscription = {"topic": TOPIC, "expression": "*", "expression_type": "TAG"}
+    assert subscription in made["subscriptions"]
+    listed = rows(at("group", "list", "-ojson"))
+    assert [row["members"] for row in listed if row["group"] == GROUP] == [1]
+
+
+def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
+    done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "-ojson")
+
+    assert [(row["new_offset"], row["how"]) for row in rows(done)] == [(0, "told"), (0, "told")]
+    assert "members are online" in done.err
+    pushed = [c for c in member.told if c.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
+    assert len(pushed) == 1
+    assert ResetOffsetBody.decode(pushed[0].body).offset_table == dict.fromkeys(QUEUES, 0)
+
+
+def test_a_dry_run_online_tells_nobody(at: Run, member: Member) -> None:
+    done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "--dry-run", "-ojson")
+
+    made = rows(done)
+    assert [row["new_offset"] for row in made] == [0, 0]
+    assert all(int(str(row["old_offset"])) > 0 for row in made)
+    assert all(c.code != RequestCode.RESET_CONSUMER_CLIENT_OFFSET for c in member.told)
+
+
+@pytest.mark.parametrize(
+    "words", [("--to", "+1"), ("--to", "0"), ("--to", "latest", "--queue", "0")]
+)
+def test_what_a_broker_cannot_tell_members_is_refused(
+    at: Run, member: Member, words: tuple[str, ...]
+) -> None:
+    done = at("offset", "reset", GROUP, TOPIC, *words, "-y")
+
+    assert done.exit_code == 1
+    assert "members online" in done.err

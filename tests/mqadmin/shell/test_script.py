@@ -1,0 +1,143 @@
+"""The shell as a script: exit codes, its own words, pipes and files."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+def test_a_script_stops_at_the_first_line_that_fails(run: Run) -> None:
+    done = run("shell", "-c", "context add a h:1\ncontext use nope\ncontext add b h:2")
+
+    assert done.exit_code == 3
+    names = run("context", "list", "-o", "name").out.split()
+    assert names == ["a"]
+
+
+def test_a_script_goes_on_when_told_to_and_keeps_the_failure(run: Run) -> None:
+    text = "context use nope\ncontext add b h:2\n"
+
+    done = run("shell", "--keep-going", "-c", text)
+
+    assert done.exit_code == 3
+    assert run("context", "list", "-o", "name").out.split() == ["b"]
+
+
+def test_a_script_comes_from_a_file_or_from_standard_input(run: Run, tmp_path: Path) -> None:
+    text = "# two contexts\ncontext add a h:1 \\\n  --use\n\ncontext list -o name # names\n"
+    file = tmp_path / "script.mq"
+    file.write_text(text)
+
+    from_file = run("shell", str(file))
+    from_stdin = run("shell", stdin=text)
+
+    assert (from_file.exit_code, from_file.out.split()[-1]) == (0, "a")
+    assert (from_stdin.exit_code, from_stdin.out.split()[-1], from_stdin.err) == (0, "a", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "exit_code"),
+    [
+        ("", 0),
+        ("exit 7\ncontext use nope", 7),
+        ("exit", 0),
+        ("exit now", 2),
+        ("topc", 2),
+        ("topic list", 2),
+        ("context list 'a", 2),
+        ("context list | awk x", 2),
+        ("context list | head x", 2),
+        ("context list > /no/such/dir/file", 3),
+        ("set output pdf", 2),
+        ("set colour on", 2),
+        ("use topic", 2),
+        ("connect", 2),
+        ("store open /no/such/dir", 3),
+        ("shell", 2),
+        ("watch", 2),
+        ("help nope", 2),
+        ("help topic list", 0),
+        ("HELP", 0),
+        ("mqadmin context list", 0),
+        ("use context nope\ntopic list", 3),
+    ],
+)
+def test_each_line_has_its_exit_code(run: Run, text: str, exit_code: int) -> None:
+    assert run("shell", "-c", text).exit_code == exit_code
+
+
+def test_two_sources_of_lines_are_refused(run: Run, tmp_path: Path) -> None:
+    assert run("shell", str(tmp_path / "none")).exit_code == 3
+    assert run("shell", "file", "-c", "help").exit_code == 2
+    assert run("shell", "--store", "x", "-c", "help").exit_code == 2
+
+
+def test_output_is_set_piped_and_written(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    lines = [
+        "context add one h:1",
+        "context add two h:2",
+        "set output json",
+        f"context list > {file}",
+        f"context list | json context | grep -v one >> {file}",
+        "set output table",
+        "context list --no-headers | head 1",
+    ]
+
+    done = run("shell", "-c", "\n".join(lines))
+
+    text = file.read_text()
+    assert json.loads(text[: text.rindex("]") + 1])[0]["context"] == "one"
+    assert text.endswith("]\ntwo\n")
+    assert done.out.splitlines()[-1].split()[0] == "one"
+
+
+def test_connect_and_use_choose_the_servers(run: Run, servers: Addresses) -> None:
+    lines = [
+        f"connect {servers.namesrv}",
+        "topic create chosen -q 1",
+        "use topic chosen",
+        "message send chosen hello --key k",
+        "message query key k -o json | json [0].body",
+    ]
+
+    done = run("shell", "-c", "\n".join(lines))
+
+    assert (done.exit_code, done.err) == (0, "")
+    assert done.out.splitlines()[-1] == "hello"
+
+
+def test_the_embedded_servers_run_a_piped_script_and_keep_their_store(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mqadmin", "shell", "--embedded", "--store", str(tmp_path)]
+    first = "topic create T -q 1\nmessage send T hello --key k1\nmessage query key T k1 -o json\n"
+
+    wrote = subprocess.run(command, input=first, capture_output=True, text=True, check=True)
+    read = subprocess.run(
+        command, input="message query key T k1 -o name\nmessage query key T k2\n",
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert '"body": "hello"' in wrote.stdout
+    assert wrote.stderr == ""
+    assert (read.stdout, read.returncode) == ("T\n", 3)
+
+
+def test_servers_that_cannot_start_say_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory")
+    command = [sys.executable, "-m", "mqadmin", "shell", "--embedded", "-c", "help"]
+
+    done = subprocess.run(
+        [*command, "--store", str(tmp_path / "file")], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "did not start" in done.stderr
+    assert "Traceback" not in done.stderr

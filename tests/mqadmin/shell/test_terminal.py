@@ -1,0 +1,225 @@
+"""The shell in a pseudo-terminal, driven key by key against running servers."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+TAB, UP, CTRL_C, CTRL_D, CTRL_R = "\t", "\x1b[A", "\x03", "\x04", "\x12"
+CURSOR_QUERY, CURSOR_ANSWER = r"\x1b\[6n", "\x1b[1;1R"
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
+PROMPT = r"DefaultCluster( \[\d+\])?>"
+
+
+class Terminal:
+    """A shell that somebody types at."""
+
+    def __init__(self, env: dict[str, str], *words: str) -> None:
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-m", "mqadmin", "shell", *words],
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.getcwd(),
+                "TERM": "xterm-256color",
+                "NO_COLOR": "1",
+                **env,
+            },
+            encoding="utf-8",
+            timeout=8,
+            dimensions=(40, 160),
+        )
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        self.child.send(keys)
+
+    def line(self, text: str) -> None:
+        """Type a line and Enter."""
+        self.child.send(text + "\r")
+
+    def until(self, pattern: str) -> str:
+        """Return what came up to the pattern, without escapes."""
+        shown = ""
+        while self.child.expect([CURSOR_QUERY, pattern]) == 0:
+            shown += self.child.before
+            self.child.send(CURSOR_ANSWER)
+        return ESCAPES.sub("", shown + self.child.before + self.child.after)
+
+    def end(self) -> int:
+        """Wait for the end and return the exit code."""
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return int(self.child.exitstatus)
+
+
+@pytest.fixture
+def terminal(
+    env: dict[str, str], servers: Addresses, tmp_path: Path
+) -> Iterator[Callable[..., Terminal]]:
+    """Return a function that starts a shell on the servers."""
+    started: list[Terminal] = []
+    env["XDG_STATE_HOME"] = str(tmp_path / "state")
+
+    def start(*words: str) -> Terminal:
+        made = Terminal(env, *(words or ("-n", servers.namesrv)))
+        started.append(made)
+        return made
+
+    yield start
+    for made in started:
+        made.child.close(force=True)
+
+
+def test_tab_completes_commands_and_live_topics(
+    at: Callable[..., Result], terminal: Callable[..., Terminal]
+) -> None:
+    at("topic", "create", "COMPLETED_BY_TAB", "-q", "1")
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.type("topic sho")
+    shell.until("show")
+    shell.type(TAB + " COMPLETED")
+    shell.until("COMPLETED_BY_TAB")
+    shell.type(TAB + "\r")
+
+    shown = shell.until("RW-")
+    assert "broker-a" in shown
+
+
+def test_a_failing_line_shows_its_error_and_exit_code_in_the_prompt(
+    terminal: Callable[..., Terminal],
+) -> None:
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.line("topic show no-such-topic")
+    shown = shell.until(r"DefaultCluster \[3\]>")
+    shell.line("topic lst")
+    wrong = shell.until(r"DefaultCluster \[2\]>")
+    shell.line("broker list")
+    shell.until("master")
+    shell.until("DefaultCluster>")
+
+    assert "error: topic no-such-topic" in shown
+    assert "did you mean `topic list`?" in wrong
+
+
+def test_an_unknown_command_is_told_while_it_is_typed(terminal: Callable[..., Terminal]) -> None:
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.type("topc")
+
+    shell.until("unknown command")
+
+
+def test_ctrl_c_ends_the_command_and_ctrl_d_the_shell(
+    at: Callable[..., Result], terminal: Callable[..., Terminal]
+) -> None:
+    at("topic", "create", "FOLLOWED", "-q", "1")
+    at("message", "send", "FOLLOWED", "first-body")
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.line("message tail FOLLOWED --from earliest --columns body")
+    shell.until("first-body")
+    at("message", "send", "FOLLOWED", "second-body")
+    shell.until("second-body")
+    shell.type(CTRL_C)
+    shell.until(r"DefaultCluster \[130\]>")
+    shell.type("half a line" + CTRL_C)
+    shell.line("context list")
+    shell.until("PROTECTED")
+    shell.until(PROMPT)
+    shell.type(CTRL_D)
+
+    assert shell.end() == 0
+
+
+def test_exit_takes_a_code(terminal: Callable[..., Terminal]) -> None:
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.line("exit 7")
+
+    assert shell.end() == 7
+
+
+def test_history_lasts_is_private_and_keeps_no_secret(
+    terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    first = terminal()
+    first.until(PROMPT)
+    first.line("broker list --columns role")
+    first.until("master")
+    first.until(PROMPT)
+    first.line("context add x h:1 --secret-key hidden")
+    first.until("changed")
+    first.until(PROMPT)
+    first.type(CTRL_D)
+    first.end()
+
+    second = terminal()
+    second.until(PROMPT)
+    second.type(CTRL_R + "broker")
+    second.until("list --columns role")
+    second.type("\r\r")
+    second.until("master")
+
+    file = tmp_path / "state" / "mqadmin" / "history"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "broker list" in file.read_text()
+    assert "hidden" not in file.read_text()
+
+
+def test_a_destructive_command_asks(
+    at: Callable[..., Result], terminal: Callable[..., Terminal]
+) -> None:
+    at("topic", "create", "ASKED_FOR", "-q", "1")
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.line("topic delete ASKED_FOR")
+    shell.until(r"delete topic ASKED_FOR .*\[y/N\] ")
+    shell.line("n")
+    shell.until("not confirmed")
+    shell.until(r"\[1\]>")
+    shell.line("topic delete ASKED_FOR")
+    shell.until(r"\[y/N\] ")
+    shell.line("y")
+    shell.until("changed")
+
+    assert at("topic", "show", "ASKED_FOR").exit_code == 3
+
+
+def test_without_a_server_it_starts_says_so_and_connect_mends_it(
+    terminal: Callable[..., Terminal], servers: Addresses
+) -> None:
+    shell = terminal("--no-color")
+    shell.until("no server yet")
+    shell.until("no server>")
+
+    shell.line("topic list")
+    shell.until("no name server given")
+    shell.line(f"connect {servers.namesrv}")
+    shell.line("broker list")
+    shell.until("master")
+
+
+def test_an_open_quote_goes_on_in_the_next_line(terminal: Callable[..., Terminal]) -> None:
+    shell = terminal()
+    shell.until(PROMPT)
+
+    shell.line("context show 'a")
+    shell.line("b'")
+
+    shell.until(r"no context 'a\\nb'")
