@@ -45,6 +45,8 @@ def parse(
         Usage: the line is wrong.
     """
     first = spell_out(tokens, Spelling(None), lenient=True)
+    if first.words and first.words[0].lower() == "help":
+        return parse([*_without_name(tokens, first.words[:1]), "--help"], store=store, topic=topic)
     if not first.words:
         spelled = spell_out(tokens, Spelling(None))
         return bind(Settings, GLOBALS, spelled.options, [])

@@ -18,6 +18,9 @@ NOBODY = "127.0.0.1:1"
 def test_help_and_version_are_no_errors(run: Run) -> None:
     assert run("--version").out.startswith("mqadmin ")
     assert "topic list" in run("-h").out
+    assert run("help").out == run("-h").out
+    assert run("help", "topicStatus").out == run("topic", "status", "-h").out
+    assert run("help", "topc").exit_code == 2
     assert "Usage: mqadmin topic list" in run("topic", "list", "-h").out
 
 
