@@ -1,0 +1,58 @@
+"""``mqadmin pipeline stats`` through the command line, on both engines."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden
+
+
+def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "mqadmin", *words]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_local_engine_prints_a_row_a_topic_and_hour(golden: Golden) -> None:
+    store = golden.store("basic")
+
+    done = mqadmin("pipeline", "stats", str(store), "--engine", "local", "-o", "json")
+
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert sum(row["messages"] for row in rows) == 1420
+    clicks = next(row for row in rows if row["topic"] == "clicks_v1")
+    assert clicks["hour_ms"] == 1795233600000
+    assert clicks["hour_time"] == "2026-11-21T04:00:00.000Z"
+    assert (clicks["messages"], clicks["bytes"]) == (750, 168774)
+
+
+@pytest.mark.spark
+def test_spark_is_the_default_and_prints_the_same(golden: Golden) -> None:
+    store = str(golden.store("ipv6"))
+    local = mqadmin("pipeline", "stats", store, "--engine", "local", "-o", "csv")
+
+    spark = mqadmin("pipeline", "stats", store, "--master", "local[2]", "-o", "csv")
+
+    assert spark.returncode == 0, spark.stderr
+    assert spark.stdout == local.stdout != ""
+
+
+def test_damage_is_reported_after_the_rows_with_exit_code_6(golden: Golden) -> None:
+    store = str(golden.damaged("33-magic-wrong"))
+
+    done = mqadmin("pipeline", "stats", store, "--engine", "local", "-o", "jsonl")
+
+    assert done.returncode == 6
+    assert sum(json.loads(line)["messages"] for line in done.stdout.splitlines()) == 1419
+    assert "1 damaged places" in done.stderr
+
+
+def test_no_store_is_not_found(tmp_path: Path) -> None:
+    done = mqadmin("pipeline", "stats", str(tmp_path), "--engine", "local")
+
+    assert done.returncode == 3
+    assert str(tmp_path) in done.stderr
+    assert done.stdout == ""
