@@ -35,6 +35,7 @@ from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
 from server.store.store import MessageStore
 from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
+from storefmt.hosts import pack_host
 from storefmt.paths import StorePaths
 
 LOG = logging.getLogger(__name__)
@@ -58,12 +59,11 @@ class BrokerApp:
         self._client = RemotingClient()
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
         self._server = RemotingServer(
-            on_frame=self._on_frame,
+            on_frame=self._too_early,
             on_close=self._on_close,
             idle_s=config.server_channel_max_idle_time_s,
         )
         self._broker: Broker | None = None
-        self._dispatcher: Dispatcher[Broker] | None = None
         self._registration: Registration | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
@@ -81,23 +81,39 @@ class BrokerApp:
         """Open the store, listen, register; return the port.
 
         Raises:
-            StoreError: the store directory or one of its state files cannot be used.
+            StoreError: the store directory, one of its state files or brokerIP1 cannot be used.
             OSError: the port cannot be had.
         """
         config, now_ms = self._config, self._clock.now_ms()
-        paths = StorePaths(Path(config.store.store_path_root_dir))
+        pack_host(config.broker_ip1, config.listen_port)
         loop = asyncio.get_running_loop()
         store = await loop.run_in_executor(
             self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
         )
         try:
-            stored = _load(paths)
-            config.listen_port = await self._server.start(config.bind_address, config.listen_port)
+            broker = await self._open(store, StorePaths(Path(config.store.store_path_root_dir)))
         except BaseException:
+            await self._server.stop()
             store.close(self._clock.now_ms())
             self._disk.shutdown()
             raise
         self._report(store)
+        registration = self._registration = Registration(
+            config, broker.topics, client=self._client, clock=self._clock
+        )
+        self._start_services(broker, registration)
+        # Waited for: whoever sees the port open may ask a name server right away.
+        registered = asyncio.Event()
+        registration.soon(registered.set)
+        await registered.wait()
+        return config.listen_port
+
+    async def _open(self, store: MessageStore, paths: StorePaths) -> Broker:
+        """Load the state, open the port and connect the two."""
+        config, loop = self._config, asyncio.get_running_loop()
+        stored = _load(paths)
+        # The port is part of every message id, so it is known before there is a broker.
+        config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
             config,
             store,
@@ -110,19 +126,13 @@ class BrokerApp:
         broker.expect_deadline = self._expect_deadline
         broker.when_registered = self._when_registered
         broker.turn.open(loop)
-        self._dispatcher = Dispatcher(
+        self._declare_files(broker, paths)
+        dispatcher = Dispatcher(
             collect(handlers), broker, clock=self._clock, on_response=broker.calls.on_response
         )
-        self._declare_files(broker, paths)
-        self._registration = Registration(
-            config, broker.topics, client=self._client, clock=self._clock
-        )
-        self._start_services(broker, self._registration)
-        # Waited for: whoever sees the port open may ask a name server right away.
-        registered = asyncio.Event()
-        self._registration.soon(registered.set)
-        await registered.wait()
-        return config.listen_port
+        # Connections made from here on hand their frames over without a call in between.
+        self._server.on_frame = dispatcher.on_frame
+        return broker
 
     async def stop(self) -> None:
         """End in order; everything acknowledged is on disk afterwards.
@@ -132,6 +142,7 @@ class BrokerApp:
             OSError: a state file could not be written.
         """
         broker = self.broker
+        broker.sender.close()
         await self._services.stop()
         if self._registration is not None:
             await self._registration.stop()
@@ -148,11 +159,10 @@ class BrokerApp:
 
     # Frames.
 
-    def _on_frame(self, conn: ServerConn, raw: RawFrame) -> None:
-        if self._dispatcher is None:
-            conn.close()
-            return
-        self._dispatcher.on_frame(conn, raw)
+    @staticmethod
+    def _too_early(conn: ServerConn, raw: RawFrame) -> None:
+        """Close who connected between the port's opening and the end of the start."""
+        conn.close()
 
     def _on_close(self, conn: ServerConn) -> None:
         if self._broker is not None:

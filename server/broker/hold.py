@@ -18,6 +18,8 @@ from typing import Final, Generic, TypeVar
 
 WAIT_MS_MAX: Final = 120_000
 """Longest wait; a connection that is silent for so long is closed anyway."""
+OWNED_COUNT_MAX: Final = 10_000
+"""Pulls of one connection that may wait; a client has one for each queue it reads."""
 STALE_COUNT_MIN: Final = 1_024
 
 T = TypeVar("T")
@@ -66,6 +68,10 @@ class Hold(Generic[T]):
         self._sequence += 1
         heapq.heappush(self._deadlines, (held.deadline_ms, self._sequence, held))
         self._waiting_count += 1
+
+    def owned_count(self, owner: Hashable) -> int:
+        """Return how many pulls of one connection wait."""
+        return len(self._owners.get(owner, ()))
 
     def is_waited_for(self, topic: str, queue_id: int) -> bool:
         """True when somebody waits for this queue."""

@@ -22,7 +22,7 @@ from server.broker.answers import pull_refused, pulled
 from server.broker.clients import Consumers
 from server.broker.config import BrokerConfig
 from server.broker.groups import Groups
-from server.broker.hold import WAIT_MS_MAX, HeldPull, Hold
+from server.broker.hold import OWNED_COUNT_MAX, WAIT_MS_MAX, HeldPull, Hold
 from server.broker.offsets import Offsets
 from server.broker.permissions import is_readable
 from server.broker.recode import in_java_order
@@ -168,7 +168,8 @@ class Puller:
         )
         result = self._read(waiting)
         code = self._code_of(waiting, result)
-        if code is ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND:
+        may_wait = pull.sys_flag & SUSPEND and self._hold.owned_count(conn) < OWNED_COUNT_MAX
+        if code is ResponseCode.PULL_NOT_FOUND and may_wait:
             self._suspend(waiting, pull.suspend_timeout_millis, now_ms)
         else:
             self._answer(waiting, result, code, now_ms)

@@ -79,6 +79,10 @@ class Sender:
         """Drop what is kept of topics; to be called when any topic changed."""
         self._routes.forget()
 
+    def close(self) -> None:
+        """Take no more messages of clients."""
+        self._routes.close()
+
     def take(
         self,
         conn: ServerConn,
@@ -286,7 +290,8 @@ class Sender:
             case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
                 raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
             case PutStatus.SERVICE_NOT_AVAILABLE:
-                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, STORE_REFUSES)
+                text = f"{STORE_REFUSES} ({self._store.failure or 'shut down'})"
+                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case PutStatus.CREATE_MAPPED_FILE_FAILED:
                 text = "create mapped file failed, server is busy or broken."
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)

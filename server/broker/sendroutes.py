@@ -90,6 +90,7 @@ class Routes:
         self._topics = topics
         self._stats = stats
         self._routes: dict[str, Route] = {}
+        self._is_open = True
         self.get = self._routes.get
         """Return the known route of a topic, or None."""
 
@@ -97,12 +98,19 @@ class Routes:
         """Drop every route; to be called when a topic or the broker's permission changed."""
         self._routes.clear()
 
+    def close(self) -> None:
+        """Refuse every send from now on; the broker stops."""
+        self._is_open = False
+        self.forget()
+
     def make(self, conn: ServerConn, send: SendFields, now_ms: int) -> Route:
         """Return the route of a send, its topic made when there is none and it may be.
 
         Raises:
             Refused: the name, the permission or the missing topic forbids it.
         """
+        if not self._is_open:
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
         topic = send.topic
         config = self._topics.get(topic)
         if config is not None and config.order and not is_writable(self._config.broker_permission):

@@ -160,7 +160,10 @@ class Turn:
         done, self._unsafe_done = self._unsafe_done, []
         job = self._store.begin_flush()
         if job is None:
-            self._release(acks, done)
+            if self._store.is_read_only:
+                self._doubt(acks, done)
+            else:
+                self._release(acks, done)
             self._send_now()
             return
         self._flushing = self._loop.run_in_executor(self._flusher, job.run)
@@ -175,11 +178,7 @@ class Turn:
             self._store.end_flush(job)
         except (StoreFailed, OSError) as error:
             LOG.error("messages are written and not known to be on disk: %s", error)
-            code = ResponseCode.FLUSH_DISK_TIMEOUT
-            for conn, answer, _, _ in acks:
-                conn.send(with_code(answer, code))
-            for call in done:
-                call(code)
+            self._doubt(acks, done)
             self._refuse(self._unsafe_acks, self._unsafe_done, f"{STORE_REFUSES} ({error})")
             self._unsafe_acks, self._unsafe_done = [], []
             return
@@ -195,6 +194,15 @@ class Turn:
             conn.send(answer)
         for call in done:
             call(ResponseCode.SUCCESS)
+
+    @staticmethod
+    def _doubt(acks: list[Ack], done: list[Done]) -> None:
+        """Answer that messages are written and perhaps not on disk."""
+        code = ResponseCode.FLUSH_DISK_TIMEOUT
+        for conn, answer, _, _ in acks:
+            conn.send(with_code(answer, code))
+        for call in done:
+            call(code)
 
     def _refuse(self, acks: list[Ack], done: list[Done], remark: str) -> None:
         code = ResponseCode.SERVICE_NOT_AVAILABLE

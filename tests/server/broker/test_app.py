@@ -11,7 +11,7 @@ from server.broker.app import BrokerApp
 from server.runtime.clock import SystemClock
 from server.store.errors import StoreLocked
 from storefmt.configs import GroupTable, TopicTable
-from storefmt.errors import ConfigDamaged
+from storefmt.errors import BadCall, ConfigDamaged
 from tests.golden import Golden
 from tests.server.broker.desk import TOPIC, broker_settings, heartbeat, running
 
@@ -144,3 +144,27 @@ def test_silent_client_is_dropped(tmp_path: Path) -> None:
             return broker.producers.members("PG") is None
 
     assert asyncio.run(run())
+
+
+def test_name_in_place_of_an_address_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    settings = broker_settings(tmp_path / "store", broker_ip1="localhost")
+
+    with pytest.raises(BadCall, match="give an address, not a name"):
+        asyncio.run(BrokerApp(settings, SystemClock()).start())
+
+    assert not (tmp_path / "store").exists()
+
+
+def test_stopping_broker_refuses_sends_and_keeps_what_it_took(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with running(tmp_path, sync=True) as desk:
+            await desk.send(b"kept")
+            desk.app.broker.sender.close()
+            return (await desk.send(b"refused")).code
+
+    async def read() -> list[bytes]:
+        async with running(tmp_path) as desk:
+            return [record.body for record in await desk.messages()]
+
+    assert asyncio.run(run()) == 14
+    assert asyncio.run(read()) == [b"kept"]

@@ -33,6 +33,7 @@ class Store:
         self.calls: list[str] = []
         self.write_error: StoreFailed | None = None
         self.flush_error: StoreFailed | None = None
+        self.is_read_only = False
         self.gate = threading.Event()
         self.gate.set()
 
@@ -41,9 +42,9 @@ class Store:
         if self.write_error is not None:
             raise self.write_error
 
-    def begin_flush(self) -> Job:
+    def begin_flush(self) -> Job | None:
         self.calls.append("begin")
-        return Job(self.gate)
+        return None if self.is_read_only else Job(self.gate)
 
     def end_flush(self, job: Job) -> None:
         self.calls.append("end")
@@ -167,3 +168,15 @@ def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
 
     assert asyncio.run(run(sync=False)) == ["write", "visible"]
     assert asyncio.run(run(sync=True)) == ["write", "begin", "end", "visible"]
+
+
+def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
+    async def run() -> list[tuple[int, int]]:
+        store, conn = Store(), FakeConn()
+        store.is_read_only = True
+        turn = turn_on(store, sync=True)
+        acknowledge(turn, conn, 1)
+        turn.commit()
+        return outcome(conn.sent)
+
+    assert asyncio.run(run()) == [(1, 10)]

@@ -220,3 +220,22 @@ def test_offset_that_is_not_there_leaves_an_event(tmp_path: Path) -> None:
 def queue_of(header: PullMessage) -> GetMaxOffset:
     """Return a request whose answer shows that what was sent before it was handled."""
     return GetMaxOffset(topic=header.topic, queue_id=header.queue_id)
+
+
+def test_connection_may_hold_only_so_many_pulls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.broker.pull.OWNED_COUNT_MAX", 1)
+
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+            first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
+            await desk.send()
+            await first
+            return answer
+
+    assert asyncio.run(run()).code == 19
