@@ -31,6 +31,7 @@ class Workplace:
 
     Attributes:
         namesrv: set by ``connect``.
+        label: what the prompt calls these servers instead of their address.
         store: directory set by ``store open``.
         output: set by ``set output``.
         topic: set by ``use topic``.
@@ -38,6 +39,7 @@ class Workplace:
 
     link: Link = field(default_factory=Link)
     namesrv: str | None = None
+    label: str | None = None
     context: str | None = None
     store: str | None = None
     output: str | None = None

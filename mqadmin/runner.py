@@ -103,7 +103,8 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     except KeyboardInterrupt:
         if not outcome.follow:
             raise
-        # Ctrl-C is how following ends: nothing to complain about.
+        # Ctrl-C is how following ends: nothing to complain about, but the terminal shows ^C.
+        console.err.write("\n" if console.can_ask else "")
         return Interrupted.exit_code
     return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
 

@@ -151,6 +151,7 @@ class Shell:
 
     def _connect(self, words: list[str]) -> int:
         self.workplace.namesrv = _only(words, "connect HOST:PORT[;HOST:PORT]")
+        self.workplace.label = None
         return 0
 
     def _set(self, words: list[str]) -> int:
@@ -168,7 +169,7 @@ class Shell:
             self.workplace.topic = words[1]
         else:
             self.workplace.context = words[1]
-            self.workplace.namesrv = None
+            self.workplace.namesrv = self.workplace.label = None
         return 0
 
     def _store(self, verb: str, words: list[str]) -> int:

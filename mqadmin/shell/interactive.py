@@ -231,7 +231,9 @@ class Interactive:
         names = self._names.known
         try:
             context = self._here().context()
-            place = self._call.workplace.namesrv or (context.name if context else "")
+            workplace = self._call.workplace
+            named = workplace.label or workplace.namesrv
+            place = named or (context.name if context else "")
         except CommandError:
             place = ""
         where = "/".join(filter(None, [place, names.cluster]))

@@ -61,12 +61,15 @@ def shell(call: Call, args: Arguments) -> Outcome:
     with ExitStack() as stack:
         if args.embedded:
             server = stack.enter_context(EmbeddedServer(store=args.store))
-            workplace.namesrv = server.addresses.namesrv
+            workplace.namesrv, workplace.label = server.addresses.namesrv, "embedded"
         lines, console = _script(call, args)
         if lines is None:
             # Only the interactive shell needs prompt_toolkit, which is slow to import.
             from mqadmin.shell.interactive import run_interactive
 
+            if args.embedded:
+                at = server.addresses
+                call.warn(f"embedded: namesrv {at.namesrv}, broker {at.broker}, store {at.store}")
             exit_code = run_interactive(call)
         else:
             shell = Shell(console, workplace)
