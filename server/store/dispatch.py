@@ -16,6 +16,7 @@ from server.store.calls import DispatchEntry
 from server.store.index import Index
 from server.store.queue import TAIL_FLUSH_SIZE, ConsumeQueue
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.sysflag import TRANSACTION_MASK
 
 _UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 
@@ -41,13 +42,14 @@ class Dispatcher:
         pack = CQ_ENTRY.pack
         dirty = self.dirty
         for entry, queue in zip(entries, queues, strict=True):
-            sys_flag = entry.sys_flag
-            if queue.deleted or (sys_flag & 12 and not is_queued(sys_flag)):
+            _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
+            if queue.deleted or (sys_flag & TRANSACTION_MASK and not is_queued(sys_flag)):
                 continue
-            queue.tail += pack(entry.log_offset, entry.size, entry.tags_code)
+            queue.tail += pack(log_offset, size, tags_code)
             queue.max_offset += 1
-            dirty[queue] = None
-            if queue.max_offset - queue.written_count >= _UNWRITTEN_MAX and not self.paused:
+            if queue not in dirty:
+                dirty[queue] = None
+            elif queue.max_offset - queue.written_count >= _UNWRITTEN_MAX and not self.paused:
                 try:
                     queue.write()
                 except OSError as error:
@@ -59,15 +61,26 @@ class Dispatcher:
         self.last_store_ms = last.store_ms
 
     def _dispatch_keys(self, index: Index, entries: Sequence[DispatchEntry], now_ms: int) -> None:
-        if self._index_backlog:
-            entries = [*self._index_backlog, *entries]
-            self._index_backlog = []
-        for number, entry in enumerate(entries):
+        try:
+            if not self._index_backlog:
+                index.dispatch_new(entries, now_ms)
+                return
+        except OSError as error:
+            self.paused = error
+        # What part of them is in the index is in its files: ``dispatch`` takes the rest.
+        self._index_backlog += entries
+        self.retry_keys(now_ms)
+
+    def retry_keys(self, now_ms: int) -> None:
+        """Put the keys into the index for which there was no space."""
+        backlog, self._index_backlog = self._index_backlog, []
+        for number, entry in enumerate(backlog):
             try:
-                index.dispatch(entry, now_ms)
+                if self.index is not None:
+                    self.index.dispatch(entry, now_ms)
             except OSError as error:
                 self.paused = error
-                self._index_backlog = list(entries[number:])
+                self._index_backlog = backlog[number:]
                 return
 
     def write_queues(self, *, count_max: int | None = None) -> None:

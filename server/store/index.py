@@ -8,7 +8,7 @@ its first key comes. Everything here can be built again from the commit log.
 Source: store/index/IndexService.java#buildIndex, #queryOffset, #getAndCreateLastIndexFile.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -74,14 +74,45 @@ class Index:
             self._skip_keys = 0
         if not keys or entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return
-        topic = entry.topic
-        key_hash = self._hashes.get(topic)
-        if key_hash is None:
-            key_hash = self._hashes[topic] = TopicKeyHash(topic, self._chunks)
-        for key in keys:
-            if file.entry_count >= self._entry_count_max:
-                file = self._last(now_ms)
-            file.put(key_hash(key), entry.log_offset, entry.store_ms)
+        key_hash = self._hash_of(entry.topic)
+        self._put_rows([(key_hash(key), entry.log_offset, entry.store_ms) for key in keys], now_ms)
+
+    def dispatch_new(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
+        """Add the keys of records that were just stored: none of them is in the index.
+
+        Raises:
+            OSError: no file could be made for them; then none of the keys that came
+                after it is in the index, and ``dispatch`` takes all of them again.
+        """
+        rows: list[tuple[int, int, int]] = []
+        add = rows.append
+        known: str | None = None
+        key_hash = self._hash_of("")
+        for topic, _, _, log_offset, _, _, store_ms, sys_flag, keys in entries:
+            if not keys or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+                continue
+            if topic is not known:
+                key_hash = self._hash_of(topic)
+                known = topic
+            for key in keys:
+                add((key_hash(key), log_offset, store_ms))
+        self._put_rows(rows, now_ms)
+
+    def _put_rows(self, rows: Sequence[tuple[int, int, int]], now_ms: int) -> None:
+        try:
+            done = self._last(now_ms).put_rows(rows)
+            while done < len(rows):
+                done += self._last(now_ms).put_rows(rows[done:])
+        except OSError:
+            # The rest comes again, by ``dispatch``, with the record that was cut in two.
+            self._skip_keys = self._keys_at_end(self.files)
+            raise
+
+    def _hash_of(self, topic: str) -> TopicKeyHash:
+        found = self._hashes.get(topic)
+        if found is None:
+            found = self._hashes[topic] = TopicKeyHash(topic, self._chunks)
+        return found
 
     def _keys_at_end(self, files: list[IndexFile]) -> int:
         """Return how many keys of the last record of some files are in them."""

@@ -14,7 +14,7 @@ Source: store/index/IndexFile.java#putKey, #selectPhyOffset, store/index/IndexHe
 import mmap
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -111,29 +111,43 @@ class IndexFile:
             self.entry_count,
         )
 
-    def put(self, key_hash: int, log_offset: int, store_ms: int) -> None:
-        """Add one key of a record; the file must not be full."""
+    def put_rows(self, rows: Sequence[tuple[int, int, int]]) -> int:
+        """Add keys as long as there is room; returns how many were added.
+
+        Args:
+            rows: (key hash, log offset, store time in ms) of each key, in log order.
+        """
         slots = self._slots if self._slots is not None else self._load_slots()
-        number = self.entry_count
-        slot = key_hash % self.slot_count
-        previous = slots[slot]
-        if previous <= 0 or previous > number:
-            previous = 0
-            self.used_slot_count += 1
-        begin_ms = self.begin_ms
-        if begin_ms <= 0 or store_ms <= begin_ms:
+        slot_count = self.slot_count
+        pack = ENTRY.pack
+        number = first = self.entry_count
+        parts: list[bytes] = []
+        used = 0
+        pages: list[int] = []
+        for key_hash, log_offset, store_ms in rows[: self.entry_count_max - number]:
+            slot = key_hash % slot_count
+            previous = slots[slot]
+            if previous <= 0 or previous > number:
+                previous = 0
+                used += 1
+            begin_ms = self.begin_ms
             time_diff_s = 0
-        else:
-            time_diff_s = min((store_ms - begin_ms) // 1000, _TIME_DIFF_S_MAX)
-        self._fresh += ENTRY.pack(key_hash, log_offset, time_diff_s, previous)
-        slots[slot] = number
-        self._dirty_pages.add(slot // _PAGE_SLOTS)
-        if number <= 1:
-            self.begin_log_offset = log_offset
-            self.begin_ms = store_ms
-        self.entry_count = number + 1
-        self.end_log_offset = log_offset
-        self.end_ms = store_ms
+            if store_ms > begin_ms > 0:
+                time_diff_s = min((store_ms - begin_ms) // 1000, _TIME_DIFF_S_MAX)
+            parts.append(pack(key_hash, log_offset, time_diff_s, previous))
+            slots[slot] = number
+            pages.append(slot // _PAGE_SLOTS)
+            if number <= 1:
+                self.begin_log_offset = log_offset
+                self.begin_ms = store_ms
+            number += 1
+        if number > first:
+            self._fresh += b"".join(parts)
+            self._dirty_pages.update(pages)
+            self.used_slot_count += used
+            self.entry_count = number
+            _, self.end_log_offset, self.end_ms = rows[number - first - 1]
+        return number - first
 
     def _load_slots(self) -> memoryview:
         """Copy the slots that are in use into memory; untouched pages cost nothing."""

@@ -69,6 +69,7 @@ class Upkeep:
         """
         if now_ms >= self._next_write_ms or self._dispatcher.paused is not None:
             self._dispatcher.write_queues(count_max=QUEUES_A_STEP)
+            self._dispatcher.retry_keys(now_ms)
             if self._dispatcher.index is not None:
                 self._dispatcher.index.write(pages_max=PAGES_A_STEP)
             self._next_write_ms = now_ms + self._interval_ms
