@@ -16,7 +16,7 @@ from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from remoting.bodies import MessageQueue
 from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, Namesrv
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import Job, Output, Toolbox
 from tests.interop.waiting import eventually
 
@@ -98,20 +98,36 @@ async def _settle(servers: Servers) -> None:
 @pytest.fixture(scope="module")
 def scenes(
     toolbox: Toolbox,
-    java_namesrv: Namesrv,
-    java_broker: Broker,
-    our_namesrv: Namesrv,
-    our_broker: Broker,
+    java_side: JavaSide,
+    our_side: OurSide,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Scene, Scene]]:
-    """Yield the scene on the real pair and on ours."""
-    java = play(Servers("java", java_namesrv, java_broker), toolbox)
-    ours = play(Servers("ours", our_namesrv, our_broker), toolbox)
-    for scene in (java, ours):
-        scene.consumer.messages(6)
-        asyncio.run(_settle(scene.servers))
-    yield java, ours
-    java.consumer.stop()
-    ours.consumer.stop()
+    """Yield the scene on a real pair and on one of ours, both with empty stores."""
+    started = [
+        (name, side, Namesrv(side)) for name, side in (("java", java_side), ("ours", our_side))
+    ]
+    pairs = [
+        Servers(
+            name,
+            namesrv.await_ready(),
+            Broker(side, store=tmp_path_factory.mktemp(name) / "store", namesrv=namesrv.address),
+        )
+        for name, side, namesrv in started
+    ]
+    try:
+        for pair in pairs:
+            pair.broker.await_ready()
+        java, ours = (play(pair, toolbox) for pair in pairs)
+        for scene in (java, ours):
+            scene.consumer.messages(6)
+            asyncio.run(_settle(scene.servers))
+        yield java, ours
+        java.consumer.stop()
+        ours.consumer.stop()
+    finally:
+        for pair in pairs:
+            pair.broker.kill()
+            pair.namesrv.stop()
 
 
 def blank(text: str, scene: Scene) -> list[str]:

@@ -1,0 +1,159 @@
+"""Our mqadmin commands against the real servers and ours, with live Java consumers."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqadmin.call import Workplace
+from mqadmin.runner import run_line
+from tests.interop.conftest import Servers
+from tests.interop.toolbox import Job, Toolbox
+from tests.mqadmin.conftest import console_of
+
+pytestmark = pytest.mark.java
+
+Row = dict[str, Any]
+Ask = Callable[..., list[Row]]
+
+
+@pytest.fixture
+def ask(servers: Servers, tmp_path: object) -> Ask:
+    """Return a function that runs one line on the servers and returns its rows."""
+
+    def run(*words: str, exit_code: int = 0) -> list[Row]:
+        workplace = Workplace()
+        console, out, err = console_of({"HOME": str(tmp_path)})
+        where = ("--namesrv", servers.namesrv.address, "--timeout", "20", "--output", "json")
+        done = run_line([*words, *where], console, workplace)
+        console.out.flush()
+        workplace.link.close()
+        assert done == exit_code, err.getvalue()
+        made = json.loads(out.getvalue() or b"[]")
+        return made if isinstance(made, list) else [made]
+
+    return run
+
+
+def consumer(toolbox: Toolbox, servers: Servers, topic: str, **more: object) -> Job:
+    spec = {
+        "namesrv": servers.namesrv.address,
+        "topic": topic,
+        "group": f"{topic}_GROUP",
+        "subscription": "*",
+        "timeoutMs": 120_000,
+        "linger": True,
+    }
+    return toolbox.start("PushConsumer", spec | more)
+
+
+def filled(ask: Ask, topic: str) -> list[Row]:
+    """Make a topic with two queues, send two messages to each, return what was sent."""
+    assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"
+    return [
+        ask("message", "send", topic, f"m{i}", "-k", f"k{i}", "-t", "A", "--queue", str(i % 2))[0]
+        for i in range(4)
+    ]
+
+
+def test_topics_and_messages(ask: Ask, servers: Servers) -> None:
+    topic = "CliTopic"
+    sent = filled(ask, topic)
+
+    assert [(row["queue_id"], row["queue_offset"]) for row in sent] == [
+        (0, 0),
+        (1, 0),
+        (0, 1),
+        (1, 1),
+    ]
+    assert topic in [row["topic"] for row in ask("topic", "list", "--kind", "normal")]
+    shown = ask("topic", "show", topic)
+    assert [(row["min_offset"], row["max_offset"], row["perm"]) for row in shown] == [
+        (0, 2, "RW-")
+    ] * 2
+    assert ask("topicRoute", "-t", topic)[0]["addresses"] == {"0": servers.broker.address}
+    for words in (
+        ("message", "query", "key", topic, "k2"),
+        ("message", "query", "id", sent[2]["msg_id"]),
+        ("message", "query", "unique-key", topic, sent[2]["unique_key"]),
+        ("message", "query", "offset", topic, "0", "1"),
+        ("message", "tail", topic, "--from", "earliest", "--queue", "0", "--no-follow"),
+    ):
+        found = ask(*words)[-1]
+        assert (found["body"], found["keys"], found["tags"]) == ("m2", ["k2"], "A"), words
+        assert found["msg_id"] == sent[2]["msg_id"]
+    assert ask("topic", "update", topic, "--perm", "R")[0]["was"] == {"perm": 6}
+    assert ask("topic", "update", topic, "-q", "3")[0]["perm"] == "R--"
+    ask("message", "query", "key", topic, "nope", exit_code=3)
+    removed = ask("topic", "delete", topic, "-y")
+    assert {row["result"] for row in removed} == {"changed"}
+    ask("topic", "show", topic, exit_code=3)
+
+
+def test_cluster_and_broker(ask: Ask, servers: Servers) -> None:
+    cluster = ask("cluster", "list")[0]
+
+    assert (cluster["broker"], cluster["version"]) == (servers.broker.name, "V4_9_7")
+    assert isinstance(cluster["in_tps"], float)
+    assert ask("broker", "config", "get", "brokerName")[0]["value"] == servers.broker.name
+
+
+def test_offsets_of_a_group_that_was_never_online(ask: Ask) -> None:
+    topic, group = "CliOffline", "CliOfflineGroup"
+    filled(ask, topic)
+
+    def reset(*words: str) -> list[tuple[int | None, int]]:
+        rows = ask("offset", "reset", group, topic, *words, "-y")
+        return [(row["old_offset"], row["new_offset"]) for row in rows]
+
+    assert reset("--to", "latest", "--dry-run") == [(None, 2)] * 2
+    assert reset("--to", "latest") == [(None, 2)] * 2
+    assert reset("--to", "-1") == [(2, 1)] * 2
+    assert reset("--to", "-1h") == [(1, 0)] * 2
+    assert [row["consumer_offset"] for row in ask("offset", "show", group, topic)] == [0, 0]
+    assert [row["lag"] for row in ask("group", "lag", group, topic)] == [2, 2]
+    assert group in [row["group"] for row in ask("group", "list")]
+
+
+def test_a_java_group_is_seen_and_sent_back(ask: Ask, servers: Servers, toolbox: Toolbox) -> None:
+    topic = "CliOnline"
+    filled(ask, topic)
+    job = consumer(toolbox, servers, topic, count=4)
+    client_id = job.until("started")[-1]["clientId"]
+    job.messages(4)
+
+    shown = ask("rebalance", "show", job_group(topic), topic)
+    assert [(row["client_id"], row["strategy"]) for row in shown] == [(client_id, "AVG")] * 2
+    plan = ask("rebalance", "plan", job_group(topic), topic, "--add", "~second")
+    assert [row["client_id"] for row in plan] == [client_id, "~second"]
+    lag = ask("group", "lag", job_group(topic), topic)
+    assert [row["client_id"] for row in lag] == [client_id] * 2
+    group = ask("group", "show", job_group(topic))[0]
+    assert (group["online"], group["connections"][0]["client_id"]) == (True, client_id)
+    ask("offset", "reset", job_group(topic), topic, "--to", "0", "-y", exit_code=1)
+    moved = ask("offset", "reset", job_group(topic), topic, "--to", "earliest", "-y")
+
+    assert [(row["new_offset"], row["how"] in {"told", "unchanged"}) for row in moved] == [
+        (0, True)
+    ] * 2
+    assert len(job.messages(4)) == 4
+    job.stop()
+
+
+def job_group(topic: str) -> str:
+    return f"{topic}_GROUP"
+
+
+def test_locks_of_a_java_orderly_consumer(ask: Ask, servers: Servers, toolbox: Toolbox) -> None:
+    topic = "CliLocks"
+    filled(ask, topic)
+    job = consumer(toolbox, servers, topic, count=4, orderly=True)
+    client_id = job.until("started")[-1]["clientId"]
+    job.messages(4)
+
+    rows = [row for row in ask("lock", "list", "-g", job_group(topic)) if row["topic"] == topic]
+
+    assert [(row["queue_id"], row["client_id"]) for row in rows] == [(0, client_id), (1, client_id)]
+    assert {row["exact"] for row in rows} == {servers.are_ours}
+    job.stop()
