@@ -1,5 +1,6 @@
 """Our mqadmin commands against the real servers and ours, with live Java consumers."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from mqadmin.call import Workplace
 from mqadmin.runner import run_line
 from tests.interop.conftest import Servers
 from tests.interop.toolbox import Job, Toolbox
+from tests.interop.waiting import eventually
 from tests.mqadmin.conftest import console_of
 
 pytestmark = pytest.mark.java
@@ -92,6 +94,14 @@ def test_topics_and_messages(ask: Ask, servers: Servers) -> None:
 
 
 def test_cluster_and_broker(ask: Ask, servers: Servers) -> None:
+    async def version() -> str | None:
+        try:
+            return str(ask("cluster", "list")[0]["version"])
+        except AssertionError:
+            return None
+
+    # A Java broker answers "NoSuchElementException" until it has taken its first samples.
+    asyncio.run(eventually(version, lambda found: found is not None))
     cluster = ask("cluster", "list")[0]
 
     assert (cluster["broker"], cluster["version"]) == (servers.broker.name, "V4_9_7")
@@ -134,9 +144,8 @@ def test_a_java_group_is_seen_and_sent_back(ask: Ask, servers: Servers, toolbox:
     ask("offset", "reset", job_group(topic), topic, "--to", "0", "-y", exit_code=1)
     moved = ask("offset", "reset", job_group(topic), topic, "--to", "earliest", "-y")
 
-    assert [(row["new_offset"], row["how"] in {"told", "unchanged"}) for row in moved] == [
-        (0, True)
-    ] * 2
+    assert [row["new_offset"] for row in moved] == [0, 0]
+    assert {row["how"] for row in moved} == {"told"}
     assert len(job.messages(4)) == 4
     job.stop()
 
@@ -148,7 +157,7 @@ def job_group(topic: str) -> str:
 def test_locks_of_a_java_orderly_consumer(ask: Ask, servers: Servers, toolbox: Toolbox) -> None:
     topic = "CliLocks"
     filled(ask, topic)
-    job = consumer(toolbox, servers, topic, count=4, orderly=True)
+    job = consumer(toolbox, servers, topic, count=4, mode="orderly")
     client_id = job.until("started")[-1]["clientId"]
     job.messages(4)
 

@@ -12,7 +12,7 @@ back, and the two above.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
@@ -213,10 +213,23 @@ async def _tell_members(
     if wanted_ms is None:
         asked_ms = args.to.when.ms(now_ms)
         wanted_ms = LATEST_MS if asked_ms >= now_ms else asked_ms
+    # A broker moves only a group that has an offset in every queue; members that have just
+    # come online have not committed one yet.
+    await asyncio.gather(
+        *(
+            admin.update_consumer_offset(move.address, args.group, move.queue, move.new)
+            for move in moves
+            if move.old is None
+        )
+    )
     told: dict[MessageQueue, int] = {}
     for address in addresses:
         told |= await admin.reset_offset_by_time(address, args.group, args.topic, wanted_ms, True)
-    return [_row(args, move, told[move.queue], "told") for move in moves if move.queue in told]
+    return [
+        replace(_row(args, move, told[move.queue], "told"), how="told")
+        for move in moves
+        if move.queue in told
+    ]
 
 
 def _row(args: Arguments, move: Move, new: int, how: str) -> OffsetChange:
