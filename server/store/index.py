@@ -77,6 +77,26 @@ class Index:
         key_hash = self._hash_of(entry.topic)
         self._put_rows([(key_hash(key), entry.log_offset, entry.store_ms) for key in keys], now_ms)
 
+    def dispatch_all(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
+        """Add the keys of records in log order, unless the index has them already.
+
+        Raises:
+            OSError: no file could be made for them.
+        """
+        new = 0
+        while new < len(entries) and (
+            self._skip_keys or not self.files or entries[new].log_offset <= self.end_log_offset
+        ):
+            self.dispatch(entries[new], now_ms)
+            new += 1
+        if new < len(entries):
+            self.dispatch_new(entries[new:], now_ms)
+
+    @property
+    def end_log_offset(self) -> int:
+        """Log offset of the last record that has keys here, 0 for none."""
+        return self.files[-1].end_log_offset if self.files else 0
+
     def dispatch_new(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
         """Add the keys of records that were just stored: none of them is in the index.
 

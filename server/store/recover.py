@@ -22,17 +22,16 @@ from server.store.disk import Disk
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.queuetable import QueueTable
+from server.store.rawproperties import has_keys, keys_of
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
 from server.store.walk import Found, Gap, LogWalk
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
-from storefmt.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY, parse_properties
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
-_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
-_KEYS: Final = f"{KEYS}\x01".encode()
+_ENTRIES_A_STEP: Final = 512
 
 
 class Recovery:
@@ -64,6 +63,7 @@ class Recovery:
             disk, paths, config, log=log, table=table, point=point, report=report
         )
         self._file_number = 0
+        self._keys: list[DispatchEntry] = []
         self._doubtful_from: int | None = None
         self._now_ms = 0
 
@@ -172,11 +172,17 @@ class Recovery:
         self.last_store_ms = found.store_ms
         tags_code = self._queues.take(found)
         if self._index is not None and self._index_lacks(self._index, found):
-            self._index.dispatch(entry_of(found, tags_code), self._now_ms)
+            self._keys.append(entry_of(found, tags_code))
+            if len(self._keys) >= _ENTRIES_A_STEP:
+                self._put_keys(self._index)
+
+    def _put_keys(self, index: Index) -> None:
+        entries, self._keys = self._keys, []
+        index.dispatch_all(entries, self._now_ms)
 
     def _index_lacks(self, index: Index, found: Found) -> bool:
         """Tell whether a record with keys is in no index file; drops files that skipped it."""
-        if _UNIQUE_KEY not in found.properties and _KEYS not in found.properties:
+        if not has_keys(found.properties):
             return False
         if found.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return False
@@ -203,6 +209,7 @@ class Recovery:
         index = self._index
         if index is None:
             return
+        self._put_keys(index)
         number = len(index.files)
         while number and index.files[number - 1].end_log_offset >= max(end, 1):
             number -= 1
@@ -212,7 +219,10 @@ class Recovery:
         start = index.files[-1].end_log_offset if index.files else self._log.min_offset
         for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
             if isinstance(item, Found) and item.log_offset < end:
-                index.dispatch(entry_of(item, 0), self._now_ms)
+                self._keys.append(entry_of(item, 0))
+                if len(self._keys) >= _ENTRIES_A_STEP:
+                    self._put_keys(index)
+        self._put_keys(index)
 
     def _erase_from(self, end: int) -> None:
         """Make everything behind the end of the log zeros, durably, before it is used."""
@@ -232,14 +242,6 @@ class Recovery:
                     self._log.file_at(base).fdatasync()
         if self._disk.is_dir(self._paths.commitlog):
             self._disk.fsync_dir(self._paths.commitlog)
-
-
-def keys_of(properties: bytes) -> tuple[str, ...]:
-    """Return the keys that the index has for a record, in their order."""
-    parsed = parse_properties(properties)
-    unique = parsed.get(UNIQUE_KEY)
-    keys = tuple(key for key in parsed.get(KEYS, "").split(KEY_SEPARATOR) if key)
-    return keys if unique is None else (unique, *keys)
 
 
 def entry_of(found: Found, tags_code: int) -> DispatchEntry:

@@ -22,6 +22,7 @@ from server.store.disk import Disk, read_file
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue, queue_directories
 from server.store.queuetable import QueueTable
+from server.store.rawproperties import tags_of
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import SafePoint
 from server.store.walk import Found
@@ -37,9 +38,9 @@ from storefmt.properties import (
     TAGS,
     parse_properties,
 )
+from storefmt.sysflag import TRANSACTION_MASK
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
-_TAGS: Final = f"{TAGS}\x01".encode()
 _COPIES: Final = f"{INNER_MULTI_DISPATCH}\x01".encode()
 _DELAY_UNKNOWN_MS: Final = 1000
 
@@ -99,11 +100,11 @@ class QueueRecovery:
     def take(self, found: Found) -> int:
         """Give a record its queue entry; returns the entry's tags code."""
         code = self.tags_code(found)
-        if not is_queued(found.sys_flag):
+        if found.sys_flag & TRANSACTION_MASK and not is_queued(found.sys_flag):
             return code
         if _COPIES in found.properties:
             self._take_copies(found)
-        if found.log_offset < self._deleted.get(found.topic, 0):
+        if self._deleted and found.log_offset < self._deleted.get(found.topic, 0):
             return code
         key = found.topic, found.queue_id
         if key in self._rebuilds:
@@ -149,7 +150,7 @@ class QueueRecovery:
     def _place(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found, code: int) -> None:
         if key in self._suspects:
             self._settle(rebuild, key, found)
-        if self._is_plausible(rebuild, found):
+        if found.queue_offset == rebuild.next or self._is_plausible(rebuild, found):
             rebuild.add(found.queue_offset, found.log_offset, found.size, code)
         else:
             self._suspects[key] = found, code
@@ -183,9 +184,7 @@ class QueueRecovery:
         """Return the tags code of the entry of a record."""
         if found.topic == SCHEDULE_TOPIC:
             return self._due_ms(found)
-        if _TAGS not in found.properties:
-            return 0
-        return tags_code(parse_properties(found.properties).get(TAGS))
+        return tags_code(tags_of(found.properties))
 
     def _due_ms(self, found: Found) -> int:
         """Return when a delayed message is due: that is the tags code of its entry."""

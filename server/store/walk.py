@@ -75,7 +75,7 @@ def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found 
         log_offset: where this is in the log.
         left: bytes from there to the end of the file; a record leaves 8 of them.
     """
-    if len(data) - pos < RECORD_SIZE_MIN:
+    if pos < 0 or len(data) - pos < RECORD_SIZE_MIN:
         return "truncated"
     size, magic, crc, queue_id, _, queue_offset, position, sys_flag, _ = _HEAD.unpack_from(
         data, pos
@@ -174,7 +174,14 @@ class LogWalk:
         size_max = self._log.file_size
         self._window, self._window_pos = b"", 0
         while pos < size_max:
-            item = self._item_at(file, base, pos)
+            item: Found | Blank | str = parse_record(
+                self._window,
+                pos - self._window_pos,
+                log_offset=base + pos,
+                left=size_max - pos,
+            )
+            if isinstance(item, str) or self._doubtful_from is not None:
+                item = self._item_at(file, base, pos)
             if isinstance(item, str):
                 end = self._next_good(file, base, pos)
                 yield Gap(base + pos, base + end, item)

@@ -138,7 +138,15 @@ class SimFile:
         return bytes(self._inode.seen[pos : pos + size])
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
-        self._disk.call("pwrite", self._path)
+        try:
+            self._disk.call("pwrite", self._path)
+        except OSError:
+            # A write that fails may have written a part.
+            self._put(data[: len(data) * 3 // 4], pos)
+            raise
+        self._put(data, pos)
+
+    def _put(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         seen = self._inode.seen
         if len(seen) < pos:
             seen.extend(bytes(pos - len(seen)))

@@ -6,7 +6,7 @@ from pathlib import Path
 from server.store.calls import PutMessage, PutResult, PutStatus
 from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk import Disk
-from server.store.recover import keys_of
+from server.store.rawproperties import keys_of
 from server.store.store import MessageStore
 from storefmt.consumequeue import decode_entries
 from storefmt.hosts import pack_host

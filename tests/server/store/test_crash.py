@@ -224,3 +224,37 @@ def test_async_flush_loses_only_a_suffix_in_a_power_cut() -> None:
         found = read_all(after, 0)
         assert found == bodies[: len(found)]
         assert after.max_log_offset >= flushed
+
+
+def test_message_seen_after_a_kill_survives_a_power_cut() -> None:
+    for seed in range(20):
+        disk = SimDisk()
+        killed = open_store(config_for(), disk=disk)
+        for number in range(8):
+            killed.put(message(2 * number, body=b"x" * 500), START_MS)
+        killed.write(START_MS)
+        # The process is gone, the machine is not: the page cache still has it all.
+        store = open_store(config_for(), disk=disk)
+        assert store.max_offset("topic-a", 0) == 8
+
+        after = open_store(config_for(), disk=disk.crash(seed))
+
+        assert after.max_offset("topic-a", 0) == 8
+
+
+def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
+    disk = SimDisk()
+    store = open_store(config_for(), disk=disk)
+    for number in range(4):
+        store.put(message(2 * number, body=b"x" * 300), START_MS)
+    disk.on_call = fail_nth({"pwrite"}, 1, errno.ENOSPC)
+    with pytest.raises(StoreFull):
+        store.write(START_MS)
+    place = store.put(message(0, body=b"x" * 300), START_MS)
+    store.write(START_MS)
+
+    after = open_store(config_for(), disk=disk)
+
+    assert place.queue_offset == 0
+    assert after.max_offset("topic-a", 0) == 1
+    assert after.max_log_offset == place.size

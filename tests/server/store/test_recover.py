@@ -168,6 +168,17 @@ def test_missing_log_file_in_the_middle_costs_only_its_own_records(copy: Path) -
     store.close(START_MS)
 
 
+def test_file_with_the_records_of_another_place_gives_no_message_twice(copy: Path) -> None:
+    shutil.copyfile(copy / "commitlog" / f"{0:020d}", copy / "commitlog" / f"{LOG_FILE_SIZE:020d}")
+
+    store = open_store(small_config(copy))
+
+    found = bodies(store, "topic-a", 0) + bodies(store, "topic-a", 1)
+    assert len(found) == len(set(found)) < COUNT
+    assert store.recovery.damaged[0][0] == LOG_FILE_SIZE
+    store.close(START_MS)
+
+
 @pytest.mark.parametrize("change", [-1, 1, -5000, 4096])
 def test_log_file_of_another_length_opens_and_gets_its_length_back(copy: Path, change: int) -> None:
     path = last_log_file(copy)

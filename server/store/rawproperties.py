@@ -1,0 +1,52 @@
+"""Tag and keys out of the raw properties of a record, without parsing all of them.
+
+Rule: the result is that of ``storefmt.properties.parse_properties``: the last of equal
+names wins, a property without a value counts for nothing. Text that is not plain ASCII
+takes the long way. A walk over the log does this for every record.
+
+Source: common/message/MessageDecoder.java#string2messageProperties.
+"""
+
+from typing import Final
+
+from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
+
+_TAGS: Final = f"{TAGS}\x01".encode()
+_KEYS: Final = f"{KEYS}\x01".encode()
+_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
+
+
+def tags_of(properties: bytes) -> str | None:
+    """Return the tag of a record, None without one."""
+    if _TAGS not in properties:
+        return None
+    if not properties.isascii():
+        return parse_properties(properties).get(TAGS)
+    return _last(properties, _TAGS)
+
+
+def keys_of(properties: bytes) -> tuple[str, ...]:
+    """Return the keys that the index has for a record: the unique key, then the user's."""
+    if not has_keys(properties):
+        return ()
+    if properties.isascii():
+        unique, text = _last(properties, _UNIQUE_KEY), _last(properties, _KEYS)
+    else:
+        parsed = parse_properties(properties)
+        unique, text = parsed.get(UNIQUE_KEY), parsed.get(KEYS)
+    keys = tuple(key for key in text.split(KEY_SEPARATOR) if key) if text else ()
+    return keys if unique is None else (unique, *keys)
+
+
+def has_keys(properties: bytes) -> bool:
+    """Tell whether a record may have keys; False is certain."""
+    return _UNIQUE_KEY in properties or _KEYS in properties
+
+
+def _last(properties: bytes, name: bytes) -> str | None:
+    size = len(name)
+    found: bytes | None = None
+    for part in properties.split(b"\x02"):
+        if len(part) > size and part.startswith(name):
+            found = part
+    return None if found is None else found[size:].decode()

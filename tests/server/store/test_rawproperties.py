@@ -1,0 +1,24 @@
+"""The short way to tag and keys gives what the whole parser gives."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.store.rawproperties import has_keys, keys_of, tags_of
+from storefmt.properties import parse_properties
+
+NAMES = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "XTAGS", "MYKEYS", "K", "", "CLUSTER"])
+VALUES = st.sampled_from(["", "a", "a b", "  k1  k2 ", "x\x01y", "TAGS\x01z", "schlüssel", "KEYS"])
+ENDS = st.sampled_from(["\x02", "", "\x02\x02"])
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(NAMES, VALUES, ENDS), max_size=6))
+def test_tag_and_keys_are_those_of_the_parser(parts: list[tuple[str, str, str]]) -> None:
+    raw = "".join(f"{name}\x01{value}{end}" for name, value, end in parts).encode()
+    parsed = parse_properties(raw)
+    unique = parsed.get("UNIQ_KEY")
+    users = [key for key in parsed.get("KEYS", "").split(" ") if key]
+
+    assert tags_of(raw) == parsed.get("TAGS")
+    assert keys_of(raw) == tuple([unique] if unique is not None else []) + tuple(users)
+    assert has_keys(raw) or not keys_of(raw)
