@@ -105,7 +105,7 @@ def test_cluster_and_broker(ask: Ask, servers: Servers) -> None:
     cluster = ask("cluster", "list")[0]
 
     assert (cluster["broker"], cluster["version"]) == (servers.broker.name, "V4_9_7")
-    assert isinstance(cluster["in_tps"], float)
+    assert cluster["in_tps"] is None or cluster["in_tps"] >= 0
     assert ask("broker", "config", "get", "brokerName")[0]["value"] == servers.broker.name
 
 
