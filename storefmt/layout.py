@@ -11,7 +11,9 @@ A BYTES field is as long as the field before it says.
 
 Source: store/CommitLog.java, store/ConsumeQueue.java, store/ConsumeQueueExt.java,
 store/index/IndexFile.java, store/index/IndexHeader.java, store/StoreCheckpoint.java,
-common/message/MessageDecoder.java (RocketMQ 4.9.7).
+common/message/MessageDecoder.java (RocketMQ 4.9.7); store/queue/BatchConsumeQueue.java,
+store/timer/Slot.java, TimerLog.java, TimerCheckpoint.java (5.3.3);
+dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java (DLedger 0.3.1.2).
 """
 
 import struct
@@ -248,6 +250,103 @@ CHECKPOINT: Final = Layout(
         Field("index_ms", Kind.I64, "ms", "store time up to which index files are flushed"),
     ),
 )
+BATCH_QUEUE_ENTRY: Final = Layout(
+    "batch consume queue entry",
+    "Points at one record that counts as several messages (5.x topics with queue.type BatchCQ).",
+    (
+        Field("log_offset", Kind.I64, "bytes", "position of the record in the commit log"),
+        Field("size", Kind.I32, "bytes", "size of the record"),
+        Field("tags_code", Kind.I64, "", "hash of the tag"),
+        Field("store_ms", Kind.I64, "ms", "when the record was stored"),
+        Field("base_queue_offset", Kind.I64, "entries", "queue offset of its first message"),
+        Field("message_count", Kind.I16, "messages", "messages in the record; 1 for a plain one"),
+        Field("compacted_offset", Kind.I32, "bytes", "position in a compacted log; -1 for none"),
+        Field("reserved", Kind.I32, "", "0"),
+    ),
+)
+TIMER_SLOT: Final = Layout(
+    "timer wheel slot",
+    "One tick of the timer wheel (5.x): the chain of messages that are due then.",
+    (
+        Field("due_tick", Kind.I64, "ticks", "due time divided by the precision (1000 ms)"),
+        Field("first_pos", Kind.I64, "bytes", "timer log position of the oldest unit; -1 for none"),
+        Field("last_pos", Kind.I64, "bytes", "timer log position of the newest unit; -1 for none"),
+        Field("message_count", Kind.I32, "messages", "due then, less those deleted"),
+        Field("magic", Kind.I32, "", "0, not looked at"),
+    ),
+)
+TIMER_UNIT: Final = Layout(
+    "timer log unit",
+    "One message that entered the timer wheel (5.x).",
+    (
+        Field("size", Kind.I32, "bytes", "52"),
+        Field("previous_pos", Kind.I64, "bytes", "position of the slot's older unit; -1 for none"),
+        Field("magic", Kind.I32, "", "1, plus 2 to be rolled on, plus 4 for a deletion"),
+        Field("enqueue_ms", Kind.I64, "ms", "tick in which it entered the wheel"),
+        Field("delay_ms", Kind.I32, "ms", "due so long after enqueue_ms"),
+        Field("log_offset", Kind.I64, "bytes", "its record of rmq_sys_wheel_timer"),
+        Field("record_size", Kind.I32, "bytes", "size of that record"),
+        Field("topic_hash", Kind.I32, "", "hash of the topic it will be delivered to"),
+        Field("reserved", Kind.I64, "", "0"),
+    ),
+)
+TIMER_BLANK: Final = Layout(
+    "timer log blank",
+    "Fills the end of a timer log file that the next unit did not fit into.",
+    (
+        Field("size", Kind.I32, "bytes", "from here to the end of the file"),
+        Field("previous_pos", Kind.I64, "", "0"),
+        Field("magic", Kind.I32, "", "cbd43194"),
+    ),
+)
+TIMER_CHECKPOINT: Final = Layout(
+    "timer checkpoint",
+    "How far the timer got (config/timercheck, 5.x); the rest of the 4096 bytes is zero.",
+    (
+        Field("last_read_ms", Kind.I64, "ms", "tick up to which messages were delivered"),
+        Field("log_flush_pos", Kind.I64, "bytes", "timer log position that is on disk"),
+        Field("queue_offset", Kind.I64, "entries", "of rmq_sys_wheel_timer: next one to enter"),
+        Field("master_queue_offset", Kind.I64, "entries", "the same on the master"),
+        Field("state_version", Kind.I64, "", "version of the state: which master"),
+        Field("version_ms", Kind.I64, "ms", "when the version was raised last"),
+        Field("version_counter", Kind.I64, "", "how often"),
+    ),
+)
+DLEDGER_ENTRY: Final = Layout(
+    "DLedger entry",
+    "One entry of a Raft log; its body is a message record (dledger-<id>/data).",
+    (
+        Field("magic", Kind.I32, "", "1; ffffffff in the blank at the end of a file"),
+        Field("size", Kind.I32, "bytes", "the whole entry, these fields included"),
+        Field("entry_index", Kind.I64, "entries", "number of the entry, from 0 without gaps"),
+        Field("term", Kind.I64, "", "Raft term of the leader that appended it"),
+        Field("pos", Kind.I64, "bytes", "position of this entry in the log"),
+        Field("channel", Kind.I32, "", "0, reserved"),
+        Field("chain_crc", Kind.I32, "", "0, never computed"),
+        Field("body_crc", Kind.I32, "", "0, never computed"),
+        Field("body_size", Kind.I32, "bytes", "length of the body"),
+        Field("body", Kind.BYTES, "", "a message record; its log_offset is pos + 48"),
+    ),
+)
+DLEDGER_BLANK: Final = Layout(
+    "DLedger blank",
+    "Fills the end of a file of the Raft log that the next entry did not fit into.",
+    (
+        Field("magic", Kind.I32, "", "ffffffff"),
+        Field("size", Kind.I32, "bytes", "from here to the end of the file"),
+    ),
+)
+DLEDGER_INDEX: Final = Layout(
+    "DLedger index entry",
+    "Where the entry with this number lies (dledger-<id>/index, 32 bytes a number).",
+    (
+        Field("magic", Kind.I32, "", "that of the entry"),
+        Field("pos", Kind.I64, "bytes", "position of the entry in the log"),
+        Field("size", Kind.I32, "bytes", "size of the entry"),
+        Field("entry_index", Kind.I64, "entries", "number of the entry"),
+        Field("term", Kind.I64, "", "term of the entry"),
+    ),
+)
 LAYOUTS: Final = (
     MESSAGE,
     MESSAGE_V2,
@@ -259,4 +358,12 @@ LAYOUTS: Final = (
     INDEX_SLOT,
     INDEX_ENTRY,
     CHECKPOINT,
+    BATCH_QUEUE_ENTRY,
+    TIMER_SLOT,
+    TIMER_UNIT,
+    TIMER_BLANK,
+    TIMER_CHECKPOINT,
+    DLEDGER_ENTRY,
+    DLEDGER_BLANK,
+    DLEDGER_INDEX,
 )
