@@ -29,11 +29,15 @@ class Console:
 
     @classmethod
     def of_process(cls) -> "Console":
-        """Return the streams of this process, written as UTF-8 whatever the locale."""
+        """Return the streams of this process, read and written as UTF-8 whatever the locale."""
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
                 reconfigure(encoding="utf-8", errors="backslashreplace")
+        accept = getattr(sys.stdin, "reconfigure", None)
+        if accept is not None:
+            # A body may hold any bytes; they come back out as they were.
+            accept(encoding="utf-8", errors="surrogateescape")
         return cls(
             stdin=sys.stdin,
             out=sys.stdout,

@@ -64,10 +64,12 @@ class Link:
 
     def run(self, work: Coroutine[None, None, T]) -> T:
         """Run ``work`` in the loop and return its result; Ctrl-C cancels it."""
+        # A queue of this run alone: one that was cancelled may still report its end.
+        inbox = self._inbox = SimpleQueue()
         future = self.submit(work)
-        future.add_done_callback(lambda _: self._inbox.put(None))
+        future.add_done_callback(lambda _: inbox.put(None))
         try:
-            while (question := self._inbox.get()) is not None:
+            while (question := inbox.get()) is not None:
                 self._answer(question)
         except KeyboardInterrupt:
             future.cancel()

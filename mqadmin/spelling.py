@@ -143,7 +143,8 @@ def spell_out(tokens: Sequence[str], spelling: Spelling, *, lenient: bool = Fals
         if equals or not parameter.takes_value:
             made.options.append((parameter, value if equals else None))
             continue
-        made.options.append((parameter, _next_value(f"--{name}", tokens[at:], spelling)))
+        value = _next_value(f"--{name}", parameter, tokens[at:], spelling)
+        made.options.append((parameter, value))
         at += 1
     return made
 
@@ -168,13 +169,16 @@ def _take_letters(
         if attached:
             made.options.append((parameter, attached))
             return 0
-        made.options.append((parameter, _next_value(f"-{token[spot]}", rest, spelling)))
+        value = _next_value(f"-{token[spot]}", parameter, rest, spelling)
+        made.options.append((parameter, value))
         return 1
     return 0
 
 
-def _next_value(name: str, rest: Sequence[str], spelling: Spelling) -> str:
-    if not rest or spelling.is_option(rest[0]):
+def _next_value(name: str, parameter: Parameter, rest: Sequence[str], spelling: Spelling) -> str:
+    # `--sort -topic` means the column, even where there is an option of the same name.
+    is_column = parameter.kind is Kind.COLUMN and bool(rest) and not rest[0].startswith("--")
+    if not rest or (spelling.is_option(rest[0]) and not is_column):
         raise Usage(f"option {name} needs a value")
     return rest[0]
 

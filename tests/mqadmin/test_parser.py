@@ -83,6 +83,10 @@ def test_a_value_may_begin_with_a_dash(text: str) -> None:
     assert getattr(value(made, "to"), "text", None) == text
 
 
+def test_a_column_to_sort_by_may_be_named_as_an_option() -> None:
+    assert parsed("lock", "list", "--sort", "-topic").settings.sort == "-topic"
+
+
 def test_words_after_two_dashes_are_no_options() -> None:
     assert value(parsed("message", "send", "T", "--", "--tag"), "body") == "--tag"
     assert value(parsed("message", "send", "T", "-"), "body") == "-"

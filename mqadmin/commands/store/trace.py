@@ -1,0 +1,123 @@
+"""``store trace``: the whole life of a message, out of a store directory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.messages import BodyForm, MessageRow
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.records import body_form, row_at
+from mqadmin.registry import Needs, command
+from mqadmin.rows import EpochMs, Outcome
+from storefmt.offline.info import GroupInfo
+from storefmt.offline.life import Step
+from storefmt.offline.storedir import StoreDir
+from storefmt.offline.trace import LifeStep, trace
+
+READ_BY_GROUPS = {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which message, and how much of it."""
+
+    which: Annotated[str, argument("a key, a unique key or an offset id", metavar="KEY|ID")]
+    topic: Annotated[str | None, option("sent to this topic", short="t", kind=Kind.TOPIC)] = None
+    scan: Annotated[bool, option("read the whole log, not only what the index names")] = False
+    no_body: Annotated[bool, option("leave the bodies out")] = False
+    inflate: Annotated[bool, option("decompress the bodies")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRow(MessageRow):
+    """One step in the life of a message, with the record that shows it.
+
+    ``step_ms`` is when it was stored, 0 for ``group``, which is how things are now;
+    ``due_ms`` when a delay ends. ``group_offset`` is the next entry that ``group`` reads.
+    """
+
+    step: str
+    step_ms: EpochMs
+    due_ms: EpochMs
+    group: str | None
+    group_offset: int | None
+    detail: str
+
+
+@command(
+    "store trace",
+    "show the whole life of a message in a store directory",
+    details="Steps: store, delay, deliver, recall; half, half_check, commit, op, rollback, "
+    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace (what "
+    "clients traced), and for each place where consumers find it, group. The index is asked "
+    "first; what it does not cover is read from the log, and a note says so.",
+    examples=(
+        ("mqadmin store trace DIR FD0000000000000000000000000000020AC04E0E2F2A", "by unique key"),
+        ("mqadmin store trace DIR o-17 --topic orders", "every message with this key"),
+    ),
+    rows=TraceRow,
+    columns=("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "detail"),
+    needs=Needs.STORE,
+)
+def trace_message(call: Call, args: Arguments) -> Outcome:
+    """Return one row a step, oldest first, then where the consumer groups stand.
+
+    Raises:
+        NotInStore: no message has the id or key.
+    """
+    body = body_form(no_body=args.no_body, inflate=args.inflate)
+    with StoreDir.open(call.store_dir) as store:
+        life = trace(store, args.which, topic=args.topic, scan=args.scan)
+        rows = [_row(call, store, step, body) for step in life.steps]
+        rows += _groups(call, store, life.steps)
+    return Outcome(rows, notes=tuple(life.notes))
+
+
+def _row(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> TraceRow:
+    return _trace_row(_message(call, store, step, body), step, group=None)
+
+
+def _groups(call: Call, store: StoreDir, steps: list[LifeStep]) -> Iterator[TraceRow]:
+    groups = store.group_offsets()
+    for step in steps:
+        if step.step not in READ_BY_GROUPS:
+            continue
+        for group in groups:
+            if (group.topic, group.queue_id) == step.queue[:2]:
+                yield _trace_row(_message(call, store, step, "none"), step, group=group)
+
+
+def _message(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> MessageRow:
+    log_offset = step.record.log_offset
+    file = f"commitlog/{store.log.file_holding(log_offset)}"
+    return row_at(step.record, log_offset=log_offset, file=file, body=body, warn=call.warn)
+
+
+def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) -> TraceRow:
+    known = {spot.name: getattr(message, spot.name) for spot in fields(MessageRow)}
+    topic, queue_id, queue_offset = step.queue
+    known |= {"topic": topic, "queue_id": queue_id, "queue_offset": queue_offset}
+    if group is None:
+        return TraceRow(
+            **known,
+            step=step.step.value,
+            step_ms=step.at_ms,
+            due_ms=step.due_ms,
+            group=None,
+            group_offset=None,
+            detail=step.detail,
+        )
+    behind = queue_offset - group.queue_offset
+    told = "has read it" if behind < 0 else "reads it next"
+    if behind > 0:
+        told = f"has {behind} to read before it"
+    return TraceRow(
+        **known,
+        step=Step.GROUP.value,
+        step_ms=0,
+        due_ms=0,
+        group=group.group,
+        group_offset=group.queue_offset,
+        detail=f"group {group.group} at {group.queue_offset}: {told}",
+    )

@@ -1,0 +1,88 @@
+"""The program as a process: pipes that close, Ctrl-C, bytes that are no text."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+PROGRAM = [sys.executable, "-m", "mqadmin"]
+
+
+def test_a_reader_that_goes_away_is_no_error(servers: Addresses) -> None:
+    words = ["topic", "list", "-n", servers.namesrv]
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    with os.fdopen(writer, "wb") as closed:
+        done = subprocess.run(
+            [*PROGRAM, *words], stdout=closed, stderr=subprocess.PIPE, check=False
+        )
+
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers: Addresses) -> None:
+    at("topic", "create", "INTERRUPTED", "-q", "1")
+    at("message", "send", "INTERRUPTED", "one")
+    words = ["message", "tail", "INTERRUPTED", "--from", "earliest", "-o", "jsonl"]
+    with subprocess.Popen(
+        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert b'"body": "one"' in child.stdout.readline()
+
+        child.send_signal(signal.SIGINT)
+
+        assert child.wait(10) == 130
+        assert child.stderr.read() == b""
+
+
+def test_json_is_closed_when_a_tail_is_interrupted(
+    at: Callable[..., Result], servers: Addresses
+) -> None:
+    at("topic", "create", "CLOSED", "-q", "1")
+    at("message", "send", "CLOSED", "one")
+    words = ["message", "tail", "CLOSED", "--from", "earliest", "-o", "json"]
+    with subprocess.Popen(
+        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        head = child.stdout.readline() + child.stdout.read(10)
+        child.send_signal(signal.SIGINT)
+        tail = child.stdout.read()
+
+        assert child.wait(10) == 130
+    assert (head + tail).strip().endswith(b"]")
+
+
+def test_bytes_that_are_no_text_travel_as_they_are(
+    at: Callable[..., Result], servers: Addresses, tmp_path: Path
+) -> None:
+    at("topic", "create", "BYTES", "-q", "1")
+    words = ["message", "send", "BYTES", "-", "--key", "raw", "-n", servers.namesrv]
+
+    subprocess.run([*PROGRAM, *words], input=b"\xff\xfe\x00", check=True, capture_output=True)
+    by_argument = [*PROGRAM, "message", "send", "BYTES", b"\xff\xfe", "--key", "arg"]
+    subprocess.run([*by_argument, "-n", servers.namesrv], check=True, capture_output=True)
+
+    assert '"body_base64": "//4A"' in at("message", "query", "key", "BYTES", "raw", "-ojson").out
+    assert '"body_base64": "//4="' in at("message", "query", "key", "BYTES", "arg", "-ojson").out
+
+
+def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Result]) -> None:
+    at("topic", "create", "LOCALE", "-q", "1")
+    at("message", "send", "LOCALE", "日本", "--key", "k")
+    words = ["message", "query", "key", "LOCALE", "k", "-o", "json", "-n", servers.namesrv]
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONUTF8": "0"}
+    env |= {"PYTHONPATH": os.getcwd(), "PYTHONCOERCECLOCALE": "0"}
+
+    done = subprocess.run([*PROGRAM, *words], env=env, capture_output=True, check=True)
+
+    assert "日本".encode() in done.stdout
