@@ -3,26 +3,15 @@
 Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from mqclient import answers
 from mqclient.admin_calls import AdminCalls
 from mqclient.errors import NotFound
-from remoting.bodies import BrokerStatsData, ConsumeStatsList, KVTable
+from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import (
-    AddWritePermOfBroker,
-    AddWritePermOfBrokerResponse,
-    DeleteKVConfig,
-    GetConsumeStatsInBroker,
-    GetKVConfig,
-    GetKVConfigResponse,
-    GetKVListByNamespace,
-    PutKVConfig,
-    ViewBrokerStatsData,
-    WipeWritePermOfBroker,
-    WipeWritePermOfBrokerResponse,
-)
 from storefmt.configs import DelayOffsets
 
 
@@ -34,7 +23,7 @@ class BrokerCalls(AdminCalls):
         answer = await self._broker(
             address, RequestCode.GET_BROKER_RUNTIME_INFO, what="runtime info"
         )
-        return dict(sorted(answers.body(answer, KVTable, address=address).table.items()))
+        return dict(sorted(answers.body(answer, bodies.KVTable, address=address).table.items()))
 
     async def broker_config(self, address: str) -> dict[str, str]:
         """Return every setting of a broker, sorted by name."""
@@ -47,7 +36,7 @@ class BrokerCalls(AdminCalls):
             address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
         )
 
-    async def broker_stats(self, address: str, name: str, key: str) -> BrokerStatsData:
+    async def broker_stats(self, address: str, name: str, key: str) -> bodies.BrokerStatsData:
         """Return one statistic of the last minute, hour and day.
 
         Raises:
@@ -56,20 +45,22 @@ class BrokerCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.VIEW_BROKER_STATS_DATA,
-            ViewBrokerStatsData(stats_name=name, stats_key=key),
+            headers.ViewBrokerStatsData(stats_name=name, stats_key=key),
             what=f"statistic {name} of {key}",
         )
-        return answers.body(answer, BrokerStatsData, address=address)
+        return answers.body(answer, bodies.BrokerStatsData, address=address)
 
-    async def broker_consume_stats(self, address: str, *, order: bool = False) -> ConsumeStatsList:
+    async def broker_consume_stats(
+        self, address: str, *, order: bool = False
+    ) -> bodies.ConsumeStatsList:
         """Return the progress of every group on a broker."""
         answer = await self._broker(
             address,
             RequestCode.GET_BROKER_CONSUME_STATS,
-            GetConsumeStatsInBroker(is_order=order),
+            headers.GetConsumeStatsInBroker(is_order=order),
             what="progress of all groups",
         )
-        return answers.body(answer, ConsumeStatsList, address=address)
+        return answers.body(answer, bodies.ConsumeStatsList, address=address)
 
     async def delay_offsets(self, address: str) -> dict[int, int]:
         """Return delay level -> next queue offset to deliver."""
@@ -115,11 +106,11 @@ class NamesrvCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.WIPE_WRITE_PERM_OF_BROKER,
-            WipeWritePermOfBroker(broker_name=broker_name),
+            headers.WipeWritePermOfBroker(broker_name=broker_name),
             what=f"broker {broker_name}",
         )
         return answers.header(
-            answer, WipeWritePermOfBrokerResponse, address=address
+            answer, headers.WipeWritePermOfBrokerResponse, address=address
         ).wipe_topic_count
 
     async def add_write_perm(self, address: str, broker_name: str) -> int:
@@ -127,47 +118,51 @@ class NamesrvCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.ADD_WRITE_PERM_OF_BROKER,
-            AddWritePermOfBroker(broker_name=broker_name),
+            headers.AddWritePermOfBroker(broker_name=broker_name),
             what=f"broker {broker_name}",
         )
-        return answers.header(answer, AddWritePermOfBrokerResponse, address=address).add_topic_count
+        return answers.header(
+            answer, headers.AddWritePermOfBrokerResponse, address=address
+        ).add_topic_count
 
     async def kv_get(self, namespace: str, key: str) -> str | None:
         """Return one value of a name server's key-value table, None when it is not there."""
         what = f"key {key} of namespace {namespace}"
         try:
             address, answer = await self._namesrv(
-                RequestCode.GET_KV_CONFIG, GetKVConfig(namespace=namespace, key=key), what=what
+                RequestCode.GET_KV_CONFIG,
+                headers.GetKVConfig(namespace=namespace, key=key),
+                what=what,
             )
         except NotFound as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return None
             raise
-        return answers.header(answer, GetKVConfigResponse, address=address).value
+        return answers.header(answer, headers.GetKVConfigResponse, address=address).value
 
     async def kv_list(self, namespace: str) -> dict[str, str]:
         """Return all keys of a namespace, sorted; none for an unknown one."""
         try:
             address, answer = await self._namesrv(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
-                GetKVListByNamespace(namespace=namespace),
+                headers.GetKVListByNamespace(namespace=namespace),
                 what=f"namespace {namespace}",
             )
         except NotFound as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return {}
             raise
-        return dict(sorted(answers.body(answer, KVTable, address=address).table.items()))
+        return dict(sorted(answers.body(answer, bodies.KVTable, address=address).table.items()))
 
     async def kv_put(self, namespace: str, key: str, value: str) -> None:
         """Set one value on every name server."""
-        header = PutKVConfig(namespace=namespace, key=key, value=value)
+        header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
         what = f"key {key} of namespace {namespace}"
         await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what)
 
     async def kv_delete(self, namespace: str, key: str) -> None:
         """Delete one value on every name server."""
-        header = DeleteKVConfig(namespace=namespace, key=key)
+        header = headers.DeleteKVConfig(namespace=namespace, key=key)
         what = f"key {key} of namespace {namespace}"
         await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what)
 

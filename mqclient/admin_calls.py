@@ -2,6 +2,8 @@
 
 Rule: a method of ``Admin`` is one request, or one per broker of a topic where Java's tool
 does that too. It changes nothing beside what its name says and never retries a write.
+Families name header and body classes by their package (``headers.QueryMessage``), which loads
+each class on first use: all of them together would take longer than most commands.
 """
 
 from mqclient import answers

@@ -3,28 +3,14 @@
 Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
+from __future__ import annotations
+
 from mqclient import answers
 from mqclient.admin_calls import AdminCalls
 from mqclient.errors import BrokerRefused
-from remoting.bodies import (
-    ConsumerConnection,
-    ConsumerRunningInfo,
-    ConsumeStats,
-    GetConsumerListByGroupResponseBody,
-    ProducerConnection,
-    ProducerTableInfo,
-)
+from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import (
-    DeleteSubscriptionGroup,
-    GetAllProducerInfo,
-    GetConsumerConnectionList,
-    GetConsumerListByGroup,
-    GetConsumerRunningInfo,
-    GetConsumeStats,
-    GetProducerConnectionList,
-)
 from storefmt import fastjson
 from storefmt.configs import GroupTable, SubscriptionGroup
 
@@ -53,7 +39,7 @@ class GroupCalls(AdminCalls):
 
     async def delete_group(self, address: str, group: str, *, remove_offset: bool = False) -> None:
         """Delete the settings of a consumer group, with ``remove_offset`` its offsets too."""
-        header = DeleteSubscriptionGroup(group_name=group, remove_offset=remove_offset)
+        header = headers.DeleteSubscriptionGroup(group_name=group, remove_offset=remove_offset)
         command = Command.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
         # 5.x calls the same field by another name.
         command.ext["cleanOffset"] = command.ext["removeOffset"]
@@ -62,7 +48,7 @@ class GroupCalls(AdminCalls):
 
     async def consumer_ids(self, address: str, group: str) -> list[str]:
         """Return the client ids of a consumer group on a broker, sorted; none is no error."""
-        header = GetConsumerListByGroup(consumer_group=group)
+        header = headers.GetConsumerListByGroup(consumer_group=group)
         try:
             answer = await self._broker(
                 address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, what=f"group {group}"
@@ -72,10 +58,10 @@ class GroupCalls(AdminCalls):
             if error.code == ResponseCode.SYSTEM_ERROR:
                 return []
             raise
-        body = answers.body(answer, GetConsumerListByGroupResponseBody, address=address)
+        body = answers.body(answer, bodies.GetConsumerListByGroupResponseBody, address=address)
         return sorted(body.consumer_id_list)
 
-    async def consumer_connection(self, address: str, group: str) -> ConsumerConnection:
+    async def consumer_connection(self, address: str, group: str) -> bodies.ConsumerConnection:
         """Return connections, subscriptions and modes of a consumer group on a broker.
 
         Raises:
@@ -84,12 +70,12 @@ class GroupCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.GET_CONSUMER_CONNECTION_LIST,
-            GetConsumerConnectionList(consumer_group=group),
+            headers.GetConsumerConnectionList(consumer_group=group),
             what=f"group {group}",
         )
-        return answers.body(answer, ConsumerConnection, address=address)
+        return answers.body(answer, bodies.ConsumerConnection, address=address)
 
-    async def producer_connection(self, address: str, group: str) -> ProducerConnection:
+    async def producer_connection(self, address: str, group: str) -> bodies.ProducerConnection:
         """Return the connections of a producer group on a broker.
 
         Raises:
@@ -98,21 +84,24 @@ class GroupCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.GET_PRODUCER_CONNECTION_LIST,
-            GetProducerConnectionList(producer_group=group),
+            headers.GetProducerConnectionList(producer_group=group),
             what=f"producer group {group}",
         )
-        return answers.body(answer, ProducerConnection, address=address)
+        return answers.body(answer, bodies.ProducerConnection, address=address)
 
-    async def producers(self, address: str) -> ProducerTableInfo:
+    async def producers(self, address: str) -> bodies.ProducerTableInfo:
         """Return every producer group of a broker with its connections."""
         answer = await self._broker(
-            address, RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo(), what="producers"
+            address,
+            RequestCode.GET_ALL_PRODUCER_INFO,
+            headers.GetAllProducerInfo(),
+            what="producers",
         )
-        return answers.body(answer, ProducerTableInfo, address=address)
+        return answers.body(answer, bodies.ProducerTableInfo, address=address)
 
     async def consumer_running_info(
         self, address: str, group: str, client_id: str, *, jstack: bool = False
-    ) -> ConsumerRunningInfo:
+    ) -> bodies.ConsumerRunningInfo:
         """Return what one live consumer says of itself: queues, cached messages, locks, rates.
 
         The broker passes the question on to the client.
@@ -120,7 +109,7 @@ class GroupCalls(AdminCalls):
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
         """
-        header = GetConsumerRunningInfo(
+        header = headers.GetConsumerRunningInfo(
             consumer_group=group, client_id=client_id, jstack_enable=jstack
         )
         answer = await self._broker(
@@ -130,16 +119,16 @@ class GroupCalls(AdminCalls):
             what=f"client {client_id} of group {group}",
             timeout_s=max(self._client.timeout_s, _RUNNING_INFO_TIMEOUT_S),
         )
-        return answers.body(answer, ConsumerRunningInfo, address=address)
+        return answers.body(answer, bodies.ConsumerRunningInfo, address=address)
 
     async def consume_stats(
         self, address: str, group: str, topic: str | None = None
-    ) -> ConsumeStats:
+    ) -> bodies.ConsumeStats:
         """Return broker and consumer offsets per queue of a group; empty for an unknown one."""
         answer = await self._broker(
             address,
             RequestCode.GET_CONSUME_STATS,
-            GetConsumeStats(consumer_group=group, topic=topic),
+            headers.GetConsumeStats(consumer_group=group, topic=topic),
             what=f"progress of group {group}",
         )
-        return answers.body(answer, ConsumeStats, address=address)
+        return answers.body(answer, bodies.ConsumeStats, address=address)

@@ -10,6 +10,8 @@ Source: client/impl/factory/MQClientInstance.java#consumerRunningInfo,
 broker/client/rebalance/RebalanceLockManager.java (4.9.7).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +19,8 @@ from typing import Final
 from mqclient import answers
 from mqclient.admin_group import GroupCalls
 from mqclient.errors import BadAnswer, ClientError
-from remoting.bodies import (
-    LockBatchRequestBody,
-    LockBatchResponseBody,
-    MessageQueue,
-    UnlockBatchRequestBody,
-)
+from remoting import bodies
+from remoting.bodies import MessageQueue
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from storefmt import fastjson
 from storefmt.errors import StoreError
@@ -67,19 +65,21 @@ class LockCalls(GroupCalls):
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]
     ) -> list[MessageQueue]:
         """Lock queues for a client, or renew; return those it holds now, sorted."""
-        body = LockBatchRequestBody(
+        body = bodies.LockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
         )
         answer = await self._broker(
             address, RequestCode.LOCK_BATCH_MQ, what=f"locks of {group}", body=body.encode()
         )
-        return sorted(answers.body(answer, LockBatchResponseBody, address=address).lock_ok_mq_set)
+        return sorted(
+            answers.body(answer, bodies.LockBatchResponseBody, address=address).lock_ok_mq_set
+        )
 
     async def unlock_batch(
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]
     ) -> None:
         """Release those of the queues that the client holds."""
-        body = UnlockBatchRequestBody(
+        body = bodies.UnlockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
         )
         await self._broker(

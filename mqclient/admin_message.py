@@ -4,23 +4,17 @@ Source: client/impl/MQAdminImpl.java#viewMessage, #queryMessage,
 tools/admin/DefaultMQAdminExtImpl.java#consumeMessageDirectly (4.9.7).
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 from mqclient import answers, routes
 from mqclient.admin_calls import AdminCalls
 from mqclient.errors import BadAnswer, BadRequest, NotFound
 from mqclient.message import MessageExt, read_messages
-from remoting.bodies import ConsumeMessageDirectlyResult, QueryConsumeQueueResponseBody
+from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import (
-    ConsumeMessageDirectlyResult as ConsumeDirectly,
-)
-from remoting.headers import (
-    QueryConsumeQueue,
-    QueryMessage,
-    ViewMessage,
-)
 from storefmt.errors import StoreError
 from storefmt.hosts import host_text
 from storefmt.msgid import parse_offset_id
@@ -57,7 +51,9 @@ class MessageCalls(AdminCalls):
             NotFound: no message starts there.
         """
         what = f"message at commit log offset {log_offset}"
-        command = Command.request(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=log_offset))
+        command = Command.request(
+            RequestCode.VIEW_MESSAGE_BY_ID, headers.ViewMessage(offset=log_offset)
+        )
         answer = await self._client.invoke(address, command)
         if answer.code == ResponseCode.SYSTEM_ERROR:
             # The one thing that goes wrong with this request.
@@ -100,7 +96,7 @@ class MessageCalls(AdminCalls):
         for broker_name, address in readers.items():
             command = Command.request(
                 RequestCode.QUERY_MESSAGE,
-                QueryMessage(
+                headers.QueryMessage(
                     topic=topic,
                     key=key,
                     max_num=count_max,
@@ -119,13 +115,15 @@ class MessageCalls(AdminCalls):
 
     async def consume_message_directly(
         self, address: str, group: str, client_id: str, offset_id: str
-    ) -> ConsumeMessageDirectlyResult:
+    ) -> bodies.ConsumeMessageDirectlyResult:
         """Run one stored message through one live consumer, return what became of it.
 
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
         """
-        header = ConsumeDirectly(consumer_group=group, client_id=client_id, msg_id=offset_id)
+        header = headers.ConsumeMessageDirectlyResult(
+            consumer_group=group, client_id=client_id, msg_id=offset_id
+        )
         answer = await self._broker(
             address,
             RequestCode.CONSUME_MESSAGE_DIRECTLY,
@@ -133,7 +131,7 @@ class MessageCalls(AdminCalls):
             what=f"client {client_id} of group {group}",
             timeout_s=max(self._client.timeout_s, _CONSUME_TIMEOUT_S),
         )
-        return answers.body(answer, ConsumeMessageDirectlyResult, address=address)
+        return answers.body(answer, bodies.ConsumeMessageDirectlyResult, address=address)
 
     async def query_consume_queue(
         self,
@@ -144,7 +142,7 @@ class MessageCalls(AdminCalls):
         queue_offset: int,
         count: int,
         group: str | None = None,
-    ) -> QueryConsumeQueueResponseBody:
+    ) -> bodies.QueryConsumeQueueResponseBody:
         """Return raw consume queue entries from a queue offset on.
 
         Raises:
@@ -154,7 +152,7 @@ class MessageCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.QUERY_CONSUME_QUEUE,
-            QueryConsumeQueue(
+            headers.QueryConsumeQueue(
                 topic=topic,
                 queue_id=queue_id,
                 index=queue_offset,
@@ -171,7 +169,7 @@ class MessageCalls(AdminCalls):
                 address=address,
                 hint="ask for an offset between min and max",
             )
-        return answers.body(answer, QueryConsumeQueueResponseBody, address=address)
+        return answers.body(answer, bodies.QueryConsumeQueueResponseBody, address=address)
 
 
 def _has_key(message: MessageExt, topic: str, key: str, *, unique: bool) -> bool:

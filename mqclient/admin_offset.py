@@ -7,21 +7,16 @@ Source: tools/admin/DefaultMQAdminExtImpl.java#resetOffsetByTimestamp, #resetOff
 broker/client/net/Broker2Client.java#resetOffset (4.9.7).
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 from mqclient import answers, offsets, routes
 from mqclient.admin_calls import AdminCalls
 from mqclient.errors import BrokerRefused, ClientError
-from remoting.bodies import MessageQueue, QueryConsumeTimeSpanBody, QueueTimeSpan, ResetOffsetBody
+from remoting import bodies, headers
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import (
-    CloneGroupOffset,
-    GetConsumerConnectionList,
-    GetEarliestMsgStoretime,
-    GetEarliestMsgStoretimeResponse,
-    QueryConsumeTimeSpan,
-    ResetOffset,
-)
 from storefmt.configs import ConsumerOffsets
 
 LATEST_MS: Final = -1
@@ -49,12 +44,12 @@ class OffsetCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.GET_EARLIEST_MSG_STORETIME,
-            GetEarliestMsgStoretime(
+            headers.GetEarliestMsgStoretime(
                 topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name
             ),
             what=f"first message of {offsets.named(queue)}",
         )
-        found = answers.header(answer, GetEarliestMsgStoretimeResponse, address=address)
+        found = answers.header(answer, headers.GetEarliestMsgStoretimeResponse, address=address)
         return found.timestamp if found.timestamp >= 0 else None
 
     async def query_consumer_offset(
@@ -138,19 +133,21 @@ class OffsetCalls(AdminCalls):
         await self._broker(
             address,
             RequestCode.CLONE_GROUP_OFFSET,
-            CloneGroupOffset(src_group=source, dest_group=target, topic=topic),
+            headers.CloneGroupOffset(src_group=source, dest_group=target, topic=topic),
             what=f"offsets of group {source}",
         )
 
-    async def consume_time_span(self, address: str, group: str, topic: str) -> list[QueueTimeSpan]:
+    async def consume_time_span(
+        self, address: str, group: str, topic: str
+    ) -> list[bodies.QueueTimeSpan]:
         """Return first, last and read store time per queue of a group."""
         answer = await self._broker(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
-            QueryConsumeTimeSpan(topic=topic, group=group),
+            headers.QueryConsumeTimeSpan(topic=topic, group=group),
             what=f"time span of group {group}",
         )
-        body = answers.body(answer, QueryConsumeTimeSpanBody, address=address)
+        body = answers.body(answer, bodies.QueryConsumeTimeSpanBody, address=address)
         return list(body.consume_time_span_set)
 
     async def _reset_online(
@@ -159,14 +156,14 @@ class OffsetCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
-            ResetOffset(topic=topic, group=group, timestamp=timestamp_ms, is_force=force),
+            headers.ResetOffset(topic=topic, group=group, timestamp=timestamp_ms, is_force=force),
             what=f"reset of group {group} in topic {topic}",
         )
-        body = answers.body(answer, ResetOffsetBody, address=address)
+        body = answers.body(answer, bodies.ResetOffsetBody, address=address)
         return dict(sorted(body.offset_table.items()))
 
     async def _is_online(self, address: str, group: str) -> bool:
-        header = GetConsumerConnectionList(consumer_group=group)
+        header = headers.GetConsumerConnectionList(consumer_group=group)
         try:
             await self._broker(
                 address,

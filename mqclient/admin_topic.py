@@ -3,67 +3,54 @@
 Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
+from __future__ import annotations
+
 from mqclient import answers, routes
 from mqclient.admin_calls import AdminCalls
-from remoting.bodies import (
-    ClusterInfo,
-    GroupList,
-    MessageQueue,
-    TopicList,
-    TopicOffset,
-    TopicRouteData,
-    TopicStatsTable,
-)
+from remoting import bodies, headers
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import (
-    CreateTopic,
-    DeleteTopic,
-    DeleteTopicFromNamesrv,
-    GetTopicsByCluster,
-    GetTopicStatsInfo,
-    QueryTopicConsumeByWho,
-)
 from storefmt.configs import TopicConfig, TopicTable
 
 
 class TopicCalls(AdminCalls):
     """Requests about topics."""
 
-    async def cluster_info(self) -> ClusterInfo:
+    async def cluster_info(self) -> bodies.ClusterInfo:
         """Return clusters, brokers and addresses that the name server knows."""
         address, answer = await self._namesrv(
             RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info"
         )
-        return answers.body(answer, ClusterInfo, address=address)
+        return answers.body(answer, bodies.ClusterInfo, address=address)
 
     async def topic_list(self) -> list[str]:
         """Return all topic names, sorted; retry and system topics are among them."""
         address, answer = await self._namesrv(
             RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, what="topic list"
         )
-        return sorted(answers.body(answer, TopicList, address=address).topic_list)
+        return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def topics_by_cluster(self, cluster: str) -> list[str]:
         """Return the topics that have a queue in a cluster, sorted; none for an unknown one."""
         address, answer = await self._namesrv(
             RequestCode.GET_TOPICS_BY_CLUSTER,
-            GetTopicsByCluster(cluster=cluster),
+            headers.GetTopicsByCluster(cluster=cluster),
             what=f"topics of cluster {cluster}",
         )
-        return sorted(answers.body(answer, TopicList, address=address).topic_list)
+        return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def system_topics(self, address: str) -> list[str]:
         """Return the names a broker treats as system topics, sorted."""
         answer = await self._broker(
             address, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, what="system topics"
         )
-        return sorted(answers.body(answer, TopicList, address=address).topic_list)
+        return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)
 
-    async def topic_route(self, topic: str) -> TopicRouteData:
+    async def topic_route(self, topic: str) -> bodies.TopicRouteData:
         """Return the brokers and queues of a topic, asked for now; raises NoRoute."""
         return await self._client.route(topic, fresh=True)
 
-    async def topic_stats(self, topic: str) -> dict[MessageQueue, TopicOffset]:
+    async def topic_stats(self, topic: str) -> dict[MessageQueue, bodies.TopicOffset]:
         """Return first and last offset and last store time of every queue, sorted by queue.
 
         Asks the master of every broker of the topic.
@@ -72,24 +59,25 @@ class TopicCalls(AdminCalls):
             NoRoute: no broker has the topic.
         """
         masters = routes.masters(await self.topic_route(topic))
-        found: dict[MessageQueue, TopicOffset] = {}
+        found: dict[MessageQueue, bodies.TopicOffset] = {}
         for address in masters.values():
             found |= await self.topic_stats_at(address, topic)
         return dict(sorted(found.items()))
 
-    async def topic_stats_at(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
+    async def topic_stats_at(
+        self, address: str, topic: str
+    ) -> dict[MessageQueue, bodies.TopicOffset]:
         """Return the same for the queues of one broker."""
         answer = await self._broker(
             address,
             RequestCode.GET_TOPIC_STATS_INFO,
-            GetTopicStatsInfo(topic=topic),
+            headers.GetTopicStatsInfo(topic=topic),
             what=f"status of topic {topic}",
         )
-        return answers.body(answer, TopicStatsTable, address=address).offset_table
+        return answers.body(answer, bodies.TopicStatsTable, address=address).offset_table
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
-        # 5.x brokers ask for a page number and a size; 4.9 does not look at them.
         answer = await self._broker(
             address, RequestCode.GET_ALL_TOPIC_CONFIG, what="topic settings"
         )
@@ -100,7 +88,7 @@ class TopicCalls(AdminCalls):
         await self._broker(
             address,
             RequestCode.UPDATE_AND_CREATE_TOPIC,
-            CreateTopic(
+            headers.CreateTopic(
                 topic=config.topic_name,
                 default_topic=routes.TEMPLATE_TOPIC,
                 read_queue_nums=config.read_queue_nums,
@@ -119,7 +107,7 @@ class TopicCalls(AdminCalls):
         await self._broker(
             address,
             RequestCode.DELETE_TOPIC_IN_BROKER,
-            DeleteTopic(topic=topic),
+            headers.DeleteTopic(topic=topic),
             what=f"topic {topic}",
         )
         self._client.forget_route(topic)
@@ -131,7 +119,7 @@ class TopicCalls(AdminCalls):
         await self._broker(
             address,
             RequestCode.DELETE_TOPIC_IN_NAMESRV,
-            DeleteTopicFromNamesrv(topic=topic, cluster_name=cluster),
+            headers.DeleteTopicFromNamesrv(topic=topic, cluster_name=cluster),
             what=f"route of topic {topic}",
         )
         self._client.forget_route(topic)
@@ -141,7 +129,7 @@ class TopicCalls(AdminCalls):
         answer = await self._broker(
             address,
             RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
-            QueryTopicConsumeByWho(topic=topic),
+            headers.QueryTopicConsumeByWho(topic=topic),
             what=f"groups of topic {topic}",
         )
-        return sorted(answers.body(answer, GroupList, address=address).group_list)
+        return sorted(answers.body(answer, bodies.GroupList, address=address).group_list)

@@ -7,42 +7,38 @@ Source: client/impl/MQClientAPIImpl.java#getMaxOffset, #searchOffset, #queryCons
 #updateConsumerOffset (4.9.7).
 """
 
+from __future__ import annotations
+
 from mqclient import answers
 from mqclient.errors import NotFound
 from mqclient.instance import MQClient
+from remoting import headers
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import (
-    GetMaxOffset,
-    GetMaxOffsetResponse,
-    GetMinOffset,
-    GetMinOffsetResponse,
-    QueryConsumerOffset,
-    QueryConsumerOffsetResponse,
-    SearchOffset,
-    SearchOffsetResponse,
-    UpdateConsumerOffset,
-)
 
 
 async def min_offset(client: MQClient, queue: MessageQueue) -> int:
     """Return the first readable queue offset."""
     address = await client.master_of(queue)
-    header = GetMinOffset(topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name)
+    header = headers.GetMinOffset(
+        topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name
+    )
     answer = await client.call(
         address, RequestCode.GET_MIN_OFFSET, header, what=f"min offset of {named(queue)}"
     )
-    return answers.header(answer, GetMinOffsetResponse, address=address).offset
+    return answers.header(answer, headers.GetMinOffsetResponse, address=address).offset
 
 
 async def max_offset(client: MQClient, queue: MessageQueue) -> int:
     """Return the queue offset the next message will get."""
     address = await client.master_of(queue)
-    header = GetMaxOffset(topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name)
+    header = headers.GetMaxOffset(
+        topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name
+    )
     answer = await client.call(
         address, RequestCode.GET_MAX_OFFSET, header, what=f"max offset of {named(queue)}"
     )
-    return answers.header(answer, GetMaxOffsetResponse, address=address).offset
+    return answers.header(answer, headers.GetMaxOffsetResponse, address=address).offset
 
 
 async def search_offset(client: MQClient, queue: MessageQueue, *, timestamp_ms: int) -> int:
@@ -52,7 +48,7 @@ async def search_offset(client: MQClient, queue: MessageQueue, *, timestamp_ms: 
     or after; after the last message it is the last message's offset, not the max offset.
     """
     address = await client.master_of(queue)
-    header = SearchOffset(
+    header = headers.SearchOffset(
         topic=queue.topic,
         queue_id=queue.queue_id,
         timestamp=timestamp_ms,
@@ -64,7 +60,7 @@ async def search_offset(client: MQClient, queue: MessageQueue, *, timestamp_ms: 
         header,
         what=f"offset by time of {named(queue)}",
     )
-    return answers.header(answer, SearchOffsetResponse, address=address).offset
+    return answers.header(answer, headers.SearchOffsetResponse, address=address).offset
 
 
 async def committed(
@@ -79,7 +75,7 @@ async def committed(
         address: the broker; the master of the queue when None.
     """
     address = address or await client.master_of(queue)
-    header = QueryConsumerOffset(
+    header = headers.QueryConsumerOffset(
         consumer_group=group,
         topic=queue.topic,
         queue_id=queue.queue_id,
@@ -96,7 +92,7 @@ async def committed(
         if error.code == ResponseCode.QUERY_NOT_FOUND:
             return None
         raise
-    return answers.header(answer, QueryConsumerOffsetResponse, address=address).offset
+    return answers.header(answer, headers.QueryConsumerOffsetResponse, address=address).offset
 
 
 async def commit(
@@ -115,7 +111,7 @@ async def commit(
         address: the broker; the master of the queue when None.
     """
     address = address or await client.master_of(queue)
-    header = UpdateConsumerOffset(
+    header = headers.UpdateConsumerOffset(
         consumer_group=group,
         topic=queue.topic,
         queue_id=queue.queue_id,
