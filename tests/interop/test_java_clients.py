@@ -14,7 +14,8 @@ from mqclient.instance import MQClient
 from mqclient.pullconsumer import PullConsumer
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers
-from tests.interop.toolbox import Line, Toolbox, body_of
+from tests.interop.rocketmq import JavaSide
+from tests.interop.toolbox import Line, Toolbox, alone, body_of
 from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -338,3 +339,23 @@ def test_sends_that_cannot_be_are_refused_with_the_same_code(
         ("sent", None),
     ]
     assert "request queueId[9] is illegal" in lines[0]["error"]
+
+
+def test_client_with_binary_headers_sends_and_consumes(
+    java_side: JavaSide, servers: Servers, topic: str
+) -> None:
+    make_topic(servers, topic, 2)
+    # Without the large ones, which no command line takes.
+    messages = words(25)[5:]
+    flags = ["-Drocketmq.serialize.type=ROCKETMQ"]
+
+    sent = alone(
+        java_side, "Producer", spec_of(servers, topic, mode="sync", messages=messages), flags=flags
+    )
+    lines = alone(java_side, "PushConsumer", spec_of(servers, topic, count=20), flags=flags)
+
+    got = [line for line in lines if line["event"] == "message"]
+    by_id = {line["msgId"]: messages[line["index"]] for line in sent}
+    assert {line["status"] for line in sent} == {"SEND_OK"}
+    assert {line["msgId"] for line in got} == set(by_id)
+    assert [seen(line) for line in got] == [given(by_id[line["msgId"]]) for line in got]

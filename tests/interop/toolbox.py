@@ -12,8 +12,7 @@ import base64
 import json
 import queue
 import threading
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.interop.process import Child, Ended
@@ -151,7 +150,21 @@ def body_of(line: Line) -> bytes:
     return base64.b64decode(line["body"])
 
 
-def fresh_mqadmin(home: JavaSide, *words: str, log: Path) -> Child:
-    """Start the real mqadmin in a JVM of its own, for what a shared one cannot show."""
-    main = "org.apache.rocketmq.tools.command.MQAdminStartup"
-    return Child(home.java(main, *words), log=log, directory=home.directory)
+def alone(
+    side: JavaSide, program: str, spec: Mapping[str, object], *, flags: Sequence[str]
+) -> list[Line]:
+    """Run one program in a JVM of its own, with JVM flags; return its lines."""
+    java, *words = side.java(program, json.dumps(spec))
+    log = side.logs / f"{program}.err"
+    child = Child([java, *flags, *words], log=log, directory=side.directory)
+    lines: list[Line] = []
+    try:
+        while True:
+            line = child.line(timeout_s=60.0)
+            # RocketMQ's remoting layer logs to stdout when nobody configures logging.
+            if line.startswith("{"):
+                lines.append(json.loads(line))
+    except Ended:
+        if child.stop() != 0:
+            raise
+    return lines
