@@ -192,7 +192,9 @@ class LogView:
             fields = RECORD_HEAD.unpack(head)
             if fields[1] in (MAGIC_V1, MAGIC_V2) and fields[-1] == base + pos:
                 return pos
-        return 0
+        file = self.open(span)
+        before = last_record(file, base=base, end=min(pos, file.data_end()))
+        return before[0] if before is not None else 0
 
     def _base(self, span: FileSpan) -> int:
         first = self._claimed(span, 0)

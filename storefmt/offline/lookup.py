@@ -29,7 +29,7 @@ def find_message(store: Opened, message_id: str) -> Record:
     Raises:
         NotInStore: no record has it.
     """
-    record = _by_offset_id(store, message_id)
+    record = by_offset_id(store, message_id)
     if record is not None:
         return record
     found = [
@@ -80,13 +80,13 @@ def query_key(
             continue
         covered.append((header.begin_log_offset, header.end_log_offset))
         for log_offset in offsets:
-            record = _readable(store, log_offset)
+            record = readable(store, log_offset)
             if record is not None and _matches(record, topic, key, begin_ms, end_ms):
                 found.setdefault(log_offset, record)
         if len(found) >= count_max and not scan:
             break
     if scan:
-        for start, end in _gaps(store, covered):
+        for start, end in gaps(store, covered):
             for record in _records(store, start, end):
                 if _matches(record, topic, key, begin_ms, end_ms):
                     found.setdefault(record.log_offset, record)
@@ -94,12 +94,13 @@ def query_key(
     return [found[log_offset] for log_offset in newest]
 
 
-def _by_offset_id(store: Opened, message_id: str) -> Record | None:
+def by_offset_id(store: Opened, message_id: str) -> Record | None:
+    """Return the record that an offset id names; None where it is none, or of another store."""
     try:
         store_host, log_offset = parse_offset_id(message_id)
     except BadCall:
         return None
-    record = _readable(store, log_offset)
+    record = readable(store, log_offset)
     return record if record is not None and record.store_host == store_host else None
 
 
@@ -120,19 +121,26 @@ def _records(store: Opened, start: int | None, end: int | None) -> Iterator[Reco
             yield item
 
 
-def _gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
-    """Yield the ranges of the log that lie in no index file; the last one is open."""
+def gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
+    """Yield the ranges of the log that lie in no index file; the last one is open.
+
+    Args:
+        covered: log offsets of the first and last record of index files.
+    """
     at = store.log.min_offset
     for first, last in sorted(covered):
         if first > at:
             yield at, first
-        # Both ends are starts of records that the file holds.
-        at = max(at, last + 1)
-    if at < store.log.end:
+        if last >= at:
+            # Behind the record itself: a reader that begins at a record need not search.
+            record = readable(store, last)
+            at = last + (record.size if record is not None else 1)
+    if at < store.log.last_end:
         yield at, None
 
 
-def _readable(store: Opened, log_offset: int) -> Record | None:
+def readable(store: Opened, log_offset: int) -> Record | None:
+    """Return the record at a log offset, None where none is whole there."""
     try:
         return store.log.record_at(log_offset)
     except (NotInStore, RecordDamaged):

@@ -17,6 +17,11 @@ from storefmt.offline.trace import LifeStep, trace
 
 READ_BY_GROUPS = {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
 
+COLUMNS = (
+    *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),
+    "detail",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
@@ -57,7 +62,7 @@ class TraceRow(MessageRow):
         ("mqadmin store trace DIR o-17 --topic orders", "every message with this key"),
     ),
     rows=TraceRow,
-    columns=("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "detail"),
+    columns=COLUMNS,
     needs=Needs.STORE,
 )
 def trace_message(call: Call, args: Arguments) -> Outcome:

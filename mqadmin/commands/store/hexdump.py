@@ -1,0 +1,126 @@
+"""``store hexdump``: bytes of a store directory, every one of them named."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import Usage
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Needs, command
+from mqadmin.rows import Outcome, Row
+from mqadmin.times import iso_utc
+from storefmt.offline.dump import Dump, Named, dump_file, dump_log
+from storefmt.offline.storedir import StoreDir
+
+LINE_SIZE: Final = 16
+BODY_SIZE: Final = 256
+"""Bytes of a long field that are shown unless all are wanted."""
+BITS: Final = {name: 0xFFFFFFFF for name in ("sys_flag", "flag", "body_crc", "magic")} | {
+    "tags_code": (1 << 64) - 1
+}
+"""Fields that are also shown in hex, with the bits they have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which bytes."""
+
+    offset: Annotated[int | None, argument("log offset of a record, or of any byte of it")] = None
+    file: Annotated[
+        str | None, option("in this file of the store instead", metavar="PATH", kind=Kind.FILE)
+    ] = None
+    pos: Annotated[int, option("with --file: the byte to look at")] = 0
+    count: Annotated[int, option("with --file: so many entries", short="c")] = 1
+    whole: Annotated[bool, option("show long bodies to their end")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteRow(Row):
+    """Up to 16 bytes of one field; ``pos`` in the file, ``log_offset`` in the log.
+
+    ``value`` is on the first row of a field; ``hex`` is empty where bytes are left out.
+    """
+
+    file: str
+    pos: int
+    log_offset: int | None
+    size: int
+    hex: str
+    text: str
+    layout: str
+    field: str
+    value: int | str | None
+    unit: str
+    means: str
+
+
+@command(
+    "store hexdump",
+    "show the bytes of a record or a file entry, each with its name",
+    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. "
+    "With --file it is an entry of a consume queue, an index, a checkpoint or any other file.",
+    examples=(
+        ("mqadmin store hexdump DIR 297161", "the record that holds this byte of the log"),
+        ("mqadmin store hexdump DIR --file consumequeue/T/0/00000000000000000000 --pos 40 -c 3",
+         "three entries of a queue"),
+    ),
+    rows=ByteRow,
+    columns=("pos", "hex", "text", "field", "value", "unit", "means"),
+    needs=Needs.STORE,
+)  # fmt: skip
+def show_bytes(call: Call, args: Arguments) -> Outcome:
+    """Return one row for each 16 bytes of each field.
+
+    Raises:
+        Usage: neither or both of OFFSET and --file are given, or the count is not positive.
+        NotInStore: the log or the file does not reach there.
+    """
+    if (args.offset is None) == (args.file is None):
+        raise Usage("what to show?", hint="give a log offset, or --file PATH with --pos N")
+    if args.count <= 0:
+        raise Usage(f"count {args.count} is not positive")
+    with StoreDir.open(call.store_dir) as store:
+        if args.file is not None:
+            dump = dump_file(store, args.file, args.pos, count=args.count)
+        else:
+            dump = dump_log(store, args.offset or 0)
+    return Outcome(_rows(dump, args.whole), notes=(dump.note,) if dump.note else ())
+
+
+def _rows(dump: Dump, whole: bool) -> Iterator[ByteRow]:
+    for named in dump.named:
+        shown = len(named.data) if whole else min(len(named.data), BODY_SIZE)
+        for at in range(0, shown, LINE_SIZE):
+            data = named.data[at : min(at + LINE_SIZE, shown)]
+            yield _row(dump, named, at, data)
+        left = len(named.data) - shown
+        if left:
+            yield _row(dump, named, shown, b"", size=left)
+
+
+def _row(dump: Dump, named: Named, at: int, data: bytes, *, size: int = 0) -> ByteRow:
+    pos = named.pos + at
+    left_out = f"{size} more bytes; --whole shows them"
+    return ByteRow(
+        file=dump.file,
+        pos=pos,
+        log_offset=dump.base + pos if dump.base >= 0 else None,
+        size=size or len(data),
+        hex=data.hex(" "),
+        text="".join(chr(byte) if 32 <= byte < 127 else "." for byte in data),
+        layout=named.layout,
+        field=named.field,
+        value=named.value if at == 0 else None,
+        unit=named.unit if at == 0 else "",
+        means=left_out if size else _means(named) if at == 0 else "",
+    )
+
+
+def _means(named: Named) -> str:
+    if isinstance(named.value, int):
+        if named.unit == "ms" and named.value > 0:
+            return f"{iso_utc(named.value)}, {named.means}"
+        if named.field in BITS:
+            return f"{named.value & BITS[named.field]:#x}, {named.means}"
+    return named.means
