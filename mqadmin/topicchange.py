@@ -8,7 +8,7 @@ says what each broker has afterwards, and what it had before.
 """
 
 import asyncio
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.call import Call
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 QUEUES_DEFAULT: Final = 8
 """As in Java's updateTopic; a broker's own default is 16."""
 QUEUES_MAX: Final = 65_536
+SETTINGS: Final = (
+    "read_queue_nums",
+    "write_queue_nums",
+    "perm",
+    "topic_filter_type",
+    "topic_sys_flag",
+    "order",
+)
+"""What the request sets; a broker of 5.x answers with more."""
 ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
@@ -144,9 +153,7 @@ def _difference(old: TopicConfig | None, new: TopicConfig) -> dict[str, object]:
     if old is None:
         return {}
     return {
-        spot.name: getattr(old, spot.name)
-        for spot in fields(TopicConfig)
-        if getattr(old, spot.name) != getattr(new, spot.name)
+        name: getattr(old, name) for name in SETTINGS if getattr(old, name) != getattr(new, name)
     }
 
 

@@ -1,0 +1,72 @@
+"""Live names: fetched in the background, and never waited for."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mqadmin.call import Call, Workplace
+from mqadmin.parameters import Kind
+from mqadmin.settings import Settings
+from mqadmin.shell.names import LiveNames
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result, console_of
+
+SILENT = "192.0.2.1:9876"
+"""An address of the documentation network: nobody ever answers."""
+
+
+@pytest.fixture
+def call_to(env: dict[str, str]) -> Iterator[Callable[[str], Call]]:
+    """Return a function that makes a call to an address."""
+    workplace = Workplace()
+
+    def made(address: str) -> Call:
+        return Call(Settings(namesrv=address), console_of(env)[0], workplace)
+
+    yield made
+    workplace.link.close()
+
+
+def test_names_of_topics_groups_and_brokers_are_fetched(
+    at: Callable[..., Result], servers: Addresses, call_to: Callable[[str], Call]
+) -> None:
+    at("topic", "create", "AAA_NAMED", "-q", "1")
+    at("offset", "reset", "NAMED_GROUP", "AAA_NAMED", "--to", "latest", "-y")
+    names = LiveNames()
+
+    task = names.refresh(call_to(servers.namesrv))
+
+    assert task is not None
+    task.result(10)
+    assert names.known.connected
+    assert names.known.cluster == "DefaultCluster"
+    assert names.known.of(Kind.TOPIC)[0] == "AAA_NAMED"
+    assert "TBW102" in names.known.of(Kind.TOPIC)
+    assert names.known.of(Kind.BROKER) == ["broker-a"]
+
+
+def test_a_server_that_does_not_answer_holds_up_nobody(
+    call_to: Callable[[str], Call],
+) -> None:
+    names = LiveNames()
+    started_s = time.monotonic()
+
+    for _ in range(3):
+        names.refresh(call_to(SILENT))
+
+    assert time.monotonic() - started_s < 1
+    assert not names.known.connected
+    assert names.known.of(Kind.TOPIC) == []
+
+
+def test_fresh_names_are_not_asked_for_again(
+    servers: Addresses, call_to: Callable[[str], Call]
+) -> None:
+    names = LiveNames()
+    first = names.refresh(call_to(servers.namesrv))
+    assert first is not None
+    first.result(10)
+
+    assert names.refresh(call_to(servers.namesrv)) is first
+    assert names.refresh(call_to(servers.namesrv), at_once=True) is not first
