@@ -51,6 +51,9 @@ class DiskFile(Protocol):
     def drop_cache(self) -> None:
         """Forget clean cached pages, so that the next read comes from the disk."""
 
+    def read_ahead(self, *, on: bool) -> None:
+        """Let reads fetch more than was asked for, or exactly that."""
+
     def close(self) -> None:
         """Give the descriptor back."""
 
@@ -147,6 +150,10 @@ class RealFile:
 
     def drop_cache(self) -> None:
         os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def read_ahead(self, *, on: bool) -> None:
+        advice = os.POSIX_FADV_NORMAL if on else os.POSIX_FADV_RANDOM
+        os.posix_fadvise(self._fd, 0, 0, advice)
 
     def close(self) -> None:
         os.close(self._fd)

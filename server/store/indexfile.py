@@ -67,6 +67,7 @@ class IndexFile:
         self._dirty_pages: set[int] = set()
         self._fresh = bytearray()
         self.unsynced = False
+        self._is_new = header is not None
         if header is None:
             header = IndexHeader.decode(self._opened().pread(HEADER.size, 0))
         else:
@@ -154,7 +155,8 @@ class IndexFile:
         memory = mmap.mmap(-1, max(self.slot_count * 4, 1))
         slots = memoryview(memory).cast("i")
         file = self._opened()
-        for page in range(-(-self.slot_count // _PAGE_SLOTS)):
+        pages = 0 if self._is_new else -(-self.slot_count // _PAGE_SLOTS)
+        for page in range(pages):
             size = min(_PAGE_SIZE, (self.slot_count - page * _PAGE_SLOTS) * 4)
             data = file.pread(size, slot_pos(page * _PAGE_SLOTS))
             if data != _ZERO_PAGE[:size]:
@@ -210,6 +212,7 @@ class IndexFile:
     def release_slots(self) -> None:
         """Give the memory of the slots back once the file is full and written."""
         self._slots = None
+        self._is_new = False
 
     def is_time_matched(self, begin_ms: int, end_ms: int) -> bool:
         """Tell whether the file may hold records stored from ``begin_ms`` to ``end_ms``."""

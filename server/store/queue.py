@@ -34,6 +34,8 @@ class QueueFiles:
     def __init__(self, disk: Disk, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
+        self.new_directories: set[Path] = set()
+        """Directories of files that were made and are not synced by name."""
         self._open: OrderedDict[Path, DiskFile] = OrderedDict()
 
     def get(self, path: Path, *, create: bool = False) -> DiskFile:
@@ -48,6 +50,7 @@ class QueueFiles:
             return file
         if create and self.disk.stat(path) is None:
             self.disk.mkdir(path.parent)
+            self.new_directories.add(path.parent)
             file = self.disk.open(path, create=True)
             file.truncate(self.file_size)
         else:

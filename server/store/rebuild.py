@@ -222,10 +222,14 @@ def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
     """
     low, high = queue.first, queue.max_offset
     while low < high:
-        middle = (low + high) // 2
-        entry = queue.entry(middle)
+        middle = probe = (low + high) // 2
+        entry = queue.entry(probe)
+        # A filler in the middle tells nothing; the next message does.
+        while entry is not None and entry[1] == FILLER_SIZE and log_min and probe + 1 < high:
+            probe += 1
+            entry = queue.entry(probe)
         if entry is None or entry[0] < log_min:
-            low = middle + 1
+            low = probe + 1
         else:
             high = middle
     return low

@@ -25,7 +25,7 @@ from server.store.queuetable import QueueTable
 from server.store.rawproperties import has_keys, keys_of
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
-from server.store.walk import Found, Gap, LogWalk
+from server.store.walk import ZEROS, Found, Gap, LogWalk
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
@@ -64,6 +64,7 @@ class Recovery:
         )
         self._file_number = 0
         self._keys: list[DispatchEntry] = []
+        self._zeros_from: int | None = None
         self._doubtful_from: int | None = None
         self._now_ms = 0
 
@@ -84,8 +85,14 @@ class Recovery:
         bases = list(self._log.bases)
         if not self._report.clean:
             self._drop_caches(bases)
+        # Read ahead would fill the cache with the zeros of a file that was only reserved,
+        # and what is cached no longer counts as a hole: all of it would be looked at.
+        for base in bases[-2:]:
+            self._log.file_at(base).read_ahead(on=False)
         end = self._walk(bases)
         self._erase_from(end)
+        for base in self._log.bases[-2:]:
+            self._log.file_at(base).read_ahead(on=True)
         self._log.set_end(end)
         self._queues.finish(end)
         self._finish_index(end)
@@ -143,7 +150,9 @@ class Recovery:
 
     def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
         """Return the end of the log when no whole record follows ``gaps``."""
-        solid = [gap for gap in gaps if gap.reason != "zeros" and gap.reason != "missing file"]
+        if gaps and gaps[-1].reason == ZEROS:
+            self._zeros_from = gaps[-1].start
+        solid = [gap for gap in gaps if gap.reason != ZEROS and gap.reason != "missing file"]
         if not solid:
             return end
         size = self._log.file_size
@@ -227,13 +236,13 @@ class Recovery:
     def _erase_from(self, end: int) -> None:
         """Make everything behind the end of the log zeros, durably, before it is used."""
         size = self._log.file_size
-        for base in reversed(self._log.bases):
+        for base in self._log.bases[::-1]:
             if base >= end and base > self._log.bases[0]:
                 if not is_blank_to(self._log.file_at(base), 0, size):
                     self._report.cut_size += size
                 self._log.remove(base)
-        if self._log.bases:
-            base = self._log.bases[-1]
+        base = self._log.bases[-1] if self._log.bases else end
+        if end - base < size and self._zeros_from != end:
             self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
         if not self._report.clean:
             # What was only in memory when the last broker died must not be lost now.

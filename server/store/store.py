@@ -219,7 +219,7 @@ class MessageStore:
             return self._upkeep.step(now_ms)
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
-                self.failure = f"queues and index not written: {error}; free space on the disk"
+                self.failure = f"no space for queues, index or next file: {error}; free some"
                 return None
             raise self._fail("queues and index not written", error) from error
 

@@ -114,15 +114,17 @@ class Upkeep:
             self._paths,
             paths=paths,
             files=files,
-            directories=[*self._new_directories(paths), self._paths.index],
+            directories=self._new_directories(),
             checkpoint=self._checkpoint,
             safe_point=self._safe_point(),
         )
 
-    def _new_directories(self, paths: list[Path]) -> list[Path]:
-        queues = {path.parent for path in paths}
+    def _new_directories(self) -> list[Path]:
+        """Return every directory with names that may not be on the disk."""
+        queues, self._table.files.new_directories = self._table.files.new_directories, set()
         topics = {queue.parent for queue in queues}
-        return [*sorted(queues), *sorted(topics), self._paths.consumequeue, self._paths.root]
+        roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
+        return [*sorted(queues), *sorted(topics), *roots]
 
     def _safe_point(self) -> SafePoint:
         return SafePoint(

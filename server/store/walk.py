@@ -28,6 +28,7 @@ from storefmt.message import (
 )
 from storefmt.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
+ZEROS: Final = "zeros"
 WINDOW_SIZE: Final = 4 << 20
 _HEAD: Final = struct.Struct(">iiiiiqqiq")
 _I64: Final = struct.Struct(">q")
@@ -183,7 +184,7 @@ class LogWalk:
             if isinstance(item, str) or self._doubtful_from is not None:
                 item = self._item_at(file, base, pos)
             if isinstance(item, str):
-                end = self._next_good(file, base, pos)
+                end = size_max if item == ZEROS else self._next_good(file, base, pos)
                 yield Gap(base + pos, base + end, item)
                 pos = end
             else:
@@ -201,7 +202,7 @@ class LogWalk:
         if magic == MAGIC_BLANK:
             return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
         if size == 0 and magic == 0 and first_data(file, pos, self._log.file_size) is None:
-            return "zeros"
+            return ZEROS
         if magic in _MAGICS and at + size > len(self._window) and size <= left:
             at = self._refill(file, pos, max(size, WINDOW_SIZE))
         item = parse_record(self._window, at, log_offset=base + pos, left=left)

@@ -178,5 +178,8 @@ class SimFile:
     def drop_cache(self) -> None:
         """Nothing to forget: what was not synced is decided at the crash."""
 
+    def read_ahead(self, *, on: bool) -> None:
+        """Memory needs none."""
+
     def close(self) -> None:
         """Closing makes nothing durable."""
