@@ -241,8 +241,8 @@ class Recovery:
                 if not is_blank_to(self._log.file_at(base), 0, size):
                     self._report.cut_size += size
                 self._log.remove(base)
-        base = self._log.bases[-1] if self._log.bases else end
-        if end - base < size and self._zeros_from != end:
+        base = self._log.bases[-1] if self._log.bases else None
+        if base is not None and end - base < size and self._zeros_from != end:
             self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
         if not self._report.clean:
             # What was only in memory when the last broker died must not be lost now.
