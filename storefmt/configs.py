@@ -6,14 +6,16 @@
     lmqConsumerOffset.json  the same           and lmqOffsetTable: topic@group -> offset
     delayOffset.json        DelayOffsets       offsetTable: delay level -> offset
 
-Rule: reading is as lenient as fastjson (missing keys keep Java's default, unknown keys
-are dropped, numbers and booleans may be text); writing gives fastjson's pretty text
-with a table in the order of its dict. Names are data here: they are checked where they
-become a path (``storefmt.paths``). What 5.x adds to these files is dropped.
+Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and
+booleans may be text); writing gives fastjson's pretty text with a table in the order of
+its dict. What a reader here does not know, as most that 5.x adds, is kept in ``extra``
+and written back in its place, and a table that was read is written in the layout of the
+library that wrote it (``dialect``): rewriting a file of 5.x loses nothing. Names are data
+here: they are checked where they become a path (``storefmt.paths``).
 
 Source: common/TopicConfig.java, common/subscription/SubscriptionGroupConfig.java,
 common/DataVersion.java, common/ConfigManager.java, broker/offset/ConsumerOffsetManager.java,
-broker/offset/LmqConsumerOffsetManager.java (4.9.7).
+broker/offset/LmqConsumerOffsetManager.java (4.9.7; 5.4.0 writes the same names and more).
 """
 
 from collections.abc import Callable, Mapping
@@ -22,13 +24,32 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged
-from storefmt.fastjson import Json, Key, dumps, loads
+from storefmt.fastjson import Dialect, Json, Key, dialect_of, dumps, loads
+from storefmt.jsonvalues import (
+    as_counts,
+    as_numbers,
+    as_object,
+    bool_of,
+    int_of,
+    merged,
+    str_of,
+    table_of,
+    unknown,
+)
 
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
 _FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
 _SEPARATOR: Final = "@"
-_Object = Mapping[Key, Json]
+_TOPIC_NAMES: Final = frozenset({
+    "order", "perm", "readQueueNums", "topicFilterType", "topicName", "topicSysFlag",
+    "writeQueueNums",
+})  # fmt: skip
+_GROUP_NAMES: Final = frozenset({
+    "brokerId", "consumeBroadcastEnable", "consumeEnable", "consumeFromMinEnable", "groupName",
+    "notifyConsumerIdsChangedEnable", "retryMaxTimes", "retryQueueNums",
+    "whichBrokerWhenConsumeSlowly",
+})  # fmt: skip
 _Value = TypeVar("_Value")
 
 
@@ -38,16 +59,22 @@ class DataVersion:
 
     timestamp_ms: int = 0
     counter: int = 0
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the version in a parsed object; null gives the empty version."""
-        found = _object(value, "dataVersion")
-        return cls(_int(found, "timestamp", 0), _int(found, "counter", 0))
+        found = as_object(value, "dataVersion")
+        return cls(
+            int_of(found, "timestamp", 0),
+            int_of(found, "counter", 0),
+            unknown(found, ("timestamp", "counter")),
+        )
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return {"counter": self.counter, "timestamp": self.timestamp_ms}
+        return merged({"counter": self.counter, "timestamp": self.timestamp_ms}, self.extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +88,27 @@ class TopicConfig:
     topic_filter_type: str = SINGLE_TAG
     topic_sys_flag: int = 0
     order: bool = False
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
 
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
         """Return the topic in a parsed object; ``name`` stands in for a missing topicName."""
-        found = _object(value, f"topic {name}")
+        found = as_object(value, f"topic {name}")
         return cls(
-            topic_name=_str(found, "topicName", name),
-            read_queue_nums=_int(found, "readQueueNums", 16),
-            write_queue_nums=_int(found, "writeQueueNums", 16),
-            perm=_int(found, "perm", 6),
+            topic_name=str_of(found, "topicName", name),
+            read_queue_nums=int_of(found, "readQueueNums", 16),
+            write_queue_nums=int_of(found, "writeQueueNums", 16),
+            perm=int_of(found, "perm", 6),
             topic_filter_type=_filter_type(found.get("topicFilterType")),
-            topic_sys_flag=_int(found, "topicSysFlag", 0),
-            order=_bool(found, "order", False),
+            topic_sys_flag=int_of(found, "topicSysFlag", 0),
+            order=bool_of(found, "order", False),
+            extra=unknown(found, _TOPIC_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return {
+        value: dict[Key, Json] = {
             "order": self.order,
             "perm": self.perm,
             "readQueueNums": self.read_queue_nums,
@@ -87,6 +117,7 @@ class TopicConfig:
             "topicSysFlag": self.topic_sys_flag,
             "writeQueueNums": self.write_queue_nums,
         }
+        return merged(value, self.extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +133,31 @@ class SubscriptionGroup:
     broker_id: int = 0
     which_broker_when_consume_slowly: int = 1
     notify_consumer_ids_changed_enable: bool = True
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
 
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
         """Return the group in a parsed object; ``name`` stands in for a missing groupName."""
-        found = _object(value, f"group {name}")
+        found = as_object(value, f"group {name}")
         return cls(
-            group_name=_str(found, "groupName", name),
-            consume_enable=_bool(found, "consumeEnable", True),
-            consume_from_min_enable=_bool(found, "consumeFromMinEnable", True),
-            consume_broadcast_enable=_bool(found, "consumeBroadcastEnable", True),
-            retry_queue_nums=_int(found, "retryQueueNums", 1),
-            retry_max_times=_int(found, "retryMaxTimes", 16),
-            broker_id=_int(found, "brokerId", 0),
-            which_broker_when_consume_slowly=_int(found, "whichBrokerWhenConsumeSlowly", 1),
-            notify_consumer_ids_changed_enable=_bool(found, "notifyConsumerIdsChangedEnable", True),
+            group_name=str_of(found, "groupName", name),
+            consume_enable=bool_of(found, "consumeEnable", True),
+            consume_from_min_enable=bool_of(found, "consumeFromMinEnable", True),
+            consume_broadcast_enable=bool_of(found, "consumeBroadcastEnable", True),
+            retry_queue_nums=int_of(found, "retryQueueNums", 1),
+            retry_max_times=int_of(found, "retryMaxTimes", 16),
+            broker_id=int_of(found, "brokerId", 0),
+            which_broker_when_consume_slowly=int_of(found, "whichBrokerWhenConsumeSlowly", 1),
+            notify_consumer_ids_changed_enable=bool_of(
+                found, "notifyConsumerIdsChangedEnable", True
+            ),
+            extra=unknown(found, _GROUP_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return {
+        value: dict[Key, Json] = {
             "brokerId": self.broker_id,
             "consumeBroadcastEnable": self.consume_broadcast_enable,
             "consumeEnable": self.consume_enable,
@@ -132,6 +168,7 @@ class SubscriptionGroup:
             "retryQueueNums": self.retry_queue_nums,
             "whichBrokerWhenConsumeSlowly": self.which_broker_when_consume_slowly,
         }
+        return merged(value, self.extra)
 
 
 @dataclass(slots=True)
@@ -139,7 +176,9 @@ class TopicTable:
     """topics.json: every topic by its name."""
 
     topics: dict[str, TopicConfig] = field(default_factory=dict)
-    data_version: DataVersion = DataVersion()
+    data_version: DataVersion = field(default_factory=DataVersion)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
@@ -148,26 +187,30 @@ class TopicTable:
         Raises:
             ConfigDamaged: it is no JSON object, or a number in it is none.
         """
-        return cls.from_json(loads(text))
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the table in a parsed object; errors as ``decode``."""
-        found = _object(value, "topic table")
-        table = _table(found, "topicConfigTable")
+        found = as_object(value, "topic table")
+        table = table_of(found, "topicConfigTable")
         topics = {str(key): TopicConfig.from_json(item, name=str(key)) for key, item in table}
-        return cls(topics, DataVersion.from_json(found.get("dataVersion")))
+        version = DataVersion.from_json(found.get("dataVersion"))
+        return cls(topics, version, unknown(found, ("dataVersion", "topicConfigTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return {
+        value: dict[Key, Json] = {
             "dataVersion": self.data_version.to_json(),
             "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},
         }
+        return merged(value, self.extra)
 
     def encode(self) -> str:
         """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True)
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
 
 
 @dataclass(slots=True)
@@ -175,33 +218,39 @@ class GroupTable:
     """subscriptionGroup.json: every consumer group by its name."""
 
     groups: dict[str, SubscriptionGroup] = field(default_factory=dict)
-    data_version: DataVersion = DataVersion()
+    data_version: DataVersion = field(default_factory=DataVersion)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
         """Return the table in the text of the file; errors as ``TopicTable.decode``."""
-        return cls.from_json(loads(text))
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the table in a parsed object; errors as ``decode``."""
-        found = _object(value, "group table")
-        table = _table(found, "subscriptionGroupTable")
+        found = as_object(value, "group table")
+        table = table_of(found, "subscriptionGroupTable")
         groups = {str(key): SubscriptionGroup.from_json(item, name=str(key)) for key, item in table}
-        return cls(groups, DataVersion.from_json(found.get("dataVersion")))
+        version = DataVersion.from_json(found.get("dataVersion"))
+        return cls(groups, version, unknown(found, ("dataVersion", "subscriptionGroupTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return {
+        value: dict[Key, Json] = {
             "dataVersion": self.data_version.to_json(),
             "subscriptionGroupTable": {
                 name: group.to_json() for name, group in self.groups.items()
             },
         }
+        return merged(value, self.extra)
 
     def encode(self) -> str:
         """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True)
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
 
 
 @dataclass(slots=True)
@@ -214,6 +263,8 @@ class ConsumerOffsets:
 
     offsets: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
     lmq_offsets: dict[tuple[str, str], int] | None = None
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
@@ -223,20 +274,23 @@ class ConsumerOffsets:
             ConfigDamaged: it is no JSON object, a key is not ``topic@group``, or an offset
                 is no number.
         """
-        return cls.from_json(loads(text))
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the offsets in a parsed object; errors as ``decode``."""
-        found = _object(value, "consumer offsets")
+        found = as_object(value, "consumer offsets")
         offsets = {
-            _topic_at_group(key): _numbers(item, str(key))
-            for key, item in _table(found, "offsetTable")
+            topic_at_group(key): as_numbers(item, str(key))
+            for key, item in table_of(found, "offsetTable")
         }
+        extra = unknown(found, ("lmqOffsetTable", "offsetTable"))
         if "lmqOffsetTable" not in found:
-            return cls(offsets)
-        lmq = _numbers_by_text(found.get("lmqOffsetTable"), "lmqOffsetTable")
-        return cls(offsets, {_topic_at_group(key): number for key, number in lmq.items()})
+            return cls(offsets, extra=extra)
+        lmq = as_counts(found.get("lmqOffsetTable"), "lmqOffsetTable")
+        return cls(offsets, {topic_at_group(key): number for key, number in lmq.items()}, extra)
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -248,11 +302,11 @@ class ConsumerOffsets:
         value["offsetTable"] = {
             _SEPARATOR.join(key): dict(queues.items()) for key, queues in self.offsets.items()
         }
-        return value
+        return merged(value, self.extra)
 
     def encode(self) -> str:
         """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True)
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
 
 
 @dataclass(slots=True)
@@ -260,16 +314,20 @@ class DelayOffsets:
     """delayOffset.json: delay level (1 and up) -> next queue offset of its queue."""
 
     offsets: dict[int, int] = field(default_factory=dict)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
         """Return the offsets in the text of the file; errors as ``ConsumerOffsets.decode``."""
-        found = _object(loads(text), "delay offsets")
-        return cls(_numbers(found.get("offsetTable"), "offsetTable"))
+        found = as_object(loads(text), "delay offsets")
+        offsets = as_numbers(found.get("offsetTable"), "offsetTable")
+        return cls(offsets, unknown(found, ("offsetTable",)), dialect_of(text))
 
     def encode(self) -> str:
         """Return the text of the file."""
-        return dumps({"offsetTable": dict(self.offsets.items())}, pretty=True)
+        value = merged({"offsetTable": dict(self.offsets.items())}, self.extra)
+        return dumps(value, pretty=True, dialect=self.dialect)
 
 
 def load_config(path: Path, decode: Callable[[bytes], _Value]) -> _Value | None:
@@ -302,70 +360,12 @@ def load_config(path: Path, decode: Callable[[bytes], _Value]) -> _Value | None:
     return None
 
 
-def _object(value: Json, what: str) -> _Object:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ConfigDamaged(f"{what} is {type(value).__name__}, expected a json object")
-    return value
-
-
-def _table(found: _Object, name: str) -> list[tuple[Key, Json]]:
-    # Java's maps take no null values.
-    return [item for item in _object(found.get(name), name).items() if item[1] is not None]
-
-
-def _number(value: Json, what: str) -> int:
-    # Java reads numbers out of text too.
-    if isinstance(value, int | float | str):
-        try:
-            return int(value)
-        except ValueError as error:
-            raise ConfigDamaged(f"{what} is {value!r:.40}, expected a number") from error
-    raise ConfigDamaged(f"{what} is {value!r:.40}, expected a number")
-
-
-def _numbers(value: Json, what: str) -> dict[int, int]:
-    found = _object(value, what)
-    return {
-        _number(key if isinstance(key, int) else str(key), f"key of {what}"): _number(item, what)
-        for key, item in found.items()
-        if item is not None
-    }
-
-
-def _numbers_by_text(value: Json, what: str) -> dict[Key, int]:
-    return {
-        key: _number(item, what) for key, item in _object(value, what).items() if item is not None
-    }
-
-
-def _topic_at_group(key: Key) -> tuple[str, str]:
+def topic_at_group(key: Key) -> tuple[str, str]:
+    """Return the topic and the group of a key; ConfigDamaged when it is not ``topic@group``."""
     topic, separator, group = str(key).partition(_SEPARATOR)
     if not separator:
         raise ConfigDamaged(f"offset key {str(key)!r:.300} is not topic@group")
     return topic, group
-
-
-def _int(found: _Object, name: str, default: int) -> int:
-    value = found.get(name)
-    return default if value is None else _number(value, name)
-
-
-def _str(found: _Object, name: str, default: str) -> str:
-    value = found.get(name)
-    return default if value is None else str(value)
-
-
-def _bool(found: _Object, name: str, default: bool) -> bool:
-    value = found.get(name)
-    if value is None:
-        return default
-    if isinstance(value, str):
-        return value.lower() in ("true", "1")
-    if isinstance(value, int):
-        return value != 0
-    raise ConfigDamaged(f"{name} is {value!r:.40}, expected true or false")
 
 
 def _filter_type(value: Json) -> str:

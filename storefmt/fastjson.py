@@ -10,16 +10,20 @@ Rule: reading takes all of that and strict JSON, and refuses the rest with a
 JSON goes through the C parser of the standard library, everything else through
 ``storefmt.fastjson_reader``. Writing gives the text that fastjson 1.2 gives for the
 same values, in the order of the dict; its odd pretty layout (a map with bare keys
-begins on the line of its brace) included.
+begins on the line of its brace) included. RocketMQ 5.x writes with fastjson2, whose
+pretty layout gives every bare key and the inside of an empty map a line of its own:
+``dialect_of`` a text says which of them wrote it.
 
 Source: com.alibaba.fastjson (1.2.69) parser/DefaultJSONParser, serializer/MapSerializer,
-serializer/SerialContext, serializer/SerializeWriter, as RocketMQ 4.9.7 uses it.
+serializer/SerialContext, serializer/SerializeWriter, as RocketMQ 4.9.7 uses it;
+com.alibaba.fastjson2 (2.0.43) JSONWriterUTF16 with PrettyFormat, as 5.4.0 does.
 """
 
 import json
 import math
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import Final, NoReturn
 
 from storefmt.errors import ConfigDamaged
@@ -34,7 +38,23 @@ from storefmt.fastjson_reader import (
     to_object_key,
 )
 
-__all__ = ["DEPTH_MAX", "Json", "Key", "ObjectKey", "dumps", "java_double", "loads", "object_key"]
+__all__ = [
+    "DEPTH_MAX", "Dialect", "Json", "Key", "ObjectKey", "dialect_of", "dumps", "java_double",
+    "loads", "object_key",
+]  # fmt: skip
+
+
+class Dialect(Enum):
+    """Which library wrote a text; they differ in the pretty layout alone."""
+
+    FASTJSON = 1
+    """fastjson 1.2, RocketMQ 4.9."""
+    FASTJSON2 = 2
+    """fastjson2, RocketMQ 5.x."""
+
+
+# A bare key that begins a line, or an empty map or list with an indented line inside.
+_FASTJSON2: Final = re.compile(r"\n\t+-?[0-9]+:|[{\[]\n\t+\n\t*[}\]]")
 
 # A strict text takes the quick way unless it holds a lone surrogate or a reference.
 _SPECIAL: Final = re.compile(r"\\u[dD][89a-fA-F]|\$ref")
@@ -61,15 +81,23 @@ def loads(text: str | bytes) -> Json:
     return value
 
 
-def dumps(value: Json, *, pretty: bool = False) -> str:
+def dialect_of(text: str | bytes) -> Dialect:
+    """Return which library laid a pretty text out; the older one where both would do the same."""
+    found = _FASTJSON2.search(text if isinstance(text, str) else str(text, "utf-8", "replace"))
+    return Dialect.FASTJSON if found is None else Dialect.FASTJSON2
+
+
+def dumps(value: Json, *, pretty: bool = False, dialect: Dialect = Dialect.FASTJSON) -> str:
     """Return the text fastjson writes; None in an object is left out, NaN becomes null.
 
     Args:
-        pretty: the layout of the files in ``config/``: tabs, except that a bare or object
-            key does not begin a line, nor does an item of a list of numbers.
+        pretty: the layout of the files in ``config/``: tabs, except that in fastjson's a
+            bare or object key does not begin a line, and in both an item of a list of
+            numbers does not.
+        dialect: whose pretty layout; compact texts are the same.
     """
     parts: list[str] = []
-    _write(value, parts, "\n" if pretty else "")
+    _write(value, parts, "\n" if pretty else "", dialect is Dialect.FASTJSON2)
     return "".join(parts)
 
 
@@ -148,7 +176,7 @@ def _check_depth(value: Json) -> None:
 # compact text.
 
 
-def _write(value: Json, parts: list[str], line: str) -> None:
+def _write(value: Json, parts: list[str], line: str, two: bool) -> None:
     if value is None:
         parts.append("null")
     elif value is True or value is False:
@@ -160,12 +188,12 @@ def _write(value: Json, parts: list[str], line: str) -> None:
     elif isinstance(value, float):
         parts.append(java_double(value))
     elif isinstance(value, dict):
-        _write_object(value, parts, line)
+        _write_object(value, parts, line, two)
     else:
-        _write_list(value, parts, line)
+        _write_list(value, parts, line, two)
 
 
-def _write_object(value: Mapping[Key, Json], parts: list[str], line: str) -> None:
+def _write_object(value: Mapping[Key, Json], parts: list[str], line: str, two: bool) -> None:
     inner = line and line + "\t"
     parts.append("{")
     separator = ""
@@ -177,26 +205,31 @@ def _write_object(value: Mapping[Key, Json], parts: list[str], line: str) -> Non
         if isinstance(key, str):
             parts.append(inner + _quoted(key))
         elif isinstance(key, ObjectKey):
-            _write_object(dict(key), parts, inner)
+            _write_object(dict(key), parts, inner, two)
         else:
-            parts.append(str(key))
+            parts.append(f"{inner}{key}" if two else str(key))
         parts.append(":")
-        _write(item, parts, inner)
+        _write(item, parts, inner, two)
     if separator:
         parts.append(line)
+    elif two:
+        parts.append(inner + line)
     parts.append("}")
 
 
-def _write_list(value: list[Json], parts: list[str], line: str) -> None:
+def _write_list(value: list[Json], parts: list[str], line: str, two: bool) -> None:
     # A list of numbers is an int[] in RocketMQ's classes, which fastjson keeps on one line.
-    flat = not line or all(isinstance(item, int | float) for item in value)
+    numbers = all(isinstance(item, int | float) for item in value)
+    flat = not line or (numbers and not (two and not value))
     inner = "" if flat else line + "\t"
     parts.append("[")
+    if two and not value:
+        parts.append(inner)
     for number, item in enumerate(value):
         if number:
             parts.append(",")
         parts.append(inner)
-        _write(item, parts, inner)
+        _write(item, parts, inner, two)
     parts.append("]" if flat else line + "]")
 
 

@@ -11,6 +11,19 @@ from storefmt.errors import StoreError
 FUZZ = settings(derandomize=True, deadline=None, max_examples=200)
 """The same examples on every run."""
 ANY_BYTES = st.binary(max_size=300)
+_NAMES = st.sampled_from([
+    "offsetTable", "lmqOffsetTable", "topicConfigTable", "subscriptionGroupTable", "dataVersion",
+    "timestamp", "counter", "T@G", "T", "perm", "order", "topicFilterType", "0", "1",
+    "filterDataByTopic", "groupFilterData", "bloomFilterData", "bitPos", "table", "o", "oc", "cm",
+    "topicQueueMappingInfoMap", "hostedQueues", "messageRequestModeMap", "timingCount", "count",
+])  # fmt: skip
+_LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
+JSON_VALUES = st.recursive(
+    _LEAVES,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(_NAMES, below, max_size=5),
+    max_leaves=20,
+)
+"""Values in which the names of the files in ``config/`` turn up in all the wrong places."""
 
 
 def survives(decode: Callable[[bytes], object], data: bytes) -> None:

@@ -1,8 +1,11 @@
 """State files: read as the Java config managers read them, written as they write them."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 from storefmt.configs import (
     ConsumerOffsets,
@@ -15,7 +18,9 @@ from storefmt.configs import (
     load_config,
 )
 from storefmt.errors import ConfigDamaged
+from tests.storefmt.broken import FUZZ, JSON_VALUES, every_cut, survives
 from tests.storefmt.corpus import CONFIG_STORES, STORES
+from tests.storefmt.vectors import DATA
 
 DECODERS = {
     "topics.json": TopicTable.decode,
@@ -31,7 +36,7 @@ def texts_of(store) -> dict[str, str]:
     return {name: text for name, text in every.items() if name.removesuffix(".bak") in DECODERS}
 
 
-@pytest.mark.parametrize("name", CONFIG_STORES)
+@pytest.mark.parametrize("name", STORES)
 def test_golden_file_comes_back_character_for_character(corpus, name: str) -> None:
     texts = texts_of(corpus(name))
     assert len(texts) >= 4
@@ -112,7 +117,7 @@ def test_light_queues_have_a_table_of_their_own(corpus) -> None:
     assert found.offsets["kd-normal", "kd-tags"] == {0: 60, 1: 60}
 
 
-def test_files_of_five_are_read_and_what_is_new_in_them_dropped(corpus) -> None:
+def test_files_of_five_are_read_and_what_is_new_in_them_kept(corpus) -> None:
     config = corpus("v5").root / "config"
 
     offsets = load_config(config / "consumerOffset.json", ConsumerOffsets.decode)
@@ -120,7 +125,10 @@ def test_files_of_five_are_read_and_what_is_new_in_them_dropped(corpus) -> None:
 
     assert offsets is not None
     assert offsets.offsets["RMQ_SYS_TRANS_HALF_TOPIC", "CID_RMQ_SYS_TRANS"] == {0: 2}
-    assert delays == DelayOffsets({1: 6, 2: 1, 5: 0, 18: 0})
+    assert offsets.extra["groupTopicMap"]["CID_RMQ_SYS_TRANS"] == ["RMQ_SYS_TRANS_HALF_TOPIC"]
+    assert delays is not None
+    assert delays.offsets == {1: 6, 2: 1, 5: 0, 18: 0}
+    assert delays.extra["dataVersion"]["counter"] == 5
 
 
 def test_missing_keys_keep_the_defaults_of_java() -> None:
@@ -128,7 +136,50 @@ def test_missing_keys_keep_the_defaults_of_java() -> None:
     groups = GroupTable.decode('{"subscriptionGroupTable":{"G":{"unknown":[1]}}}')
 
     assert table == TopicTable({"T": TopicConfig("T", 16, 16, 6, "SINGLE_TAG", 0, False)})
-    assert groups == GroupTable({"G": SubscriptionGroup("G")}, DataVersion(0, 0))
+    kept = SubscriptionGroup("G", extra={"unknown": [1]})
+    assert groups == GroupTable({"G": kept}, DataVersion(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "decode"),
+    [("topics.json", TopicTable.decode), ("subscriptionGroup.json", GroupTable.decode)],
+)
+def test_table_of_five_with_every_field_comes_back_as_java_wrote_it(name: str, decode) -> None:
+    text = (DATA / "config5" / name).read_text()
+
+    assert decode(text).encode() == text
+
+
+def test_what_is_kept_survives_a_change_of_what_is_known() -> None:
+    table = TopicTable.decode((DATA / "config5" / "topics.json").read_bytes())
+
+    table.topics["five"] = replace(table.topics["five"], perm=2)
+    again = TopicTable.decode(table.encode())
+
+    assert again.topics["five"].perm == 2
+    assert again.topics["five"].extra == {
+        "attributes": {"message.type": "FIFO", "queue.type": "BatchCQ"}
+    }
+    assert again.data_version == DataVersion(1795234843002, 0, {"stateVersion": 3})
+
+
+def test_unknown_names_are_written_where_java_has_them() -> None:
+    version = DataVersion.from_json({"timestamp": 2, "zeta": 1, "counter": 1, "none": None})
+
+    assert list(version.to_json()) == ["counter", "timestamp", "zeta"]
+    assert hash(version) == hash(DataVersion(2, 1))
+    assert list(DataVersion(2, 1).to_json()) == ["counter", "timestamp"]
+
+
+@FUZZ
+@given(JSON_VALUES)
+def test_any_value_is_a_table_or_damage(value: object) -> None:
+    text = json.dumps(value)
+
+    for decode in DECODERS.values():
+        survives(lambda data, decode=decode: decode(data).encode(), text.encode())
+    for cut in every_cut(text.encode())[:: max(len(text) // 20, 1)]:
+        survives(TopicTable.decode, cut)
 
 
 def test_values_may_be_text_as_fastjson_takes_them() -> None:
