@@ -82,7 +82,10 @@ def translated(error: RemotingError, *, address: str) -> ClientError:
         )
     if isinstance(error, ConnectFailed | ConnectionLost):
         return Unreachable(
-            str(error), address=address, hint="is it running, and is the port open?", retriable=True
+            str(error),
+            address=address,
+            hint="is it the right address, is it running?",
+            retriable=True,
         )
     if isinstance(error, BadCall):
         return BadRequest(str(error), address=address)

@@ -13,6 +13,7 @@ Source: remoting/netty/NettyRemotingClient.java.
 import asyncio
 import inspect
 import logging
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -306,15 +307,14 @@ class RemotingClient:
         except TimeoutError:
             reason = f"no connection in {timeout_s:g} s"
         except OSError as error:
-            reason = str(error)
+            # asyncio's own text repeats the address as a tuple.
+            number = error.errno or 0
+            reason = os.strerror(number) if number > 0 else error.strerror or str(error)
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise
             reason = "the client was closed"
-        raise ConnectFailed(
-            f"cannot connect to {address}: {reason}; is it the right address, is it running?",
-            address=address,
-        )
+        raise ConnectFailed(f"cannot connect to {address}: {reason}", address=address)
 
     async def _connect(self, address: str) -> _Channel:
         loop = asyncio.get_running_loop()
