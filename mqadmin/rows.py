@@ -5,6 +5,7 @@ names and the json keys, and they are a contract with scripts. Annotations say m
 
     queue_offset: int           a number stays a number in every format
     store_ms: EpochMs           an instant; outputs add ``store_time`` in ISO 8601
+    relative: Share             0 to 1; a table may draw it: column ``bar``
     body: str | None = omitted()    left out of json where it is None
 
 Rule: rows hold values, never text made for people: no grouping of digits, no padding,
@@ -18,6 +19,10 @@ from typing import Annotated, Final
 INSTANT: Final = "epoch ms"
 EpochMs = Annotated[int, INSTANT]
 """Milliseconds since 1970 in UTC; zero or less means there is none."""
+
+BAR: Final = "bar"
+Share = Annotated[float, BAR]
+"""A part of the largest row, 0 to 1; a table may also show it as a column ``bar``."""
 
 OMIT: Final = "omit"
 

@@ -3,6 +3,7 @@
     frozen dataclass           columns
     topic: str                 topic
     store_ms: EpochMs          store_ms, store_time (ISO 8601, UTC)
+    relative: Share            relative, bar (drawn; only where it is asked for)
     body: str | None           body, absent in a record where it is None and ``omitted``
 
 Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is told before
@@ -15,30 +16,39 @@ from difflib import get_close_matches
 from enum import Enum
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from mqadmin.errors import Usage
-from mqadmin.rows import INSTANT, OMIT, Row
+from mqadmin.rows import BAR, INSTANT, OMIT, Row
 from mqadmin.times import iso_utc
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Record = dict[str, Value]
+BAR_WIDTH: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, how to read it, whether None leaves it out."""
+    """One column: its name, how to read it, whether None leaves it out.
+
+    A column that is ``drawn`` is a picture for people: named, or not there.
+    """
 
     name: str
     read: Callable[[Row], object]
     omit_none: bool
+    drawn: bool = False
 
 
 _KNOWN: dict[type[Row], tuple[Column, ...]] = {}
 
 
 def columns_of(row_class: type[Row]) -> tuple[Column, ...]:
-    """Return all columns of a row class in the order of its fields."""
+    """Return all columns of a row class in the order of its fields, but for pictures."""
+    return tuple(column for column in _all_columns(row_class) if not column.drawn)
+
+
+def _all_columns(row_class: type[Row]) -> tuple[Column, ...]:
     known = _KNOWN.get(row_class)
     if known is None:
         known = _KNOWN[row_class] = _work_out(row_class)
@@ -51,7 +61,9 @@ def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
     for spot in fields(row_class):
         read = attrgetter(spot.name)
         found.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
-        if _is_instant(hints[spot.name]):
+        if _is_marked(hints[spot.name], BAR):
+            found.append(Column("bar", _bar_reader(read), False, drawn=True))
+        if _is_marked(hints[spot.name], INSTANT):
             name = spot.name.removesuffix("_ms") + "_time"
             found.append(Column(name, _time_reader(spot.name), False))
     return tuple(found)
@@ -63,7 +75,7 @@ def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
     Raises:
         Usage: a name is no column of these rows.
     """
-    by_name = {column.name: column for column in columns_of(row_class)}
+    by_name = {column.name: column for column in _all_columns(row_class)}
     chosen = []
     for name in names:
         column = by_name.get(name.strip().lower())
@@ -114,10 +126,26 @@ def plain(value: object) -> Value:
     raise TypeError(f"a row holds {type(value).__name__}, which no output can print")
 
 
-def _is_instant(annotation: object) -> bool:
+def _is_marked(annotation: object, mark: str) -> bool:
     if get_origin(annotation) is Annotated:
-        return INSTANT in get_args(annotation)
-    return any(_is_instant(part) for part in get_args(annotation))
+        return mark in get_args(annotation)
+    return any(_is_marked(part, mark) for part in get_args(annotation))
+
+
+def _bar_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
+    def bar_of(row: Row) -> str:
+        value = read(row)
+        return bar(value) if isinstance(value, float) else ""
+
+    return bar_of
+
+
+def bar(share: float, *, width: int = BAR_WIDTH) -> str:
+    """Return a bar of ``share`` (0 to 1) of ``width`` cells, in steps of an eighth."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
 
 
 def _time_reader(name: str) -> Callable[[Row], object]:

@@ -16,7 +16,7 @@ from storefmt.offline.storedir import StoreDir
 LINE_SIZE: Final = 16
 BODY_SIZE: Final = 256
 """Bytes of a long field that are shown unless all are wanted."""
-BITS: Final = {name: 0xFFFFFFFF for name in ("sys_flag", "flag", "body_crc", "magic")} | {
+BITS: Final = dict.fromkeys(("sys_flag", "flag", "body_crc", "magic"), 4294967295) | {
     "tags_code": (1 << 64) - 1
 }
 """Fields that are also shown in hex, with the bits they have."""
