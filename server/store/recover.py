@@ -57,8 +57,10 @@ class Recovery:
         self._index = index
         self._report = report
         self._recover_from_ms = checkpoint.recover_from_ms
-        self._ours = point is not None and point.log_file_size == log.file_size
-        self._synced_until = point.safe_log_offset if self._ours and point is not None else 0
+        fits = point is not None and point.log_file_size == log.file_size
+        self._synced_until = point.safe_log_offset if fits and point is not None else 0
+        # A start of ours takes the mark of the stop away: with it, the Java broker ran last.
+        self._ours = fits and point is not None and not point.clean
         self._queues = QueueRecovery(
             disk, paths, config, log=log, table=table, point=point, report=report
         )
@@ -146,7 +148,10 @@ class Recovery:
             return False
         if self._ours:
             return gap.start >= self._synced_until
-        return gap.start >= last_data and following.store_ms > self._recover_from_ms
+        return (
+            gap.start >= max(last_data, self._synced_until)
+            and following.store_ms > self._recover_from_ms
+        )
 
     def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
         """Return the end of the log when no whole record follows ``gaps``."""
@@ -241,9 +246,9 @@ class Recovery:
                 if not is_blank_to(self._log.file_at(base), 0, size):
                     self._report.cut_size += size
                 self._log.remove(base)
-        base = self._log.bases[-1] if self._log.bases else None
-        if base is not None and end - base < size and self._zeros_from != end:
-            self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
+        for base in self._log.bases[-1:]:
+            if end - base < size and self._zeros_from != end:
+                self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
         if not self._report.clean:
             # What was only in memory when the last broker died must not be lost now.
             for base in self._log.bases:
