@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
+from mqclient.admin import Admin
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.instance import MQClient, local_ip, parse_addresses
-from remoting.acl import is_signed
+from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -156,3 +157,18 @@ def test_requests_are_signed_when_there_are_keys() -> None:
 
     assert request.ext["AccessKey"] == "rocketmq2"
     assert is_signed(request, "12345678")
+
+
+def test_mark_of_a_unique_key_query_is_sent_but_not_signed() -> None:
+    async def go() -> Command:
+        async with FakeServer() as fake:
+            fake.route("T")
+            fake.say(RequestCode.QUERY_MESSAGE, 22)
+            async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+                await Admin(client).query_message("T", "k", unique=True)
+            return fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
+
+    ext = asyncio.run(go()).ext
+
+    assert ext.pop(UNIQUE_KEY_QUERY) == "true"
+    assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")

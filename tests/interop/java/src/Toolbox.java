@@ -22,6 +22,7 @@ public final class Toolbox {
         "PushConsumer", new PushConsumer(),
         "PullConsumer", new PullConsumer(),
         "AllocateVectors", new AllocateVectors(),
+        "OpenStores", new OpenStores(),
         "MqAdmin", new MqAdmin());
 
     private static final Map<Integer, Job> JOBS = new ConcurrentHashMap<>();
