@@ -59,7 +59,7 @@ class MissingEntries:
     def _reason(self, expected: Expected) -> str:
         view = self.matching.view(expected.key)
         if view is None:
-            known = self._is_known(expected.topic)
+            known = is_known_topic(expected.topic, self.config)
             return "queue_missing" if known else "topic_deleted"
         k = expected.queue_offset
         if view.file_of(k) is None:
@@ -77,10 +77,6 @@ class MissingEntries:
         if self.matching.marks[expected.key].has(k):
             return "superseded"
         return "queue_behind" if k >= view.max_offset else "queue_entry_wrong"
-
-    def _is_known(self, topic: str) -> bool:
-        known = topic in self.config.topics.topics or not self.config.topics_known
-        return known or topic.startswith(_SYSTEM)
 
     def _tell(self, reason: str, first: Expected, count: int) -> None:
         if reason == "told":
@@ -136,3 +132,9 @@ class MissingEntries:
             count=count,
             severity=Severity.INFO,
         )
+
+
+def is_known_topic(topic: str, config: StoreConfig) -> bool:
+    """Return whether a topic is there: not deleted, as far as the config can tell."""
+    known = topic in config.topics.topics or not config.topics_known
+    return known or topic.startswith(_SYSTEM)

@@ -1,0 +1,211 @@
+"""Index files written anew from the log, split and filled as a broker does it.
+
+    record ──> its unique key, then its keys ──> file 0, full ──> file 1 …
+
+Rule: a file is made when a record comes and the last one is full, even for a record
+without keys. The first entry of a file counts its seconds from the end of the file
+before; its header counts the slots in use. Entries of an old file that point before the
+log (history) are taken over, because no log can give them back.
+
+Source: store/index/IndexService.java#buildIndex, #getAndCreateLastIndexFile,
+store/index/IndexFile.java#putKey (4.9.7).
+"""
+
+import sys
+from array import array
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from storefmt.index import (
+    ENTRY,
+    HEADER,
+    IndexHeader,
+    entry_pos,
+    index_file_size,
+    index_key,
+    slot_pos,
+    time_diff_s,
+)
+from storefmt.index import KEY_SEPARATOR as INDEX_SEPARATOR
+from storefmt.javahash import index_key_hash
+from storefmt.message import Record
+from storefmt.offline.geometry import IndexShape
+from storefmt.offline.outdir import OutDir, SparseFile
+from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
+from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+
+_BUFFER_SIZE: Final = 1 << 20
+_SLOTS_A_WRITE: Final = 1 << 18
+_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
+_KEYS: Final = f"{KEYS}\x01".encode()
+
+
+class IndexFiles:
+    """The index of one store while it is written.
+
+    Args:
+        out: where it goes, as ``index/…``.
+        names: old names by the log offset of the file's first entry.
+        with_tags: also index the tag, as 5.x does.
+    """
+
+    def __init__(
+        self, out: OutDir, shape: IndexShape, *, names: dict[int, str], with_tags: bool = False
+    ) -> None:
+        self.file_count = 0
+        self.entry_total = 0
+        self.full_end_ms = 0
+        """Store time of the last entry of the last file that is full; 0 for none."""
+        self._out = out
+        self._shape = shape
+        self._names = names
+        self._with_tags = with_tags
+        self._last_name = ""
+        self._slots = array("i")
+        self._header: IndexHeader | None = None
+        self._file: SparseFile | None = None
+        self._made_ms = 0
+        self._buffer = bytearray()
+        self._written = 0
+
+    def history(self, header: IndexHeader, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Take over entries of an old file: (key hash, log offset, seconds) of each."""
+        self._new_file(header.begin_ms)
+        assert self._header is not None
+        first_ms = header.begin_ms
+        for key_hash, log_offset, seconds in rows:
+            began = self._header.entry_count <= 1
+            self._put(key_hash, log_offset, first_ms + seconds * 1000, seconds)
+            if began:
+                self._header = self._header._replace(begin_ms=first_ms)
+
+    def record(self, record: Record, log_offset: int) -> None:
+        """Add the keys of one record.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        header = self._header
+        if header is None or header.entry_count >= self._shape.entry_count:
+            self._new_file(record.store_ms)
+        raw = record.properties_raw
+        if _UNIQUE_KEY not in raw and _KEYS not in raw and not self._with_tags:
+            return
+        if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+            return
+        for key in index_keys(record, with_tags=self._with_tags):
+            assert self._header is not None
+            if self._header.entry_count >= self._shape.entry_count:
+                self._new_file(record.store_ms)
+            key_hash = index_key_hash(index_key(record.topic, key))
+            seconds = time_diff_s(record.store_ms, begin_ms=self._header.begin_ms)
+            self._put(key_hash, log_offset, record.store_ms, seconds)
+
+    def close(self) -> None:
+        """Write the last file to its end.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        if self._header is not None:
+            self._finish()
+
+    def _put(self, key_hash: int, log_offset: int, store_ms: int, seconds: int) -> None:
+        header = self._header
+        assert header is not None
+        number, slot = header.entry_count, key_hash % self._shape.slot_count
+        previous = self._slots[slot]
+        self._slots[slot] = number
+        self._buffer += ENTRY.pack(key_hash, log_offset, seconds, previous)
+        self.entry_total += 1
+        first = number <= 1
+        self._header = IndexHeader(
+            store_ms if first else header.begin_ms,
+            store_ms,
+            log_offset if first else header.begin_log_offset,
+            log_offset,
+            header.slot_count + (previous == 0),
+            number + 1,
+        )
+        if len(self._buffer) >= _BUFFER_SIZE:
+            self._flush()
+
+    def _new_file(self, now_ms: int) -> None:
+        before = self._header
+        self._header = IndexHeader()
+        if before is not None:
+            self._header = before
+            self._finish()
+            self.full_end_ms = before.end_ms
+            end = before.end_log_offset
+            self._header = IndexHeader(before.end_ms, before.end_ms, end, end, 0, 1)
+        self._slots = array("i", bytes(4 * self._shape.slot_count))
+        self._made_ms = now_ms
+        self._written = 1
+        self.file_count += 1
+
+    def _finish(self) -> None:
+        header = self._header
+        assert header is not None
+        self._flush()
+        assert self._file is not None
+        for start in range(0, len(self._slots), _SLOTS_A_WRITE):
+            part = self._slots[start : start + _SLOTS_A_WRITE]
+            if sys.byteorder == "little":
+                part.byteswap()
+            self._file.write_sparse(part.tobytes(), slot_pos(start))
+        count = header.entry_count
+        # Java never writes the 1 that the count of an empty file stands for.
+        kept = header._replace(entry_count=0) if count <= 1 else header
+        self._file.write(kept.encode()[: HEADER.size], 0)
+        self._file.close(sync=True)
+        self._file, self._header = None, None
+
+    def _flush(self) -> None:
+        if self._file is None:
+            size = index_file_size(*self._shape)
+            self._file = SparseFile(self._out.file("index", self._name()), size=size)
+        pos = entry_pos(self._written, slot_count=self._shape.slot_count)
+        self._file.write(self._buffer, pos)
+        self._written += len(self._buffer) // ENTRY.size
+        self._buffer = bytearray()
+
+    def _name(self) -> str:
+        assert self._header is not None
+        empty = self._header.entry_count <= 1
+        old = None if empty else self._names.get(self._header.begin_log_offset)
+        name = old or time_name(self._made_ms)
+        while name <= self._last_name:
+            self._made_ms += 1
+            name = max(time_name(self._made_ms), _after(self._last_name))
+        self._last_name = name
+        return name
+
+
+def index_keys(record: Record, *, with_tags: bool = False) -> list[str]:
+    """Return the keys that the index has of a record, in their order.
+
+    Args:
+        with_tags: 5.x adds the tag as ``T#<tag>``.
+    """
+    properties = parse_properties(record.properties_raw)
+    unique = properties.get(UNIQUE_KEY)
+    keys = [key for key in properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
+    if with_tags and TAGS in properties:
+        keys.append(f"T{INDEX_SEPARATOR}{properties[TAGS]}")
+    return keys if unique is None else [unique, *keys]
+
+
+def time_name(now_ms: int) -> str:
+    """Return the name of a file made at a time: yyyyMMddHHmmssSSS, local time."""
+    try:
+        when = datetime.fromtimestamp(now_ms / 1000)
+    except (ValueError, OverflowError, OSError):
+        # The store time of the record is damaged; any name that sorts will do.
+        return f"{0:017d}"
+    return f"{when:%Y%m%d%H%M%S}{now_ms % 1000:03d}"
+
+
+def _after(name: str) -> str:
+    return str(int(name) + 1).zfill(len(name))

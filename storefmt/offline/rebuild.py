@@ -1,0 +1,279 @@
+"""Queues and index made again from the log, into a directory of their own.
+
+    commitlog ──records──> consumequeue/<topic>/<queue id>/…   as dispatch would write it
+                        └> index/<time>                        same split, same chains
+
+Rule: the store is only read; what it still has of queues and index is evidence: sizes
+and names of files, entries of messages that the log has no more, ext addresses. Memory is
+bounded by the number of queues, not by that of messages.
+
+Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher…).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Final
+
+from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.errors import StoreError
+from storefmt.index import ENTRY_COUNT, SLOT_COUNT
+from storefmt.message import Record
+from storefmt.offline.geometry import IndexShape
+from storefmt.offline.indexes import IndexView
+from storefmt.offline.indexwriter import IndexFiles
+from storefmt.offline.opened import Opened
+from storefmt.offline.outdir import OutDir, copy_file, progress_none
+from storefmt.offline.placement import DELAY_LEVELS, Placed, Placement, parse_delays
+from storefmt.offline.queuefiles import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
+from storefmt.offline.solid import ProgressCall, SolidLog
+from storefmt.offline.tree import V5_MARKS, QueueKey
+from storefmt.offline.walk import Damage
+
+BUFFERED_SIZE_MAX: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Sizes of the files to write; 0 for what the store has, or the stock size.
+
+    Attributes:
+        delay_levels: ``messageDelayLevel`` of the broker.
+    """
+
+    queue_file_size: int = 0
+    index_slot_count: int = 0
+    index_entry_count: int = 0
+    delay_levels: str = DELAY_LEVELS
+
+
+@dataclass(slots=True)
+class QueueBuilt:
+    """One queue that was written.
+
+    Attributes:
+        min_offset: of the first entry that has a file; ``max_offset``: behind the last one.
+        filler_count: entries that no record of the log has.
+        file_size: bytes of each file.
+        expired_count: old entries from ``expired_first`` on that only point before the log.
+    """
+
+    topic: str
+    queue_id: int
+    min_offset: int
+    max_offset: int
+    filler_count: int
+    file_size: int
+    expired_first: int = 0
+    expired_count: int = 0
+
+
+@dataclass(slots=True)
+class Rebuilt:
+    """What was written.
+
+    Attributes:
+        record_count: records of the log that were read; ``lost_size``: bytes that are none.
+        log_end: log offset behind the last of them; ``last_store_ms`` its store time.
+        index_full_ms: end of the last full index file, as the checkpoint has it; 0 for none.
+        notes: what could not be rebuilt, a sentence each.
+    """
+
+    queues: list[QueueBuilt] = field(default_factory=list)
+    index_file_count: int = 0
+    index_entry_count: int = 0
+    record_count: int = 0
+    lost_size: int = 0
+    log_end: int = 0
+    last_store_ms: int = 0
+    index_full_ms: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def rebuild(
+    store: Opened,
+    out: OutDir,
+    *,
+    evidence: Opened | None = None,
+    shape: Shape | None = None,
+    with_index: bool = True,
+    progress: ProgressCall = progress_none,
+) -> Rebuilt:
+    """Write queues and index of ``store`` anew.
+
+    Args:
+        evidence: the store whose old queues, index and config count, where it is another.
+
+    Raises:
+        BadCall: a size in ``shape`` fits no file.
+        StoreError: the disk refuses a read.
+        OSError: it refuses a write.
+    """
+    return Rebuild(store, out, evidence or store, shape or Shape(), with_index).run(progress)
+
+
+class Rebuild:
+    """One rebuild; see ``rebuild``."""
+
+    def __init__(
+        self, store: Opened, out: OutDir, old: Opened, shape: Shape, with_index: bool
+    ) -> None:
+        self._store = store
+        self._out = out
+        self._old = old
+        self._log = SolidLog(store)
+        self._report = Rebuilt()
+        self._placement = Placement(
+            old, parse_delays(shape.delay_levels), log_min=self._log.min_offset
+        )
+        wanted = shape.queue_file_size or old.geometry.queue_file_size or QUEUE_FILE_SIZE
+        self._queue_file_size = -(-wanted // ENTRY_SIZE) * ENTRY_SIZE
+        self._queues: dict[QueueKey, QueueFiles] = {}
+        self._buffered_count = 0
+        self._index: IndexFiles | None = None
+        if with_index:
+            slots = shape.index_slot_count or old.geometry.index_slot_count or SLOT_COUNT
+            entries = shape.index_entry_count or old.geometry.index_entry_count or ENTRY_COUNT
+            self._index = IndexFiles(
+                out,
+                IndexShape(slots, entries),
+                names=self._index_names(),
+                with_tags=any((old.root / mark).exists() for mark in V5_MARKS),
+            )
+
+    def run(self, progress: ProgressCall) -> Rebuilt:
+        """Write everything and return what was written."""
+        placement, report = self._placement, self._report
+        if self._index is not None:
+            self._index_history(self._index)
+        for solid in self._log.items(progress):
+            item = solid.item
+            if isinstance(item, Damage):
+                placement.hole(item.size)
+                report.lost_size += item.size
+                continue
+            if not isinstance(item, Record):
+                continue
+            report.record_count += 1
+            report.last_store_ms = item.store_ms
+            for placed in placement.record(item, solid.log_offset):
+                self._put(placed)
+            if self._index is not None:
+                self._index.record(item, solid.log_offset)
+        for placed in placement.finish():
+            self._put(placed)
+        report.log_end = self._log.end
+        self._finish_queues()
+        if self._index is not None:
+            self._index.close()
+            report.index_file_count = self._index.file_count
+            report.index_entry_count = self._index.entry_total
+            report.index_full_ms = self._index.full_end_ms
+        self._copy_ext()
+        self._note()
+        return report
+
+    def _put(self, placed: Placed) -> None:
+        queue = self._queues.get(placed.key)
+        if queue is None:
+            queue = self._queues[placed.key] = self._new_queue(placed.key)
+        if queue.next is not None and placed.slot - queue.next > FILLERS_MAX:
+            self._report.notes.append(
+                f"record at log offset {placed.log_offset}: queue offset {placed.slot} of "
+                f"{placed.key[0]} {placed.key[1]}, {queue.next} was next; it gets no entry"
+            )
+            return
+        queue.put(placed.slot, placed.log_offset, placed.size, placed.tags_code)
+        self._buffered_count += 1
+        if self._buffered_count * ENTRY_SIZE >= BUFFERED_SIZE_MAX:
+            for each in self._queues.values():
+                if each.buffered_size:
+                    each.flush()
+            self._buffered_count = 0
+
+    def _new_queue(self, key: QueueKey) -> QueueFiles:
+        return QueueFiles(
+            self._out,
+            key,
+            file_size=self._queue_file_size,
+            old=self._placement.view(key),
+            log_min=self._log.min_offset,
+        )
+
+    def _finish_queues(self) -> None:
+        for key in self._old.queues():
+            if key not in self._queues:
+                queue = self._queues[key] = self._new_queue(key)
+                queue.keep_history()
+        for (topic, queue_id), queue in sorted(self._queues.items()):
+            if queue.next is None:
+                continue
+            queue.flush()
+            self._report.queues.append(
+                QueueBuilt(
+                    topic, queue_id, queue.start, queue.next, queue.filler_count,
+                    self._queue_file_size, queue.expired_first, queue.expired_count,
+                )
+            )  # fmt: skip
+            if queue.plain_ext_count:
+                self._report.notes.append(
+                    f"queue {topic} {queue_id}: {queue.plain_ext_count} entries lost their ext "
+                    "unit and have the plain hash of the tag; filters then read the record"
+                )
+
+    def _copy_ext(self) -> None:
+        for (topic, queue_id), spans in sorted(self._old.tree.ext.items()):
+            queue = self._queues.get((topic, queue_id))
+            if queue is None or queue.next is None:
+                continue
+            for span in spans:
+                target = self._out.file("consumequeue_ext", topic, str(queue_id), span.path.name)
+                copy_file(self._old.open_files.open(span.path), target)
+
+    def _index_names(self) -> dict[int, str]:
+        names: dict[int, str] = {}
+        for view in self._old.index_files:
+            try:
+                if view.header.entry_count > 1:
+                    names.setdefault(view.header.begin_log_offset, view.span.path.name)
+            except StoreError:
+                # The file is cut; it gets a name by its time.
+                continue
+        return names
+
+    def _index_history(self, index: IndexFiles) -> None:
+        """Take over what the old index knows of the time before the log's first record."""
+        log_min = self._log.min_offset
+        for view in self._old.index_files:
+            try:
+                header, newest = view.header, view is self._old.index_files[-1]
+                if header.end_log_offset < log_min and not newest:
+                    # Retention deletes such a file.
+                    continue
+                if view.shape is None or not 0 <= header.begin_log_offset < log_min:
+                    return
+                if header.entry_count > view.shape.entry_count or header.entry_count <= 1:
+                    return
+                index.history(header, takewhile(lambda row: row[1] < log_min, _rows(view)))
+            except StoreError:
+                return
+            if header.end_log_offset >= log_min:
+                return
+
+    def _note(self) -> None:
+        placement, notes = self._placement, self._report.notes
+        for topic, count in sorted(placement.deleted.items()):
+            notes.append(f"topic {topic} is in no topics.json: {count} records get no entry")
+        for topic, count in sorted(placement.bad_names.items())[:100]:
+            notes.append(f"{topic!r} can be no topic or queue: {count} records get no entry")
+        for span in self._log.doubles:
+            notes.append(f"{self._store.span_name(span)}: another file has the same records")
+        for topic, queue_id in self._old.tree.batch_queues:
+            notes.append(
+                f"queue {topic} {queue_id} is a batch consume queue (5.x), which is not supported"
+            )
+
+
+def _rows(view: IndexView) -> Iterator[tuple[int, int, int]]:
+    for _, entry in view.entries():
+        yield entry.key_hash, entry.log_offset, entry.time_diff_s

@@ -1,0 +1,311 @@
+"""What a repair has to change in a log, found in one walk over it.
+
+    holes     damage, zeros between records, missing files   → placeholders or a blank
+    fixes     a queue offset or log offset that cannot be     → eight bytes
+    end       behind it nothing counts                        → zeros
+
+Rule: the store is only read. Which messages were in a hole is known from the gaps that
+it leaves in the queues, from old queue entries that point into it, and, where only the
+body is damaged, from the record itself.
+"""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import Final
+
+from storefmt.consumequeue import FILLER_SIZE
+from storefmt.errors import DamageKind, RecordDamaged, StoreError
+from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.offline.opened import Opened
+from storefmt.offline.placeholder import Slot, Stamp, slot_size
+from storefmt.offline.placement import Placed, Placement
+from storefmt.offline.solid import ProgressCall, Solid, SolidLog
+from storefmt.offline.tree import QueueKey
+from storefmt.offline.walk import Damage, End
+
+HOLES_MAX: Final = 500_000
+SLOTS_MAX: Final = 1_000_000
+MISSING_FILES_MAX: Final = 64
+_SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
+_HEAD_SIZE: Final = 8
+
+
+@dataclass(slots=True)
+class Hole:
+    """Bytes of the log that hold no record any more.
+
+    Attributes:
+        start, end: log offsets.
+        reason: a damage kind, or ``missing_file`` …
+        to_file_end: it ends where its file ends.
+        stamp: time and host of a neighbour; None until one is seen.
+        slots: the messages that are known to have been there.
+    """
+
+    start: int
+    end: int
+    reason: str
+    to_file_end: bool
+    stamp: Stamp | None = None
+    slots: list[Slot] = field(default_factory=list)
+    room: int = 0
+
+
+@dataclass(slots=True)
+class Fix:
+    """A number of a record that is replaced: 8 bytes at ``log_offset`` + ``pos``."""
+
+    log_offset: int
+    pos: int
+    field: str
+    old: int
+    new: int
+
+
+class Plan:
+    """What is to be done about one log.
+
+    Args:
+        file_size: bytes of a log file.
+    """
+
+    def __init__(self, store: Opened, placement: Placement, log: SolidLog, file_size: int) -> None:
+        self.holes: list[Hole] = []
+        self.fixes: list[Fix] = []
+        self.end = 0
+        """Log offset behind the last record or blank that stays."""
+        self.cut: Hole | None = None
+        self.unplaced: list[Slot] = []
+        """Lost messages for which no bytes are left: their entries become fillers."""
+        self.beyond: list[tuple[Slot, int]] = []
+        """First of the messages of a queue behind the end of the log, and how many."""
+        self._store = store
+        self._placement = placement
+        self._log = log
+        self._file_size = file_size
+        self._stamp: Stamp | None = None
+        self._starts: list[int] = []
+        self._slot_count = 0
+        self._swallow = False
+
+    def make(self, progress: ProgressCall) -> None:
+        """Walk the log and find everything.
+
+        Raises:
+            StoreError: the disk refuses a read, or there is more damage than can be mended.
+        """
+        pos = self._log.min_offset
+        base = pos
+        for solid in self._log.items(progress):
+            if solid.base != base:
+                self._close_file(base, pos)
+                self._missing_files(base + self._file_size, solid.base)
+                base = pos = solid.base
+            if solid.pos >= self._file_size:
+                continue
+            pos = self._take(solid)
+        self._finish(base, pos)
+
+    def _take(self, solid: Solid) -> int:
+        """Deal with one item; return the log offset behind it."""
+        item, at = solid.item, solid.log_offset
+        if isinstance(item, Record):
+            return self._take_record(item, at)
+        file_end = solid.base + self._file_size
+        if isinstance(item, Damage):
+            end = min(at + item.size, file_end)
+            if self._is_blank(solid, file_end - at):
+                return file_end
+            lost = self._undamaged_head(solid, item)
+            if lost is not None and at + lost.size <= file_end:
+                self._add_hole(at, end, str(item.error.kind), to_file_end=False)
+                for placed in self._placement.record(lost, at):
+                    self._place(placed)
+                return end
+            whole = item.pos + item.size >= solid.span.size
+            self._add_hole(at, file_end if whole else end, str(item.error.kind), to_file_end=whole)
+            self._placement.hole(end - at)
+            self._swallow = not whole and end - at < RECORD_SIZE_MIN
+            return file_end if whole else end
+        if isinstance(item, End):
+            self._add_hole(at, file_end, "zeros", to_file_end=True)
+            self._placement.hole(file_end - at)
+        return file_end
+
+    def _take_record(self, record: Record, at: int) -> int:
+        end = at + record.size
+        stamp = Stamp(record.store_ms, record.store_host)
+        self._stamp = stamp
+        for hole in reversed(self.holes):
+            if hole.stamp is not None:
+                break
+            hole.stamp = stamp
+        if self._swallow or not self._is_usable(record, at):
+            self._lose(record, at)
+            return end
+        if record.log_offset != at:
+            self.fixes.append(Fix(at, 28, "log_offset", record.log_offset, at))
+        for placed in self._placement.record(record, at):
+            self._place(placed)
+        return end
+
+    def _lose(self, record: Record, at: int) -> None:
+        end = at + record.size
+        if self._swallow and self.holes:
+            # Too few bytes for a record of their own: the next one has to go with them.
+            self.holes[-1].end = end
+            self.holes[-1].room += record.size
+            for placed in self._placement.record(record, at):
+                self._place(placed)
+        else:
+            self._add_hole(at, end, self._why_not(record), to_file_end=False)
+            self._placement.hole(record.size)
+        self._swallow = False
+
+    def _is_usable(self, record: Record, at: int) -> bool:
+        """Tell whether a broker may see a record: hostile names would become its paths."""
+        if not self._placement.is_name(record.topic) or record.queue_id < 0:
+            return False
+        return record.log_offset == at or not self._is_elsewhere(record)
+
+    def _why_not(self, record: Record) -> str:
+        return "stale_copy" if self._placement.is_name(record.topic) else "bad_topic"
+
+    def _is_elsewhere(self, record: Record) -> bool:
+        """Tell whether a record also lies where it says it does: this is an old copy."""
+        try:
+            other = self._store.log.record_at(record.log_offset)
+        except StoreError:
+            return False
+        return other == record
+
+    def _undamaged_head(self, solid: Solid, item: Damage) -> Record | None:
+        """Return the record of which only the body is damaged."""
+        if item.error.kind not in _SIZE_HOLDS:
+            return None
+        data = self._store.log.open(solid.span).read(item.pos, item.size)
+        try:
+            record = decode_record(data, check_crc=False)
+        except RecordDamaged:
+            return None
+        usable = self._placement.is_name(record.topic) and record.queue_id >= 0
+        return record if usable else None
+
+    def _is_blank(self, solid: Solid, left: int) -> bool:
+        """Tell whether a blank is there that fits the size its file should have."""
+        head = self._store.log.open(solid.span).read(solid.pos, _HEAD_SIZE)
+        size, magic = head[:4], head[4:]
+        return size == left.to_bytes(4, "big") and magic == MAGIC_BLANK.to_bytes(
+            4, "big", signed=True
+        )
+
+    def _close_file(self, base: int, pos: int) -> None:
+        """Close a file that is not the last: its records must lead to its end."""
+        self._swallow = False
+        end = base + self._file_size
+        if pos < end:
+            self._add_hole(pos, end, str(DamageKind.TRUNCATED), to_file_end=True)
+            self._placement.hole(end - pos)
+
+    def _missing_files(self, start: int, end: int) -> None:
+        if (end - start) // self._file_size > MISSING_FILES_MAX:
+            # A broker reads on behind the gap; nothing is made up for so many files.
+            self._placement.hole(end - start)
+            return
+        for base in range(start, end, self._file_size):
+            self._add_hole(base, base + self._file_size, "missing_file", to_file_end=True)
+            self._placement.hole(self._file_size)
+
+    def _finish(self, base: int, pos: int) -> None:
+        self.end = pos
+        while self.holes and self.holes[-1].to_file_end and self.holes[-1].end >= self.end:
+            # Nothing that can be read follows: a broker would cut here, too.
+            self.cut = self.holes.pop()
+            self._starts.pop()
+            self.end = self.cut.start
+        if self._swallow and self.holes and self.holes[-1].end == self.end:
+            self.cut = self.holes.pop()
+            self._starts.pop()
+            self.end = self.cut.start
+        for placed in self._placement.finish():
+            self._place(placed)
+        for key in self._store.queues():
+            self._old_tail(key)
+
+    def _add_hole(self, start: int, end: int, reason: str, *, to_file_end: bool) -> None:
+        if len(self.holes) >= HOLES_MAX:
+            raise StoreError(
+                f"more than {HOLES_MAX} damaged places up to log offset {start}; this is no log "
+                "to be mended, take its records out with `store carve`"
+            )
+        self.holes.append(Hole(start, end, reason, to_file_end, self._stamp, [], end - start))
+        self._starts.append(start)
+
+    def _place(self, placed: Placed) -> None:
+        """Note what the place of a record in its queue tells about what was lost."""
+        if placed.copy:
+            return
+        mine = self._hole_at(placed.log_offset)
+        if mine is not None:
+            # Only its body is lost: it keeps its place.
+            self._give(Slot(*placed.key, placed.slot), mine)
+        elif placed.slot != placed.claimed:
+            fix = Fix(placed.log_offset, 20, "queue_offset", placed.claimed, placed.slot)
+            self.fixes.append(fix)
+        first = placed.slot - min(placed.gap, SLOTS_MAX)
+        for k in range(first, placed.slot):
+            slot = Slot(*placed.key, k)
+            hole = self._hole_of_old(slot) or self._hole_between(placed, slot)
+            self._give(slot, hole)
+
+    def _hole_of_old(self, slot: Slot) -> Hole | None:
+        """Return the hole that the old entry of a lost message points into."""
+        view = self._placement.view((slot.topic, slot.queue_id))
+        if view is None:
+            return None
+        try:
+            return self._hole_at(view.entry(slot.queue_offset).log_offset)
+        except StoreError:
+            return None
+
+    def _give(self, slot: Slot, hole: Hole | None) -> None:
+        if hole is None or self._slot_count >= SLOTS_MAX:
+            if len(self.unplaced) < SLOTS_MAX:
+                self.unplaced.append(slot)
+            return
+        hole.slots.append(slot)
+        hole.room -= _slot_size(slot, hole)
+        self._slot_count += 1
+
+    def _hole_at(self, log_offset: int) -> Hole | None:
+        number = bisect_right(self._starts, log_offset) - 1
+        if number < 0 or log_offset >= self.holes[number].end:
+            return None
+        return self.holes[number]
+
+    def _hole_between(self, placed: Placed, slot: Slot) -> Hole | None:
+        """Return a hole with room for ``slot``, before a record and behind the one before it."""
+        first = bisect_left(self._starts, placed.after)
+        last = bisect_left(self._starts, placed.log_offset)
+        between = (self.holes[number] for number in range(first, last))
+        return next((hole for hole in between if hole.room >= _slot_size(slot, hole)), None)
+
+    def _old_tail(self, key: QueueKey) -> None:
+        """Find the lost messages behind the last one of a queue: old entries tell."""
+        view, row = self._store.queue(*key), self._placement.rows.get(key)
+        start = row.next if row is not None and row.next is not None else view.start_offset
+        for queue_offset, entry in view.entries(start):
+            if not 0 < entry.size < FILLER_SIZE:
+                return
+            hole = self._hole_at(entry.log_offset)
+            if hole is not None:
+                self._give(Slot(*key, queue_offset), hole)
+            elif entry.log_offset >= self.end:
+                self.beyond.append((Slot(*key, queue_offset), view.max_offset - queue_offset))
+                return
+            elif row is not None or entry.log_offset >= self._log.min_offset:
+                return
+
+
+def _slot_size(slot: Slot, hole: Hole) -> int:
+    return slot_size(slot, hole.stamp or Stamp(0, bytes(8)))
