@@ -1,7 +1,7 @@
 """The bits of a record's ``sys_flag``, and the compression they name.
 
-    10 9 8 | 7 6 | 5 4            | 3 2         | 1          | 0
-    codec  | 5.x | v6 store, born | transaction | multi tags | compressed
+    10 9 8 | 7 6                       | 5 4            | 3 2         | 1          | 0
+    codec  | 5.x: inner batch, wrapped | v6 store, born | transaction | multi tags | compressed
 
 Rule: the codec bits only count when bit 0 is set; 0 and 0x300 both mean zlib, because
 old clients knew nothing else. The broker never looks inside a body.
@@ -25,6 +25,10 @@ TRANSACTION_ROLLBACK: Final = 0xC
 BORN_HOST_V6: Final = 0x10
 STORE_HOST_V6: Final = 0x20
 HOSTS_V6: Final = BORN_HOST_V6 | STORE_HOST_V6
+NEED_UNWRAP: Final = 0x40
+"""5.x: the record wraps another message."""
+INNER_BATCH: Final = 0x80
+"""5.x: the body holds as many messages as the property INNER_NUM says."""
 COMPRESSION_MASK: Final = 0x700
 
 
