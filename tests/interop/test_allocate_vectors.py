@@ -1,0 +1,16 @@
+"""The checked-in allocation vectors are what the Java classes print today."""
+
+import json
+
+import pytest
+
+from tests.interop.toolbox import Toolbox
+from tests.mqclient.test_allocate import VECTORS
+
+pytestmark = pytest.mark.java
+
+
+def test_vectors_are_those_of_java(toolbox: Toolbox) -> None:
+    printed = toolbox.run("AllocateVectors", {"seed": 20260101, "cases": 60})
+
+    assert printed == [json.loads(line) for line in VECTORS.read_text().splitlines()]
