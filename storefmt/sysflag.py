@@ -67,7 +67,8 @@ def inflate(body: bytes, sys_flag: int, *, size_max: int) -> bytes:
 
     Args:
         body: as stored.
-        size_max: largest size to produce, in bytes; memory beyond it is never taken.
+        size_max: largest size to produce, in bytes; what is looked at beyond it to see
+            that there is more is a few MiB at most.
 
     Raises:
         RecordDamaged: the body is not what the codec writes, or grows beyond ``size_max``.
