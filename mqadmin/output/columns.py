@@ -24,6 +24,7 @@ from mqadmin.times import iso_utc
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Record = dict[str, Value]
+PARTIAL_CELLS: Final[tuple[str, ...]] = ("", *"▏▎▍▌▋▊▉")
 BAR_WIDTH: Final = 32
 
 
@@ -145,7 +146,7 @@ def bar(share: float, *, width: int = BAR_WIDTH) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     if share > 0:
         eighths = max(1, eighths)
-    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
+    return "█" * (eighths // 8) + PARTIAL_CELLS[eighths % 8]
 
 
 def _time_reader(name: str) -> Callable[[Row], object]:
