@@ -2,12 +2,14 @@
 
 Rule: a record that cannot be decoded is one finding, with the bytes up to the next one
 that can; a record that can be decoded is checked field by field and then against its
-queue. Damage behind everything that the queues know is an open or stale tail, not a
-loss: a broker that runs is writing there, one that recovered leaves old bytes there.
+queue, or passed with its whole window where all of them are in order (``bulk``). Damage
+behind everything that the queues know is an open or stale tail, not a loss: a broker that
+runs is writing there, one that recovered leaves old bytes there.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.hosts import port_of
@@ -23,8 +25,13 @@ from storefmt.offline.walk import Blank, Damage, End, LogItem, walk_file
 from storefmt.paths import check_topic_name
 from storefmt.sysflag import inflate
 
+if TYPE_CHECKING:
+    from storefmt.offline.bulk import Bulk, Window
+
 INFLATED_SIZE_MAX: Final = 64 << 20
 _TOPIC_SIZE_MAX: Final = 255
+BETWEEN_WINDOWS: Final = 64
+"""Records and damages that are walked one by one before windows are tried again."""
 _RESUMES_MAX: Final = 1000
 """How often the walk of one file follows a broker that writes as it is read."""
 _TORN: Final = bytes(4)
@@ -43,6 +50,7 @@ class LogCheck:
         records, size: whole records seen, and bytes of log in use.
         holes: (start, end) in the log of all that could not be read, for those who
             point there.
+        bulk: passes whole windows of records that are in order; None without numpy.
     """
 
     store: Opened
@@ -52,6 +60,7 @@ class LogCheck:
     records: int = 0
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
+    bulk: "Bulk | None" = None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
     def run(self) -> None:
@@ -74,13 +83,9 @@ class LogCheck:
     def _walk_from(self, span: FileSpan, base: int, start: int, may_end: bool) -> int | None:
         """Walk to the end; return where to go on when a broker wrote more meanwhile."""
         item: LogItem | None = None
-        for pos, item in walk_file(self.store.log.open(span), base=base, start=start):
+        for pos, item in self._items(span, base, start):
             if isinstance(item, Record):
-                self.records += 1
-                self.size += item.size
-                self._check_fields(span, pos, item, base)
-                self._check_neighbours(span, pos, item)
-                self.queues.record(span, pos, item, base + pos)
+                self._check_record(span, pos, item, base)
                 continue
             if isinstance(item, Blank):
                 self.size += item.left
@@ -101,6 +106,64 @@ class LogCheck:
                 hint="the file was cut here; copy it, and fill it up with zeros to its size",
             )
         return None
+
+    def _check_record(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
+        self.records += 1
+        self.size += record.size
+        self._check_fields(span, pos, record, base)
+        self._check_neighbours(span, pos, record)
+        self.queues.record(span, pos, record, base + pos)
+
+    def _items(self, span: FileSpan, base: int, start: int) -> Iterator[tuple[int, LogItem]]:
+        """Yield what lies in a file, but for the records that ``bulk`` passes."""
+        file, pos = self.store.log.open(span), start
+        while True:
+            if self.bulk is not None:
+                pos = self._pass_windows(self.bulk, span, pos, base)
+            left = BETWEEN_WINDOWS
+            for at, item in walk_file(file, base=base, start=pos):
+                yield at, item
+                if self.bulk is None or not isinstance(item, Record | Damage):
+                    continue
+                left -= 1
+                if left == 0:
+                    pos = at + item.size
+                    break
+            else:
+                return
+
+    def _pass_windows(self, bulk: "Bulk", span: FileSpan, pos: int, base: int) -> int:
+        """Check windows as long as they begin with good records; return where they end."""
+        file = self.store.log.open(span)
+        while True:
+            window = bulk.window(file.read(pos, bulk.window_size), pos, base)
+            if window is None:
+                return pos
+            # The walk must see what ends the file: the last record, or what is behind it.
+            count = len(window.starts) - 1
+            self._check_window(span, window, base, count)
+            pos += int(window.starts[count])
+
+    def _check_window(self, span: FileSpan, window: "Window", base: int, count: int) -> None:
+        """Check the first ``count`` records of a window: those that are not plain one by one."""
+        if window.odd_neighbours:
+            for number in range(count):
+                record, pos = window.record(number), window.pos + int(window.starts[number])
+                self._check_record(span, pos, record, base)
+            return
+        for number in sorted({0, 1, *window.odd(count)}):
+            record, pos = window.record(number), window.pos + int(window.starts[number])
+            if number < 2:
+                self._check_neighbours(span, pos, record)
+            if not window.plain[number]:
+                self._check_fields(span, pos, record, base)
+                self.queues.record(span, pos, record, base + pos)
+        self._neighbours.skip_to(
+            window.record(count - 2),
+            (span, window.pos + int(window.starts[count - 1]), window.record(count - 1)),
+        )
+        self.records += count
+        self.size += int(window.starts[count])
 
     def _misnamed(self, span: FileSpan, base: int) -> None:
         self.findings.error(

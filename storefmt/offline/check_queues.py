@@ -9,7 +9,7 @@ at nothing of its own is wrong itself. What lies behind damage or in a missing f
 told already and is not told again entry by entry.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from storefmt.consumequeue import CqEntry, is_ext_address
 from storefmt.errors import RecordDamaged
@@ -23,6 +23,9 @@ from storefmt.offline.missing import MissingEntries
 from storefmt.offline.opened import Opened
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import FileSpan
+
+if TYPE_CHECKING:
+    from storefmt.offline.bulk import Bulk
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
@@ -40,6 +43,12 @@ class QueueCheck:
         self._findings = findings
         self._matching = Matching(store)
         self.end = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
+
+    def bulk(self, deep: bool) -> "Bulk":
+        """Return what passes whole windows of records by the same rules; needs numpy."""
+        from storefmt.offline.bulk import Bulk
+
+        return Bulk(self._matching, deep, frozenset(self.store.tree.batch_queues))
 
     def record(self, span: FileSpan, pos: int, record: Record, log_offset: int) -> None:
         """Check the entries of one record, which lies at ``log_offset``."""

@@ -28,7 +28,7 @@ _ZEROS: Final = bytes(WINDOW_SIZE)
 class StoreFile:
     """One open file; reads past its end come back short, as ``os.pread`` does."""
 
-    __slots__ = ("_fd", "path", "size")
+    __slots__ = ("_data", "_fd", "path", "size")
 
     def __init__(self, path: Path) -> None:
         """Open ``path``.
@@ -37,6 +37,7 @@ class StoreFile:
             StoreError: it is gone, not readable, or no regular file.
         """
         self._fd = -1
+        self._data = (0, 0)
         self.path = path
         self.size = os.fstat(self._descriptor()).st_size
 
@@ -113,7 +114,11 @@ class StoreFile:
         A field of 4 bytes that begins in a hole and ends in data begins at the result or
         later, so that a reader who looks for its last bytes finds it whole.
         """
-        first = next(self.extents(pos), (self.size, self.size))[0]
+        if self._data[0] <= pos < self._data[1]:
+            # What was data stays data; asking again costs more than reading.
+            return pos
+        first, last = next(self.extents(pos), (self.size, self.size))
+        self._data = (first, last)
         return max(pos, first - 4) if first < self.size else self.size
 
     def first_data(self, start: int = 0, end: int | None = None) -> int | None:

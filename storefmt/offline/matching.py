@@ -63,23 +63,23 @@ class Overflow:
 class Marks:
     """One bit for each entry of a queue: some record has it."""
 
-    __slots__ = ("_bits", "start")
+    __slots__ = ("bits", "start")
 
     def __init__(self, view: QueueView) -> None:
         self.start = view.start_offset
-        self._bits = bytearray((max(0, view.max_offset - self.start) + 7) // 8)
+        self.bits = bytearray((max(0, view.max_offset - self.start) + 7) // 8)
 
     def set(self, queue_offset: int) -> None:
         """Mark one entry; entries that came since the queue was measured are left out."""
         number = queue_offset - self.start
-        if number >> 3 < len(self._bits):
-            self._bits[number >> 3] |= 1 << (number & 7)
+        if number >> 3 < len(self.bits):
+            self.bits[number >> 3] |= 1 << (number & 7)
 
     def has(self, queue_offset: int) -> bool:
         """Return whether an entry is marked."""
         number = queue_offset - self.start
-        inside = number >= 0 and number >> 3 < len(self._bits)
-        return inside and bool(self._bits[number >> 3] & (1 << (number & 7)))
+        inside = number >= 0 and number >> 3 < len(self.bits)
+        return inside and bool(self.bits[number >> 3] & (1 << (number & 7)))
 
     def blocks(self, size: int) -> Iterator[tuple[int, bool]]:
         """Yield (first queue offset, whether all are marked) of blocks of ``size`` entries.
@@ -88,8 +88,8 @@ class Marks:
             size: a multiple of 8.
         """
         full = b"\xff" * (size >> 3)
-        for number in range(0, len(self._bits), size >> 3):
-            block = self._bits[number : number + (size >> 3)]
+        for number in range(0, len(self.bits), size >> 3):
+            block = self.bits[number : number + (size >> 3)]
             yield self.start + number * 8, block == full
 
 

@@ -42,6 +42,12 @@ class Neighbours:
         self._middle = (span, pos, record._replace(body=b""))
         return found
 
+    def skip_to(self, before: Record, middle: tuple[FileSpan, int, Record]) -> None:
+        """Go on behind two records in a row; those up to them were compared elsewhere."""
+        span, pos, record = middle
+        self._before = before
+        self._middle = (span, pos, record._replace(body=b""))
+
 
 def _compare(before: Record, middle: tuple[FileSpan, int, Record], after: Record) -> list[Outlier]:
     record, found = middle[2], []

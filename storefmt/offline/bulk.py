@@ -1,0 +1,347 @@
+"""Verification of the log by whole windows: what is in order is passed by numpy at once.
+
+    window ──scan_log (CRC)──> heads as one array ──> plain? ──> counted, entries marked
+                                                        └ no ──> the checks record by record
+
+Rule: a record is plain when every check of ``check_log`` and ``check_queues`` would pass;
+nothing is ever *found* here. All others go, one by one and in log order, through those
+checks, so the findings are the same with and without numpy. What is no whole record is
+left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from storefmt import layout
+from storefmt.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.javahash import tags_code
+from storefmt.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
+from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.matching import Marks, Matching
+from storefmt.offline.outliers import CLOCK_SLACK_MS
+from storefmt.offline.queues import QueueView
+from storefmt.paths import check_topic_name
+from storefmt.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX, TAGS
+from storefmt.scan import scan_log
+from storefmt.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+WINDOW_SIZE: Final = 4 << 20
+RECORDS_MIN: Final = 4
+"""Windows with fewer records are not worth it: large messages, damage, the end."""
+QUEUE_SPAN_MAX: Final = 1 << 16
+DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
+TOPICS_MAX: Final = 100_000
+SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
+TOPIC_SIZE_MAX: Final = 255
+_TAG: Final = TAGS.encode() + b"\x01"
+_COPIES: Final = INNER_MULTI_DISPATCH.encode()
+
+
+def _dtype() -> np.dtype[np.void]:
+    fields: list[tuple[str, str]] = []
+    for spot in layout.MESSAGE.part("body_size").fields:
+        if spot.kind is layout.Kind.HOST:
+            fields += [(spot.name, ">u4"), (f"{spot.name}_port", ">i4")]
+        else:
+            fields.append((spot.name, f">{spot.kind.value}"))
+    return np.dtype(fields)
+
+
+_HEAD: Final = _dtype()
+_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+assert _HEAD.itemsize == 88
+assert _ENTRY.itemsize == ENTRY_SIZE
+
+
+@dataclass(slots=True)
+class Window:
+    """Whole records of one window of a file, and which of them are plain.
+
+    Attributes:
+        pos: position of the window in the file; ``starts``: of the records in ``data``.
+        plain: nothing is odd about the record itself or its queue entry.
+        odd_neighbours: some record differs from both of its neighbours.
+    """
+
+    data: bytes
+    pos: int
+    starts: Ints
+    plain: Flags
+    odd_neighbours: bool
+
+    def odd(self, count: int) -> list[int]:
+        """Return which of the first ``count`` records are not plain."""
+        found: list[int] = np.flatnonzero(~self.plain[:count]).tolist()
+        return found
+
+    def record(self, number: int) -> Record:
+        """Decode one record."""
+        return decode_record(self.data, int(self.starts[number]), check_crc=False)
+
+
+@dataclass(slots=True)
+class Bulk:
+    """Judges windows of one store.
+
+    Attributes:
+        deep: bodies are decompressed later, so compressed records are not plain.
+        batch_queues: (topic, queue id) of queues that are not looked into.
+    """
+
+    matching: Matching
+    deep: bool
+    batch_queues: frozenset[tuple[str, int]]
+    window_size: int = WINDOW_SIZE
+    _topics: dict[bytes, str | None] = field(default_factory=dict)
+    _good_topics: set[bytes] = field(default_factory=set)
+    _codes: dict[bytes, int] = field(default_factory=dict)
+
+    def window(self, data: bytes, pos: int, base: int) -> Window | None:
+        """Return the records at the start of ``data``, None where they are too few.
+
+        Args:
+            data: bytes of the file from ``pos`` on; a record should start there.
+            base: log offset of the first byte of the file.
+        """
+        found, _ = scan_log(data, 0, len(data), check_crc=True)
+        if len(found) < RECORDS_MIN:
+            return None
+        starts = np.array(found, dtype=np.int64)
+        view = np.frombuffer(data, dtype=np.uint8)
+        heads = _heads(view, starts)
+        v4 = (heads["sys_flag"] & HOSTS_V6) == 0
+        shape = _shape(view, starts, heads, v4)
+        count = self._whole(data, starts, shape, v4)
+        topics = self._topic_bytes(data, shape, count, v4)
+        count = len(topics)
+        if count < RECORDS_MIN:
+            return None
+        # Columns of records that are not whole must not be looked at any more.
+        shape = shape.part(count)
+        starts, heads, v4 = starts[:count], heads[:count], v4[:count]
+        plain = v4 & self._fields_good(view, heads, starts, shape, base + pos)
+        plain &= np.fromiter((topic in self._good_topics for topic in topics), bool, count)
+        codes = self._tags(data, shape, plain)
+        self._match(heads, topics, codes, plain)
+        return Window(
+            data=data,
+            pos=pos,
+            starts=starts,
+            plain=plain,
+            odd_neighbours=_odd_neighbours(heads, v4),
+        )
+
+    def _whole(self, data: bytes, starts: Ints, shape: "Shape", v4: Flags) -> int:
+        """Return how many records from the first on are whole."""
+        bad = np.flatnonzero(~shape.good)
+        count = int(bad[0]) if len(bad) else len(starts)
+        for number in np.flatnonzero(~v4[:count]).tolist():
+            try:
+                decode_record(data, int(starts[number]), check_crc=False)
+            except RecordDamaged:
+                # The walk meets it again, and describes it.
+                return int(number)
+        return count
+
+    def _topic_bytes(self, data: bytes, shape: "Shape", count: int, v4: Flags) -> list[bytes]:
+        ends = shape.topic_end[:count].tolist()
+        topics = [
+            data[start:end]
+            for start, end in zip(shape.topic_pos[:count].tolist(), ends, strict=True)
+        ]
+        for topic in set(topics) - self._topics.keys():
+            self._learn(topic)
+        for number, topic in enumerate(topics):
+            if self._topics[topic] is None and v4[number]:
+                return topics[:number]
+        return topics
+
+    def _learn(self, topic: bytes) -> None:
+        if len(self._topics) > TOPICS_MAX:
+            self._topics.clear()
+            self._good_topics.clear()
+        try:
+            text = topic.decode("utf-8")
+        except UnicodeDecodeError:
+            self._topics[topic] = None
+            return
+        self._topics[topic] = text
+        try:
+            check_topic_name(text, size_max=TOPIC_SIZE_MAX)
+        except BadCall:
+            # Not plain: the check of the record says what is wrong with it.
+            return
+        self._good_topics.add(topic)
+
+    def _fields_good(
+        self, view: npt.NDArray[np.uint8], heads: npt.NDArray[np.void], starts: Ints,
+        shape: "Shape", origin: int,
+    ) -> Flags:  # fmt: skip
+        store_ms, flags = heads["store_ms"], heads["sys_flag"]
+        good: Flags = heads["log_offset"] == starts + origin
+        good &= (store_ms >= TIME_MIN_MS) & (store_ms <= TIME_MAX_MS)
+        for name in ("queue_id", "queue_offset", "reconsume_times"):
+            good &= heads[name] >= 0
+        for name in ("born_host_port", "store_host_port"):
+            good &= (heads[name] >= 0) & (heads[name] <= 65535)
+        transaction = flags & TRANSACTION_MASK
+        good &= (transaction == 0) | (transaction == TRANSACTION_COMMIT)
+        if self.deep:
+            good &= (flags & COMPRESSED) == 0
+        ends = shape.end
+        # A page that was never written ends the properties with four zeros.
+        torn = (view[ends - 1] | view[ends - 2] | view[ends - 3] | view[ends - 4]) == 0
+        good &= ~torn
+        return good
+
+    def _tags(self, data: bytes, shape: "Shape", plain: Flags) -> Ints:
+        """Return the code of each tag; records whose tag needs a closer look are not plain."""
+        codes = np.zeros(len(plain), dtype=np.int64)
+        find, known = data.find, self._codes
+        copies = find(_COPIES) >= 0
+        starts, ends = shape.properties_pos.tolist(), shape.end.tolist()
+        for number in np.flatnonzero(plain).tolist():
+            start, end = starts[number], ends[number]
+            if copies and find(_COPIES, start, end) >= 0:
+                plain[number] = False
+                continue
+            at = find(_TAG, start, end)
+            if at < 0:
+                continue
+            stop = find(b"\x02", at, end)
+            tag = data[at + len(_TAG) : end if stop < 0 else stop]
+            first = at == start or data[at - 1] == 2
+            if not first or not tag or find(_TAG, at + 1, end) >= 0:
+                plain[number] = False
+                continue
+            code = known.get(tag)
+            if code is None:
+                if len(known) > TOPICS_MAX:
+                    known.clear()
+                code = known[tag] = tags_code(tag.decode("utf-8", "replace"))
+            codes[number] = code
+        return codes
+
+    def _match(
+        self, heads: npt.NDArray[np.void], topics: list[bytes], codes: Ints, plain: Flags
+    ) -> None:
+        """Hold plain records against their queue entries; mark those that fit."""
+        groups: dict[tuple[bytes, int], list[int]] = {}
+        queue_ids = heads["queue_id"].tolist()
+        for number in np.flatnonzero(plain).tolist():
+            groups.setdefault((topics[number], queue_ids[number]), []).append(number)
+        for (topic, queue_id), numbers in groups.items():
+            rows = np.array(numbers, dtype=np.int64)
+            key = self._topics[topic] or "", queue_id
+            view = None if key in self.batch_queues else self.matching.view(key)
+            fits = np.zeros(len(rows), dtype=bool)
+            if view is not None:
+                fits = self._fits(view, heads[rows], codes[rows], key[0] == SCHEDULE_TOPIC)
+                _mark(self.matching.marks[key], heads["queue_offset"][rows[fits]])
+            plain[rows[~fits]] = False
+
+    def _fits(
+        self, view: QueueView, heads: npt.NDArray[np.void], codes: Ints, delayed: bool
+    ) -> Flags:
+        offsets = heads["queue_offset"].astype(np.int64)
+        fits = np.zeros(len(offsets), dtype=bool)
+        first = int(offsets.min())
+        span = view.file_of(first)
+        if span is None:
+            return fits
+        data = view.read(span, first, min(int(offsets.max()) - first + 1, QUEUE_SPAN_MAX))
+        entries = np.frombuffer(data, dtype=_ENTRY)
+        there = offsets - first < len(entries)
+        found = entries[(offsets - first)[there]]
+        code = found["tags_code"].astype(np.int64)
+        wanted = codes[there]
+        same = code == wanted
+        if delayed:
+            late = code - heads["store_ms"][there]
+            same |= (late >= 0) & (late <= DELAY_MS_MAX)
+        same &= code > EXT_ADDRESS_MAX
+        same &= found["log_offset"] == heads["log_offset"][there]
+        same &= found["size"] == heads["size"][there]
+        fits[there] = same
+        return fits
+
+
+@dataclass(slots=True)
+class Shape:
+    """Where the variable parts of IPv4 records lie, and whether their lengths add up."""
+
+    topic_pos: Ints
+    topic_end: Ints
+    properties_pos: Ints
+    end: Ints
+    good: Flags
+
+    def part(self, count: int) -> "Shape":
+        """Return the first ``count`` rows."""
+        return Shape(
+            self.topic_pos[:count],
+            self.topic_end[:count],
+            self.properties_pos[:count],
+            self.end[:count],
+            self.good[:count],
+        )
+
+
+def _heads(view: npt.NDArray[np.uint8], starts: Ints) -> npt.NDArray[np.void]:
+    windows = np.lib.stride_tricks.sliding_window_view(view, _HEAD.itemsize)
+    heads: npt.NDArray[np.void] = windows[starts].view(_HEAD).reshape(len(starts))
+    return heads
+
+
+def _shape(
+    view: npt.NDArray[np.uint8], starts: Ints, heads: npt.NDArray[np.void], v4: Flags
+) -> Shape:
+    ends = starts + heads["size"]
+    body_end = starts + _HEAD.itemsize + heads["body_size"].astype(np.int64)
+    good = v4 & (heads["body_size"] >= 0) & (body_end + 3 <= ends)
+    long_topic = heads["magic"] == MAGIC_V2
+    at = np.where(good, body_end, starts)
+    size = view[at].astype(np.int64)
+    size = np.where(long_topic, size << 8 | view[at + 1], size)
+    topic_pos = at + 1 + long_topic
+    good &= (size <= np.where(long_topic, 32767, TOPIC_SIZE_V1_MAX)) & (
+        topic_pos + size + 2 <= ends
+    )
+    topic_end = np.where(good, topic_pos + size, topic_pos)
+    at = np.where(good, topic_end, starts)
+    size = view[at].astype(np.int64) << 8 | view[at + 1]
+    good &= (size <= PROPERTIES_SIZE_MAX) & (topic_end + 2 + size == ends)
+    # Hosts of IPv6 make another shape: those records are decoded one by one.
+    return Shape(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
+
+
+def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
+    """Return whether the record between two others says something of its own."""
+    if not v4.all():
+        return True
+    host = heads["store_host"].astype(np.int64) << 32 | (
+        heads["store_host_port"].astype(np.int64) & 0xFFFFFFFF
+    )
+    before, middle, after = host[:-2], host[1:-1], host[2:]
+    if ((before == after) & (before != middle)).any():
+        return True
+    times = heads["store_ms"].astype(np.int64)
+    before, middle, after = times[:-2], times[1:-1], times[2:]
+    distance = np.minimum(np.abs(middle - before), np.abs(middle - after))
+    close = np.abs(after - before) <= CLOCK_SLACK_MS
+    return bool((close & (distance > CLOCK_SLACK_MS)).any())
+
+
+def _mark(marks: Marks, offsets: npt.NDArray[np.int64]) -> None:
+    numbers = offsets.astype(np.int64) - marks.start
+    bits = np.frombuffer(marks.bits, dtype=np.uint8)
+    # Entries that came since the queue was measured are left out, as in ``Marks.set``.
+    numbers = numbers[numbers >> 3 < len(bits)]
+    np.bitwise_or.at(bits, numbers >> 3, (1 << (numbers & 7)).astype(np.uint8))
