@@ -23,6 +23,8 @@ KNOWN_AT_ROOT: Final = frozenset(
     {
         "commitlog", "consumequeue", "consumequeue_ext", "index", "config", "checkpoint",
         "abort", "lock",
+        # checksums of whole records, made by ``store seal``
+        "checksums",
         # our own broker: how far the queues are durable
         "dispatch.json",
         "dispatch.json.bak",
