@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Final
 
 from storefmt.consumequeue import ENTRY_SIZE
-from storefmt.errors import StoreError
+from storefmt.errors import BadCall, StoreError
 from storefmt.index import ENTRY_COUNT, SLOT_COUNT
 from storefmt.message import Record
 from storefmt.offline.geometry import IndexShape
@@ -30,6 +30,7 @@ from storefmt.offline.solid import ProgressCall, SolidLog
 from storefmt.offline.tree import V5_MARKS, QueueKey
 from storefmt.offline.walk import Damage
 
+SIZE_MAX: Final = 0x7FFFFFFF
 BUFFERED_SIZE_MAX: Final = 8 << 20
 
 
@@ -66,6 +67,11 @@ class QueueBuilt:
     file_size: int
     expired_first: int = 0
     expired_count: int = 0
+
+    @property
+    def file_count(self) -> int:
+        """Return how many files the queue has."""
+        return -(-(self.max_offset - self.min_offset) * ENTRY_SIZE // self.file_size)
 
 
 @dataclass(slots=True)
@@ -126,6 +132,9 @@ class Rebuild:
         self._placement = Placement(
             old, parse_delays(shape.delay_levels), log_min=self._log.min_offset
         )
+        for size in (shape.queue_file_size, shape.index_slot_count, shape.index_entry_count):
+            if not 0 <= size <= SIZE_MAX:
+                raise BadCall(f"a file of {size} bytes, slots or entries; expected 0 to {SIZE_MAX}")
         wanted = shape.queue_file_size or old.geometry.queue_file_size or QUEUE_FILE_SIZE
         self._queue_file_size = -(-wanted // ENTRY_SIZE) * ENTRY_SIZE
         self._queues: dict[QueueKey, QueueFiles] = {}

@@ -1,11 +1,12 @@
 """``store verify``: look for damage in a store directory."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.errors import Damaged
-from mqadmin.parameters import option
+from mqadmin.errors import Damaged, NotFound
+from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
 from storefmt.offline.storedir import StoreDir
@@ -19,6 +20,10 @@ class Arguments:
     deep: Annotated[bool, option("also decompress bodies, and hold the index against the log")] = (
         False
     )
+    checksums: Annotated[
+        str | None,
+        option("where `store seal --to` wrote; DIR/checksums is used by itself", kind=Kind.DIR),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +72,13 @@ def verify_store(call: Call, args: Arguments) -> Outcome:
 
     Raises:
         NotAStore: the directory is no store.
+        NotFound: there are no checksums where the option says.
     """
+    checksums = Path(args.checksums) if args.checksums else None
+    if checksums is not None and not checksums.is_dir():
+        raise NotFound(f"{checksums}: no directory of checksums", hint="`store seal` makes one")
     with StoreDir.open(call.store_dir) as store:
-        report = verify(store, deep=args.deep)
+        report = verify(store, deep=args.deep, checksums=checksums)
     row = ReportRow(
         ok=report.ok,
         files=report.files,

@@ -1,0 +1,111 @@
+"""``store repair``: a copy that a broker opens, with everything that can be saved."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.errors import Usage
+from mqadmin.output.progress import Progress
+from mqadmin.parameters import Kind, option
+from mqadmin.registry import Needs, command
+from mqadmin.rows import Outcome, Row
+from storefmt.offline.outdir import OutDir
+from storefmt.offline.placement import DELAY_LEVELS
+from storefmt.offline.rebuild import Shape
+from storefmt.offline.repair import repair
+from storefmt.offline.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Where to, and sizes that the store does not tell any more."""
+
+    to: Annotated[str, option("new or empty directory", metavar="OUT", kind=Kind.DIR)]
+    queue_file_size: Annotated[
+        int, option("bytes of a queue file; 0 for the size of the old ones, or 6000000")
+    ] = 0
+    index_slots: Annotated[
+        int, option("slots of an index file; 0 for those of the old ones, or 5000000")
+    ] = 0
+    index_entries: Annotated[
+        int, option("entries of an index file; 0 for those of the old ones, or 20000000")
+    ] = 0
+    delay_levels: Annotated[str, option("messageDelayLevel of the broker")] = DELAY_LEVELS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairRow(Row):
+    """One thing that was lost, changed or left out.
+
+    ``action``: lost (``count`` messages, the first one named), replaced or cut (bytes of the
+    log that are no record), corrected, restored, copied, left_out, note. Unknown offsets
+    are -1.
+    """
+
+    action: str
+    file: str
+    log_offset: int
+    size: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    count: int
+    reason: str
+
+
+@command(
+    "store repair",
+    "copy a damaged store into one that a broker opens",
+    details="Damage in the log is overwritten in the copy with records of the same size, since "
+    "the recovery of a broker stops at the first bytes that are no record; everything behind "
+    "it keeps its place. A message that is lost leaves an empty one with the tag "
+    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log, state files come "
+    "from their .bak where they must. The rows say what is lost; no row means that nothing "
+    "is. DIR is only read.",
+    examples=(
+        ("mqadmin store repair DIR --to OUT", "what was lost, and the copy in OUT"),
+        ("mqadmin store repair DIR --to OUT -o json > lost.json", "the report as a file"),
+    ),
+    rows=RepairRow,
+    columns=("action", "file", "log_offset", "topic", "queue_id", "queue_offset", "reason"),
+    needs=Needs.STORE,
+)
+def repair_store(call: Call, args: Arguments) -> Outcome:
+    """Return a row for everything that is not as it was.
+
+    Raises:
+        Usage: ``--dry-run`` was given.
+        NotAStore: the directory is no store.
+        BadCall: OUT is not empty, or lies in the store.
+    """
+    if call.dry_run:
+        raise Usage("store repair writes into a directory of its own", hint="leave --dry-run out")
+    shape = Shape(
+        queue_file_size=args.queue_file_size,
+        index_slot_count=args.index_slots,
+        index_entry_count=args.index_entries,
+        delay_levels=args.delay_levels,
+    )
+    with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
+        out = OutDir.make(args.to, source=call.store_dir)
+        done = repair(store, out, shape=shape, progress=progress)
+    rows = [
+        RepairRow(
+            action=each.action,
+            file=each.file,
+            log_offset=each.log_offset,
+            size=each.size,
+            topic=each.topic,
+            queue_id=each.queue_id,
+            queue_offset=each.queue_offset,
+            count=each.count,
+            reason=each.reason,
+        )
+        for each in done.actions
+    ]
+    records = done.rebuilt.record_count
+    note = (
+        f"{records} records in {len(done.rebuilt.queues)} queues; {done.lost_count} messages "
+        f"lost, {done.lost_size} bytes of the log replaced or cut"
+    )
+    return Outcome(rows, notes=(note,))
