@@ -248,6 +248,8 @@ CHECKPOINT: Final = Layout(
         Field("physic_ms", Kind.I64, "ms", "store time of the last flushed record"),
         Field("logics_ms", Kind.I64, "ms", "store time up to which queues are flushed"),
         Field("index_ms", Kind.I64, "ms", "store time up to which index files are flushed"),
+        Field("master_flushed_offset", Kind.I64, "bytes", "what the master flushed (5.x; else 0)"),
+        Field("confirm_offset", Kind.I64, "bytes", "what enough replicas have (5.x; else 0)"),
     ),
 )
 BATCH_QUEUE_ENTRY: Final = Layout(

@@ -2,25 +2,27 @@
 
 import pytest
 
+from storefmt import layout
 from storefmt.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.errors import RecordDamaged
 from tests.storefmt.corpus import STORES
 
 
-@pytest.mark.parametrize("name", STORES[:5] + STORES[6:])
+@pytest.mark.parametrize("name", STORES)
 def test_golden_checkpoint_equals_what_java_read_and_comes_back(corpus, name: str) -> None:
     raw = (corpus(name).root / "checkpoint").read_bytes()
 
     found = Checkpoint.decode(raw)
 
-    assert list(found) == corpus(name).expected["scan"]["checkpoint"]
+    assert list(found[:3]) == corpus(name).expected["scan"]["checkpoint"][:3]
     assert found.encode() == raw
+    assert name == "v5" or found[3:] == (0, 0)
 
 
-def test_checkpoint_of_five_is_read_as_far_as_it_is_known(corpus) -> None:
-    raw = (corpus("v5").root / "checkpoint").read_bytes()
+def test_numbers_lie_where_the_layout_says() -> None:
+    raw = Checkpoint(1, 2, 3, 4, 5).encode()
 
-    assert list(Checkpoint.decode(raw)) == corpus("v5").expected["scan"]["checkpoint"][:3]
+    assert [span.value for span in layout.CHECKPOINT.spans(raw)] == [1, 2, 3, 4, 5]
 
 
 def test_cut_checkpoint_is_damage_only_within_its_times() -> None:

