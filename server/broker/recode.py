@@ -100,6 +100,7 @@ class Recoder:
         self._cluster = cluster
         self._shapes: dict[tuple[str, ...], _Shape | None] = {}
         self._last: _Shape | None = None
+        self._last_entry: _Shape | None = None
 
     def recode(self, text: str | None) -> Recoded:
         """Return the stored form of a normal send's properties."""
@@ -142,14 +143,32 @@ class Recoder:
     def batch_entry(self, raw: bytes) -> tuple[int, tuple[str, ...], bool]:
         """Return tag code and index keys of one message of a batch, and whether it asks
         for delay (which no batch may)."""
-        named = parse_properties(raw)
-        return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            text = str(raw, "utf-8", "replace")
+        shape = self._last_entry
+        found = None if shape is None else shape.match(text)
+        if found is None or shape is None:
+            shape = self._shape_of(text)
+            found = None if shape is None else shape.match(text)
+            if found is None or shape is None:
+                named = parse_properties(text)
+                return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
+            self._last_entry = shape
+        values = found.groups()
+        _, _, _, tags, keys, unique, _ = shape
+        return (
+            tags_code(values[tags]) if tags >= 0 else 0,
+            _index_keys(values[unique] if unique >= 0 else "", values[keys] if keys >= 0 else ""),
+            False,
+        )
 
     def _shape_of(self, text: str) -> _Shape | None:
         """Return how a text is read, None when it has to be read by name."""
-        names = tuple(
-            part.partition(NAME_VALUE_SEPARATOR)[0] for part in text.split(PROPERTY_SEPARATOR)
-        )
+        # Clients of 5.x end the text with a separator.
+        parts = text.removesuffix(PROPERTY_SEPARATOR).split(PROPERTY_SEPARATOR)
+        names = tuple(part.partition(NAME_VALUE_SEPARATOR)[0] for part in parts)
         if names in self._shapes:
             return self._shapes[names]
         if len(self._shapes) >= _SHAPES_MAX:
@@ -191,7 +210,7 @@ def _make_shape(names: tuple[str, ...], cluster: str) -> _Shape:
     values = (
         f"{re.escape(name)}{NAME_VALUE_SEPARATOR}([^{PROPERTY_SEPARATOR}]+)" for name in names
     )
-    pattern = re.compile(PROPERTY_SEPARATOR.join(values), re.DOTALL)
+    pattern = re.compile(f"{PROPERTY_SEPARATOR.join(values)}{PROPERTY_SEPARATOR}?", re.DOTALL)
     place = {name: at for at, name in enumerate(names)}
     kept = [name for name in (*names, CLUSTER) if name != WAIT]
     order = hashmap_order(kept, peak_count=len(names) + 1)

@@ -17,6 +17,7 @@ from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.answers import SendAnswers
+from server.broker.batches import read_batch
 from server.broker.config import BrokerConfig
 from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
@@ -26,19 +27,15 @@ from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.turn import STORE_REFUSES, Turn
-from server.store.calls import PutMessage, PutResult, PutStatus
+from server.store.calls import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
-from storefmt.batch import split_batch
-from storefmt.errors import RecordDamaged
 from storefmt.properties import (
     DELAY,
     PROPERTIES_SIZE_MAX,
-    PROPERTY_SEPARATOR,
     TRANSACTION_PREPARED,
 )
 from storefmt.sysflag import TRANSACTION_MASK
 
-_SEPARATOR_BYTE = PROPERTY_SEPARATOR.encode()
 _OK = PutStatus.PUT_OK
 
 
@@ -125,7 +122,9 @@ class Sender:
         Raises:
             Refused: the store does not take it.
         """
-        return self._checked(self._store.put(message, now_ms))
+        result = self._store.put(message, now_ms)
+        self._check(result.status)
+        return result
 
     def _put_one(
         self,
@@ -164,7 +163,7 @@ class Sender:
             self._act_on(message, recoded.named, now_ms)
         result = self._store.put(message, now_ms)
         if result.status is not _OK:
-            self._checked(result)
+            self._check(result.status)
         self._count(route, 1, result.size)
         return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
 
@@ -178,60 +177,26 @@ class Sender:
         now_ms: int,
     ) -> tuple[int, str, bool]:
         """Return the first queue offset, all message ids and whether the producer waits."""
-        messages, waits = self._batch_messages(conn, send, route, body, queue_id)
-        ids: list[str] = []
-        first = size = 0
-        for message in messages:
-            result = self._store.put(message, now_ms)
-            if result.status is not _OK:
-                self._checked(result)
-            if not ids:
-                first = result.queue_offset
-            size += result.size
-            ids.append(self._answers.message_id(result.log_offset))
-        self._count(route, len(ids), size)
-        return first, ",".join(ids), waits
-
-    def _batch_messages(
-        self, conn: ServerConn, send: SendFields, route: Route, body: bytes, queue_id: int
-    ) -> tuple[list[PutMessage], bool]:
         suffix, waits, delayed = self._recoder.batch_suffix(send.properties)
         if len(body) > self._body_size_max or delayed or send.sys_flag & TRANSACTION_MASK:
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-        try:
-            entries = split_batch(body)
-        except RecordDamaged as error:
-            text = f"the body is no batch of messages: {error}"
-            raise Refused(ResponseCode.SYSTEM_ERROR, text) from None
-        messages = []
-        for entry in entries:
-            own = entry.properties
-            if own and not own.endswith(_SEPARATOR_BYTE):
-                own += _SEPARATOR_BYTE
-            code, keys, entry_delayed = self._recoder.batch_entry(entry.properties)
-            if entry_delayed or len(own) + len(suffix) > PROPERTIES_SIZE_MAX:
-                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-            messages.append(
-                PutMessage(
-                    route.topic,
-                    route.topic_bytes,
-                    queue_id,
-                    entry.body,
-                    own + suffix,
-                    entry.flag,
-                    send.sys_flag | route.sys_flag,
-                    send.born_timestamp,
-                    conn.peer_host,
-                    self._store_host,
-                    send.reconsume_times or 0,
-                    0,
-                    code,
-                    keys,
-                )
-            )
-        if not messages:
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-        return messages, waits
+        run = PutRun(
+            route.topic,
+            route.topic_bytes,
+            queue_id,
+            send.sys_flag | route.sys_flag,
+            send.born_timestamp,
+            conn.peer_host,
+            self._store_host,
+            send.reconsume_times or 0,
+            read_batch(body, suffix=suffix, recoder=self._recoder, illegal=self._illegal),
+        )
+        result = self._store.put_run(run, now_ms)
+        if result.status is not _OK:
+            self._check(result.status)
+        log_offsets = result.log_offsets
+        self._count(route, len(log_offsets), result.size)
+        return result.queue_offset, self._answers.message_ids(log_offsets), waits
 
     def _give_up(self, message: PutMessage, send: SendFields, group: str, now_ms: int) -> None:
         """Turn a message that was tried often enough into one for the dead letter topic."""
@@ -282,11 +247,11 @@ class Sender:
         stats.put_count += count
         stats.put_size += size
 
-    def _checked(self, result: PutResult) -> PutResult:
-        """Return ``result`` when the message was put, else raise with Java's code and text."""
-        match result.status:
+    def _check(self, status: PutStatus) -> None:
+        """Raise with Java's code and text when a message was not put."""
+        match status:
             case PutStatus.PUT_OK:
-                return result
+                return
             case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
                 raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
             case PutStatus.SERVICE_NOT_AVAILABLE:

@@ -11,10 +11,18 @@ here and taken back when the write did not succeed.
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
 """
 
+import struct
 from collections.abc import Callable
 from typing import Final, cast
 
-from server.store.calls import DispatchEntry, PutMessage, PutResult, PutStatus
+from server.store.calls import (
+    DispatchEntry,
+    PutMessage,
+    PutResult,
+    PutRun,
+    PutStatus,
+    RunResult,
+)
 from server.store.config import StoreConfig
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue
@@ -40,6 +48,12 @@ _HEADS: Final = {
         (20, 20, HOSTS_V6),
     )
     for head in (layout.MESSAGE.part("body_size").struct(v6=bits),)
+}
+# The same for a run: all that its records share is one field, packed once.
+_RUN_FRONT: Final = layout.MESSAGE.part("log_offset").struct()
+_RUN_HEADS: Final = {
+    hosts: struct.Struct(f"{_RUN_FRONT.format}{size - _RUN_FRONT.size - 4}si")
+    for hosts, (_, size, _) in _HEADS.items()
 }
 _NOT_HOSTS: Final = ~HOSTS_V6
 # A named tuple made this way takes half the time; there is one of each a message.
@@ -119,6 +133,64 @@ class Appender:
         self._remember(queue, message, queue_offset, log_offset, size, now_ms, sys_flag)
         return _new_result(PutResult, (PutStatus.PUT_OK, queue_offset, log_offset, size))
 
+    def put_run(self, run: PutRun, now_ms: int) -> RunResult:
+        """Make records of messages of one queue; as ``put`` for each, at half the cost.
+
+        What does not fit ends the run: the messages before it are put all the same.
+
+        Raises:
+            OSError: the next commit log file could not be made; as above.
+        """
+        queue = self._queues.get((run.topic, run.queue_id))
+        if queue is None:
+            if len(run.topic_bytes) > TOPIC_SIZE_V1_MAX:
+                return RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
+            queue = self._table.make(run.topic, run.queue_id)
+        topic, queue_id, topic_part, log = run.topic, run.queue_id, queue.topic_part, self._log
+        hosts = len(run.born_host), len(run.store_host)
+        pack = _RUN_HEADS[hosts].pack
+        shared, sys_flag = _shared_head(run, now_ms)
+        other_size = _HEADS[hosts][1] + len(topic_part) + 2
+        queued = 1 if is_queued(sys_flag) else 0
+        add_entry, add_queue = self.entries.append, self.entry_queues.append
+        first = queue.next_offset if queued else 0
+        log_offsets: list[int] = []
+        total = 0
+        for body, properties, flag, tags_code, keys in run.messages:
+            body_size, properties_size = len(body), len(properties)
+            size = other_size + body_size + properties_size
+            if (
+                size > self._size_max
+                or properties_size > PROPERTIES_SIZE_MAX
+                or body_size > self._body_size_max
+            ):
+                return RunResult(PutStatus.MESSAGE_ILLEGAL, first, log_offsets, total)
+            log_offset = log.place(size)
+            queue_offset = queue.next_offset if queued else 0
+            queue.next_offset += queued
+            crc = body_crc(body)
+            log.parts += (
+                pack(size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, shared,
+                     body_size),
+                body, topic_part, properties_size.to_bytes(2, "big"), properties,
+            )  # fmt: skip
+            entry = (
+                topic,
+                queue_id,
+                queue_offset,
+                log_offset,
+                size,
+                tags_code,
+                now_ms,
+                sys_flag,
+                keys,
+            )
+            add_entry(_new_entry(DispatchEntry, entry))
+            add_queue(queue)
+            log_offsets.append(log_offset)
+            total += size
+        return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
+
     def _remember(
         self,
         queue: ConsumeQueue,
@@ -147,3 +219,27 @@ class Appender:
                 queue.next_offset -= 1
         self._log.undo_pending()
         self.take()
+
+
+def _shared_head(run: PutRun, now_ms: int) -> tuple[bytes, int]:
+    """Return what lies between log offset and body size in every record, and the flag in it."""
+    head, _, host_bits = _HEADS[len(run.born_host), len(run.store_host)]
+    sys_flag = run.sys_flag & _NOT_HOSTS | host_bits
+    packed: bytes = head.pack(
+        0,
+        MAGIC_V1,
+        0,
+        run.queue_id,
+        0,
+        0,
+        0,
+        sys_flag,
+        run.born_ms,
+        run.born_host,
+        now_ms,
+        run.store_host,
+        run.reconsume_times,
+        0,
+        0,
+    )
+    return packed[_RUN_FRONT.size : -4], sys_flag

@@ -36,6 +36,31 @@ class PutMessage:
     keys: tuple[str, ...]
 
 
+class RunMessage(NamedTuple):
+    """What one message of a ``PutRun`` has for itself."""
+
+    body: bytes
+    properties: bytes
+    flag: int
+    tags_code: int
+    keys: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class PutRun:
+    """Messages of one request for one queue; the names are those of ``PutMessage``."""
+
+    topic: str
+    topic_bytes: bytes
+    queue_id: int
+    sys_flag: int
+    born_ms: int
+    born_host: bytes
+    store_host: bytes
+    reconsume_times: int
+    messages: list[RunMessage]
+
+
 class PutStatus(StrEnum):
     """How a put ended."""
 
@@ -57,6 +82,16 @@ class PutResult(NamedTuple):
     status: PutStatus
     queue_offset: int
     log_offset: int
+    size: int
+
+
+class RunResult(NamedTuple):
+    """Where the messages of a ``PutRun`` will lie; not stored before the next ``write``."""
+
+    status: PutStatus
+    queue_offset: int
+    """Of the first; the others follow it one by one."""
+    log_offsets: list[int]
     size: int
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.calls import PutStatus
+from server.store.calls import PutRun, PutStatus, RunMessage
 from storefmt.hosts import pack_host
 from storefmt.message import blank, decode_record, encode_record
 from tests.server.store.stores import (
@@ -145,3 +145,61 @@ def test_half_and_rollback_records_get_no_queue_entry(
     assert record is not None
     assert decode_record(record).sys_flag == sys_flag
     store.close(START_MS)
+
+
+@pytest.mark.parametrize("born", [BORN, V6])
+@pytest.mark.parametrize("host", [HOST, V6])
+def test_run_makes_the_records_that_single_puts_make(
+    tmp_path: Path, born: bytes, host: bytes
+) -> None:
+    several = [
+        replace(
+            message(number, queue_id=1, body=b"b" * size),
+            born_host=born,
+            store_host=host,
+            born_ms=7,
+            reconsume_times=2,
+        )
+        for number, size in enumerate([0, 3, LOG_FILE_SIZE // 2, LOG_FILE_SIZE // 2, 1])
+    ]
+    run = PutRun(
+        "topic-a", b"topic-a", 1, 0x301, 7, born, host, 2,
+        [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m in several],
+    )  # fmt: skip
+    singly, at_once = (
+        open_store(small_config(tmp_path / "a")),
+        open_store(small_config(tmp_path / "b")),
+    )
+
+    places = [singly.put(replace(one, sys_flag=0x301), START_MS) for one in several]
+    result = at_once.put_run(run, START_MS)
+
+    assert result.status is PutStatus.PUT_OK
+    assert (result.queue_offset, result.size) == (0, sum(place.size for place in places))
+    assert result.log_offsets == [place.log_offset for place in places]
+    for store in (singly, at_once):
+        store.write(START_MS)
+    for one, place in zip(several, places, strict=True):
+        record = at_once.read_record(place.log_offset)
+        assert record == singly.read_record(place.log_offset)
+        found = at_once.query("topic-a", one.keys[0], count_max=9).records
+        assert found == [record]
+    assert at_once.max_offset("topic-a", 1) == len(several)
+    singly.close(START_MS)
+    at_once.close(START_MS)
+
+
+def test_run_ends_at_the_message_that_does_not_fit(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    bodies = [b"a", b"x" * LOG_FILE_SIZE, b"c"]
+    messages = [RunMessage(body, b"", 0, 0, ()) for body in bodies]
+    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, messages)
+
+    result = store.put_run(run, START_MS)
+    store.write(START_MS)
+
+    assert result.status is PutStatus.MESSAGE_ILLEGAL
+    assert store.max_offset("topic-a", 0) == 1
+    assert store.put_run(replace(run, topic_bytes=b"t" * 128, topic="t" * 128), 1).log_offsets == []
+    store.close(START_MS)
+    assert store.put_run(run, START_MS).status is PutStatus.SERVICE_NOT_AVAILABLE

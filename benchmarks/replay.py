@@ -1,0 +1,247 @@
+"""What the broker itself costs: frames of a Java client fed to a running broker, no socket.
+
+    frames, built before ── 64 KiB reads ── Link.buffer_updated ── … ── one write a turn
+                                                            answers are counted and dropped
+
+    python -m benchmarks.replay                      every load, CPU us a message
+    python -m benchmarks.replay batch --profile      the functions that take the time
+    python -m benchmarks.replay --dir /dev/shm       store on tmpfs: no disk in the figures
+
+Sockets, wake-ups and the client are left out, so this says which of two versions of the code
+is cheaper, not what a broker reaches: that is ``benchmarks.run``. Figures are CPU time of the
+broker's thread; the least of the rounds is the one that the rest of the machine disturbed
+least. Compare two checkouts by turns (A B A B), never one after the other.
+"""
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import shutil
+import statistics
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from remoting.aio.server import ServerConn
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerConfig
+from server.runtime.clock import SystemClock
+from server.store.config import StoreConfig
+
+READ_SIZE: Final = 65_536
+BATCH: Final = 32
+QUEUES: Final = 8
+TOPIC: Final = "replay_topic"
+_HEAD: Final = struct.Struct(">iI")
+_ENTRY: Final = struct.Struct(">iiiii")
+
+
+class Frames:
+    """Makes requests in the layout of a Java client 4.9.7, every one different."""
+
+    def __init__(self, body_size: int) -> None:
+        self._body = b"x" * body_size
+        self._count = 0
+        self._opaque = 0
+
+    def _unique_id(self) -> str:
+        # Address, pid, class loader, ms, counter: about fifty ids share one ms.
+        self._count += 1
+        return f"7F00000156314E0E2F2A{0x67F72758 + self._count // 50:08X}{self._count & 0xFFFF:04X}"
+
+    def _frame(self, code: int, ext: str, body: bytes = b"") -> bytes:
+        self._opaque += 1
+        header = (
+            f'{{"code":{code},"extFields":{{{ext}}},"flag":0,"language":"JAVA","opaque":'
+            f'{self._opaque},"serializeTypeCurrentRPC":"JSON","version":407}}'
+        ).encode()
+        return _HEAD.pack(4 + len(header) + len(body), len(header)) + header + body
+
+    def _send(self, code: int, properties: str, body: bytes, *, batch: bool) -> bytes:
+        queue_id = self._opaque % QUEUES
+        ext = (
+            f'"a":"replay_producer","b":"{TOPIC}","c":"TBW102","d":"{QUEUES}","e":"{queue_id}",'
+            f'"f":"0","g":"{time.time_ns() // 1_000_000}","h":"0","i":"{properties}","j":"0",'
+            f'"k":"false","m":"{"true" if batch else "false"}","n":"bench"'
+        )
+        return self._frame(code, ext, body)
+
+    def plain(self) -> bytes:
+        """Return a send without tag and keys, as the load program sends it."""
+        text = f"UNIQ_KEY\\u0001{self._unique_id()}\\u0002WAIT\\u0001true"
+        return self._send(310, text, self._body, batch=False)
+
+    def keyed(self) -> bytes:
+        """Return a send with a tag and one key of the user."""
+        unique = self._unique_id()
+        text = (
+            f"KEYS\\u0001order-{self._count}\\u0002UNIQ_KEY\\u0001{unique}"
+            "\\u0002WAIT\\u0001true\\u0002TAGS\\u0001TagA"
+        )
+        return self._send(310, text, self._body, batch=False)
+
+    def batch(self) -> bytes:
+        """Return a batch of 32 messages."""
+        entries = []
+        for _ in range(BATCH):
+            properties = f"UNIQ_KEY\1{self._unique_id()}\2WAIT\1true".encode()
+            size = _ENTRY.size + 2 + len(self._body) + len(properties)
+            entries += [
+                _ENTRY.pack(size, 0, 0, 0, len(self._body)),
+                self._body,
+                len(properties).to_bytes(2, "big"),
+                properties,
+            ]
+        return self._send(320, "WAIT\\u0001true", b"".join(entries), batch=True)
+
+    def pull(self) -> bytes:
+        """Return a pull of the next 32 messages of a queue."""
+        queue_id, queue_offset = self._count % QUEUES, self._count // QUEUES * BATCH
+        self._count += 1
+        return self._frame(
+            11,
+            f'"queueId":"{queue_id}","maxMsgNums":"{BATCH}","sysFlag":"4","commitOffset":"0",'
+            '"subscription":"*","ReqT":"0","suspendTimeoutMillis":"20000","bname":"bench",'
+            f'"topic":"{TOPIC}","queueOffset":"{queue_offset}","expressionType":"TAG",'
+            '"subVersion":"0","consumerGroup":"replay_group"',
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One kind of request."""
+
+    title: str
+    make: Callable[[Frames], bytes]
+    messages: int
+    """Messages in a request."""
+    one_a_turn: bool = False
+    """The next request is read when the one before was answered."""
+
+
+LOADS: Final = {
+    "sync": Load("send, one a turn", Frames.plain, 1, one_a_turn=True),
+    "send": Load("sends, 64 KiB a turn", Frames.plain, 1),
+    "keyed": Load("sends with tag and key", Frames.keyed, 1),
+    "batch": Load("batches of 32", Frames.batch, BATCH),
+    "pull": Load("pulls of 32, 8 queues by turns", Frames.pull, BATCH),
+}
+
+
+class Drain(asyncio.Transport):
+    """A transport whose peer takes everything at once."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 40_000), "sockname": ("127.0.0.1", 10_911)})
+        self.size = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.size += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+def reads(load: Load, frames: Frames, count: int) -> Iterator[bytes]:
+    """Yield what each read of the socket brings for ``count`` messages."""
+    requests = [load.make(frames) for _ in range(count // load.messages)]
+    if load.one_a_turn:
+        yield from requests
+        return
+    stream = b"".join(requests)
+    for at in range(0, len(stream), READ_SIZE):
+        yield stream[at : at + READ_SIZE]
+
+
+async def replay(conn: ServerConn, chunks: list[bytes]) -> float:
+    """Feed reads to a connection, one a turn of the loop; return the CPU seconds used."""
+    begin_s = time.thread_time()
+    for chunk in chunks:
+        conn.get_buffer(READ_SIZE)[: len(chunk)] = chunk
+        conn.buffer_updated(len(chunk))
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return time.thread_time() - begin_s
+
+
+async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[float]]:
+    """Run the loads on one broker; return CPU us a message of each round."""
+    config = BrokerConfig(
+        broker_ip1="127.0.0.1",
+        broker_ip2="127.0.0.1",
+        bind_address="127.0.0.1",
+        listen_port=0,
+        default_topic_queue_nums=QUEUES,
+        store=StoreConfig(store_path_root_dir=root),
+    )
+    app = BrokerApp(config, SystemClock())
+    await app.start()
+    drain = Drain()
+    conn = ServerConn(app._server, 0)
+    conn.connection_made(drain)
+    results: dict[str, list[float]] = {}
+    profile = cProfile.Profile()
+    for name in options.loads:
+        load = LOADS[name]
+        frames = Frames(options.body)
+        if name == "pull":
+            await replay(conn, list(reads(LOADS["send"], Frames(options.body), options.messages)))
+        await replay(conn, list(reads(load, frames, options.messages // 4)))
+        for _ in range(options.rounds):
+            if name == "pull":
+                frames = Frames(options.body)
+            chunks = list(reads(load, frames, options.messages))
+            # The background writes of the round before must not fall into this one.
+            await asyncio.sleep(0.1)
+            if options.profile:
+                profile.enable()
+            seconds = await replay(conn, chunks)
+            profile.disable()
+            results.setdefault(name, []).append(seconds / options.messages * 1e6)
+    conn.connection_lost(None)
+    await app.stop()
+    if options.profile:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+    return results
+
+
+def main() -> int:
+    """Print a line for every load."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("loads", nargs="*", default=list(LOADS), help=" ".join(LOADS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--messages", type=int, default=20_480, help="of one round")
+    parser.add_argument("--body", type=int, default=1024)
+    parser.add_argument("--dir", type=Path, help="where to make the store for a while")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="mq-replay-", dir=options.dir))
+    try:
+        results = asyncio.run(measure(options, root))
+    finally:
+        shutil.rmtree(root)
+    for name, figures in results.items():
+        print(
+            f"{name:6} {min(figures):7.2f} us/msg least, {statistics.median(figures):7.2f} median"
+            f"   {LOADS[name].title}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

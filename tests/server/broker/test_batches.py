@@ -1,0 +1,73 @@
+"""A batch read in one pass is the batch that ``split_batch`` reads."""
+
+import pytest
+
+from remoting.codes import ResponseCode
+from server.broker.batches import read_batch
+from server.broker.recode import Recoder
+from server.broker.refusal import Refused
+from server.store.calls import RunMessage
+from storefmt.batch import BatchEntry, join_batch, split_batch
+from storefmt.errors import RecordDamaged
+from storefmt.javahash import tags_code
+
+SUFFIX = b"CLUSTER\1C\2WAIT\1true"
+ENTRIES = [
+    BatchEntry(3, b"one", b"KEYS\1a b\2UNIQ_KEY\1U1\2WAIT\1true\2TAGS\1t"),
+    BatchEntry(-1, b"", b"UNIQ_KEY\1U2\2WAIT\1true\2"),
+    BatchEntry(0, b"three", b""),
+    BatchEntry(0, b"four", b"TAGS\1\xff"),
+]
+
+
+def read(data: bytes) -> list[RunMessage]:
+    return read_batch(data, suffix=SUFFIX, recoder=Recoder("C"), illegal="no")
+
+
+def test_messages_keep_their_bytes_and_get_the_suffix() -> None:
+    found = read(join_batch(ENTRIES))
+
+    assert [(one.flag, one.body) for one in found] == [one[:2] for one in ENTRIES]
+    assert [one.properties for one in found] == [
+        ENTRIES[0].properties + b"\2" + SUFFIX,
+        ENTRIES[1].properties + SUFFIX,
+        SUFFIX,
+        ENTRIES[3].properties + b"\2" + SUFFIX,
+    ]
+    assert [one.keys for one in found] == [("U1", "a", "b"), ("U2",), (), ()]
+    assert [one.tags_code for one in found] == [tags_code("t"), 0, 0, tags_code("\ufffd")]
+
+
+def test_cut_and_changed_bodies_are_refused_where_they_are_no_batch() -> None:
+    whole = join_batch(ENTRIES)
+    changed = [
+        whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
+        for at in range(len(whole))
+        for bit in (1, 0x80)
+    ]
+
+    for data in [*(whole[:size] for size in range(1, len(whole))), *changed]:
+        try:
+            expected = [(one.flag, one.body) for one in split_batch(data)]
+        except RecordDamaged:
+            with pytest.raises(Refused) as refused:
+                read(data)
+            assert refused.value.code == ResponseCode.SYSTEM_ERROR
+            assert "no batch of messages" in refused.value.remark
+        else:
+            assert [(one.flag, one.body) for one in read(data)] == expected
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        join_batch([BatchEntry(0, b"x", b"DELAY\0013")]),
+        join_batch([BatchEntry(0, b"x", b"a\1" + b"y" * 32_760)]),
+    ],
+)
+def test_messages_that_no_batch_may_hold_are_illegal(data: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        read(data)
+
+    assert (refused.value.code, refused.value.remark) == (ResponseCode.MESSAGE_ILLEGAL, "no")
