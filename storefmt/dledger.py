@@ -29,6 +29,7 @@ from typing import Final, NamedTuple
 from storefmt import layout
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.message import RECORD_SIZE_MIN, Record, decode_record
+from storefmt.scan import LogFile, log_files
 
 _HEAD: Final = layout.DLEDGER_ENTRY.part("body_size").struct()
 _BLANK: Final = layout.DLEDGER_BLANK.struct()
@@ -312,6 +313,24 @@ def walk_entries(
             raise _damaged(pos, DamageKind.OFFSET_MISMATCH, "pos", item.pos, base + pos)
         yield pos, item
         pos += item.size
+
+
+def iter_records(
+    directory: DledgerDirectory, *, check_crc: bool = True
+) -> Iterator[tuple[DledgerEntry, Record]]:
+    """Yield every message record of a member's log, in order, with the entry around it.
+
+    Raises:
+        RecordDamaged: as ``walk_entries`` and ``DledgerEntry.record``.
+        OSError: a file cannot be read.
+    """
+    for path in log_files(directory.data):
+        with LogFile(path) as file:
+            for _, item in walk_entries(file.read, base=file.base, size=file.size):
+                if isinstance(item, DledgerEntry):
+                    record = item.record(check_crc=check_crc)
+                    if record is not None:
+                        yield item, record
 
 
 def _damaged(pos: int, kind: DamageKind, field: str, found: int, expected: int) -> RecordDamaged:

@@ -21,6 +21,7 @@ from storefmt.dledger import (
     encode_entry,
     encode_index,
     find_directories,
+    iter_records,
     looks_like_entries,
     parse_state,
     walk_entries,
@@ -134,6 +135,15 @@ def test_directory_of_a_member_is_found(tmp_path: Path) -> None:
     assert parse_state(found.checkpoint.read_text()) == {"committedIndex": 22, "endIndex": 22}
     assert parse_state(found.current_term.read_text()) == {"voteLeader": "n0", "currTerm": 0}
     assert found.index.is_dir()
+
+
+def test_records_of_a_directory_come_in_order_over_all_files(tmp_path: Path) -> None:
+    (directory,) = find_directories(unpack("dledger", tmp_path))
+
+    found = list(iter_records(directory))
+
+    assert [entry for entry, _ in found] == walked()
+    assert [record.log_offset for _, record in found] == [e.record_offset for e, _ in found]
 
 
 def test_entries_are_told_from_bare_records(corpus) -> None:
