@@ -19,7 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.servers import CLOCK_TICKS, JARS, REPOSITORY, Side, side
+from benchmarks.servers import CLOCK_TICKS, Side, side
+from tests.golden import REPOSITORY
+from tests.interop.javabuild import class_path
 
 SOURCE = REPOSITORY / "benchmarks" / "java"
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull"]
@@ -77,7 +79,13 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
 
 def _drive(running: Side, options: argparse.Namespace) -> tuple[dict[str, Result], float]:
     command = ["java", "-Xmx1g", "-Drocketmq.client.logLevel=WARN", f"-Duser.home={SOURCE}/target"]
-    command += ["-cp", f"{SOURCE / 'target'}:{JARS}/*", "Bench", running.namesrv, "bench_topic"]
+    command += [
+        "-cp",
+        f"{SOURCE / 'target'}:{class_path()}",
+        "Bench",
+        running.namesrv,
+        "bench_topic",
+    ]
     command += [str(options.body), str(options.warm), str(options.seconds), str(options.messages)]
     client = subprocess.Popen(
         [*command, *options.loads],
@@ -211,13 +219,9 @@ def main() -> int:
 
 
 def _compile() -> None:
-    pom = JARS.parent / "pom.xml"
-    if not any(JARS.glob("rocketmq-broker-*.jar")):
-        copy = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
-        subprocess.run([*copy, f"-DoutputDirectory={JARS}"], check=True)
     source, target = SOURCE / "src" / "Bench.java", SOURCE / "target"
     subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{JARS}/*", "-d", str(target), str(source)], check=True
+        ["javac", "-nowarn", "-cp", class_path(), "-d", str(target), str(source)], check=True
     )
 
 

@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-JARS = REPOSITORY / "tests" / "interop" / "java" / "lib"
+from tests.golden import REPOSITORY
+from tests.interop.javabuild import class_path
+from tests.interop.rocketmq import free_ports
+
 OPENED = [
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
@@ -51,31 +53,12 @@ class Side:
         raise LookupError(f"no RssAnon in /proc/{self.broker_pid}/status")
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago, each with its neighbours -2 and +1 free too."""
-    found: list[int] = []
-    for candidate in range(20_000 + os.getpid() % 20_000, 60_000, 8):
-        if all(_is_free(candidate + near) for near in (-2, 0, 1)):
-            found.append(candidate)
-        if len(found) == count:
-            return found
-    raise OSError("no free ports left between 20000 and 60000")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
 @contextmanager
 def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side]:
     """Run a name server and a broker of the side ``name`` (``java`` or ``ours``)."""
-    namesrv_port, broker_port = free_ports(2)
+    # The broker's port has its fast port two below and its replication port behind it.
+    namesrv_port = free_ports(5)
+    broker_port = namesrv_port + 3
     home = scratch / f"{name}-{broker_port}"
     (home / "conf").mkdir(parents=True)
     for role in ("namesrv", "broker"):
@@ -121,7 +104,7 @@ def _start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[byt
         main = {"namesrv": "namesrv.NamesrvStartup", "broker": "broker.BrokerStartup"}[role]
         heap = ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"] if role == "broker" else ["-Xmx256m"]
         command = ["java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"]
-        command += ["-cp", f"{JARS}/*", f"org.apache.rocketmq.{main}", "-c", str(conf)]
+        command += ["-cp", class_path(), f"org.apache.rocketmq.{main}", "-c", str(conf)]
     return subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )
