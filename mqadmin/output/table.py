@@ -22,6 +22,9 @@ ROWS_BUFFERED: Final = 1000
 """Rows that are read before widths are fixed; later rows may stick out."""
 
 CELL_WIDTH_MIN: Final = 8
+NESTED_WIDTH_MAX: Final = 60
+"""Cells of rows within a row; with longer ones each is json on its own line."""
+
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -149,12 +152,34 @@ class TablePrinter(Printer):
         for name, value in record.items():
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 self.out.write(f"{name}:\n")
-                for item in value:
-                    self.out.write(f"  - {escaped(cell_text(item))}\n")
+                for line in _nested_lines(value):
+                    self.out.write(f"  {line}\n")
                 continue
             label = f"{name}:".ljust(width + 2)
             label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
             self.out.write(f"{label}{escaped(shown(value))}\n")
+
+
+def _nested_lines(rows: list[Value]) -> list[str]:
+    """Return rows within a row: columns where they are short and alike, json elsewhere."""
+    records = [row for row in rows if isinstance(row, dict)]
+    names = list(records[0]) if records else []
+    table = [[name.upper() for name in names]]
+    table += [[escaped(shown(value)) for value in record.values()] for record in records]
+    alike = len(records) == len(rows) and all(list(record) == names for record in records)
+    if not alike or any(cell_width(cell) > NESTED_WIDTH_MAX for line in table for cell in line):
+        return [f"- {escaped(cell_text(row))}" for row in rows]
+    widths = [max(cell_width(line[spot]) for line in table) for spot in range(len(names))]
+    numeric = [isinstance(records[0][name], (int, float)) for name in names]
+    return [
+        GAP.join(
+            " " * (width - cell_width(cell)) + cell
+            if right
+            else cell + " " * (width - cell_width(cell))
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in table
+    ]
 
 
 def terminal_width() -> int:

@@ -6,9 +6,11 @@ the last record of a file, so that a store of terabytes answers at once.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.errors import StoreError
+from storefmt.hosts import address_text
 from storefmt.message import Record
 from storefmt.offline.config import StoreConfig
 from storefmt.offline.geometry import Geometry
@@ -16,6 +18,8 @@ from storefmt.offline.opened import Opened
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import V5_MARKS, FileSpan
 from storefmt.offline.walk import Blank, last_record, walk_file
+
+PRODUCER_QUEUES_MAX: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class StoreInfo:
         size: of all files; ``used_size`` of the log without what is not written yet.
         aborted: a broker runs on the store, or was killed.
         behind_size: bytes of the log that no queue has an entry for yet.
+        producers: addresses that the newest message of each queue came from, not of the
+            broker's own; a look at the ends, no list of all.
         notes: what somebody should know, one sentence each.
     """
 
@@ -70,6 +76,7 @@ class StoreInfo:
     checkpoint: tuple[int, int, int] | None
     queues: list[QueueInfo]
     groups: list[GroupInfo]
+    producers: list[str]
     notes: list[str]
 
 
@@ -129,6 +136,7 @@ def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
         checkpoint=checkpoint,
         queues=queues,
         groups=group_infos(store, config),
+        producers=_producers(store),
         notes=[*notes, *config.notes],
     )
 
@@ -182,6 +190,21 @@ def dispatched_end(view: QueueView) -> int:
         if not entry.is_filler:
             return entry.log_offset + entry.size
     return 0
+
+
+def _producers(store: Opened) -> list[str]:
+    found = set()
+    for key in store.queues()[:PRODUCER_QUEUES_MAX]:
+        view = store.queue(*key)
+        try:
+            log_offset = view.entry(view.max_offset - 1).log_offset
+            record = store.log.record_at(log_offset, check_crc=False)
+        except StoreError:
+            # Empty, expired or damaged: another queue may tell.
+            continue
+        if record.born_host != record.store_host:
+            found.add(address_text(record.born_host))
+    return sorted(found)
 
 
 def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:

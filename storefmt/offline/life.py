@@ -26,15 +26,17 @@ from storefmt.properties import (
     TRANSACTION_CHECK_TIMES,
 )
 from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.vocabulary import (
+    CHECK_MAX_TIME_TOPIC,
+    DLQ_PREFIX,
+    HALF_TOPIC,
+    OP_HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    TIMER_TOPIC,
+)
 
-HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
-OP_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-GIVEN_UP_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
-TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
-RETRY_PREFIX: Final = "%RETRY%"
-DEAD_LETTER_PREFIX: Final = "%DLQ%"
 OP_REMOVE_TAG: Final = "d"
 TIMER_OUT_MS: Final = "TIMER_OUT_MS"
 TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
@@ -73,12 +75,12 @@ def step_of(record: Record) -> Step:
         return Step.RETRY_DELAY if back else Step.DELAY
     if topic == HALF_TOPIC:
         return Step.HALF_CHECK if TRANSACTION_CHECK_TIMES in properties else Step.HALF
-    plain = {OP_TOPIC: Step.OP, GIVEN_UP_TOPIC: Step.GIVEN_UP, TRACE_TOPIC: Step.TRACE}
+    plain = {OP_HALF_TOPIC: Step.OP, CHECK_MAX_TIME_TOPIC: Step.GIVEN_UP, TRACE_TOPIC: Step.TRACE}
     if topic in plain:
         return plain[topic]
     if topic.startswith(RETRY_PREFIX):
         return Step.RETRY
-    if topic.startswith(DEAD_LETTER_PREFIX):
+    if topic.startswith(DLQ_PREFIX):
         return Step.DEAD_LETTER
     if record.sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT:
         return Step.COMMIT
@@ -125,7 +127,7 @@ def decided_offsets(record: Record) -> frozenset[int]:
 
     4.9 writes one number, 5.x numbers with a comma behind each.
     """
-    if record.topic != OP_TOPIC or record.properties.get(TAGS) != OP_REMOVE_TAG:
+    if record.topic != OP_HALF_TOPIC or record.properties.get(TAGS) != OP_REMOVE_TAG:
         return frozenset()
     parts = record.body.split(b",")[:_OP_OFFSETS_MAX]
     return frozenset(int(part) for part in parts if part.isdigit() and len(part) < 20)

@@ -76,7 +76,9 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
     counts = {s: sum(f.severity is s for f in report.findings) for s in Severity}
     verdict = "no damage found"
     if not report.ok:
-        verdict = f"{counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings"
+        verdict = f"{_count(counts[Severity.ERROR], 'error')}, " + _count(
+            counts[Severity.WARNING], "warning"
+        )
     state = "running or killed" if info.aborted else "stopped in order"
     lag = sum(max(0, group.lag) for group in info.groups)
     tiles = [
@@ -103,6 +105,10 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
         f"made {safe(time_text(made_ms))}</p></header>"
         f'<div class="tiles">{cards}</div>{f"<ul>{notes}</ul>" if notes else ""}'
     )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def _section(title: str, content: str, hint: str = "") -> str:

@@ -18,7 +18,7 @@ h2 small{font-weight:400;color:var(--soft);margin-left:8px}
 header p{margin:2px 0;color:var(--soft);overflow-wrap:anywhere}
 section,.tile{background:var(--card);border:1px solid var(--line);border-radius:10px}
 section{padding:18px 22px;margin-top:18px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(190px,1fr));gap:12px;
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(225px,1fr));gap:12px;
 margin-top:20px}
 .tile{padding:12px 16px}
 .tile span{display:block;color:var(--soft);font-size:13px}
@@ -35,9 +35,10 @@ svg .value{fill:var(--soft);font-variant-numeric:tabular-nums}
 .nothing{color:var(--soft);margin:6px 0 0}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
-th{text-align:left;color:var(--soft);font-weight:500}
+th{text-align:left;white-space:nowrap;color:var(--soft);font-weight:500}
 th,td{padding:7px 10px 7px 0;border-bottom:1px solid var(--line);vertical-align:top;
 overflow-wrap:anywhere;min-width:64px}
+td:nth-child(2){white-space:nowrap}
 .error-text{color:var(--error);font-weight:600}
 .warning-text{color:var(--warning);font-weight:600}
 .info-text{color:var(--info)}

@@ -18,9 +18,6 @@ from storefmt.consumequeue import is_ext_address
 from storefmt.errors import NotInStore, StoreError
 from storefmt.message import Record
 from storefmt.offline.life import (
-    HALF_TOPIC,
-    OP_TOPIC,
-    SCHEDULE_TOPIC,
     TIMER_OUT_MS,
     TRACE_TOPIC,
     Step,
@@ -33,6 +30,7 @@ from storefmt.offline.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.matching import copies_of
 from storefmt.offline.opened import Opened
 from storefmt.properties import ORIGIN_MESSAGE_ID
+from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC
 
 IDS_MAX: Final = 256
 """Most messages that one key is followed for."""
@@ -264,9 +262,9 @@ def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
 
 def _ops(store: Opened, queue_id: int, after: int) -> Iterator[Record]:
     """Yield the op records of a half queue that were stored behind a log offset."""
-    if (OP_TOPIC, queue_id) not in store.tree.queues:
+    if (OP_HALF_TOPIC, queue_id) not in store.tree.queues:
         return
-    view = store.queue(OP_TOPIC, queue_id)
+    view = store.queue(OP_HALF_TOPIC, queue_id)
     low, high = view.start_offset, view.max_offset
     while low < high:
         middle = (low + high) // 2

@@ -2,17 +2,25 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 from mqadmin.call import Call
+from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, one
 from storefmt.offline.info import StoreInfo
 from storefmt.offline.storedir import StoreDir
 
+SCREEN_ROWS: Final = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Nothing but the directory."""
+    """How much of it."""
+
+    whole: Annotated[bool, option("list every topic and group in the table, not the largest")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +43,22 @@ class GroupTotal(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoRow(Row):
-    """A store; offsets and sizes in bytes, the geometry as found out from the files."""
+    """A store; offsets and sizes in bytes, the geometry as found out from the files.
+
+    ``kept_hours`` lie between the first and the last message, ``deleted_size`` bytes of log
+    are before the first one; ``producers`` are those of the newest messages.
+    """
 
     path: str
     version: str
+    health: str
     aborted: bool
     min_log_offset: int
     end_log_offset: int
     first_ms: EpochMs
     last_ms: EpochMs
+    kept_hours: float
+    deleted_size: int
     topic_count: int
     queue_count: int
     group_count: int
@@ -57,6 +72,7 @@ class InfoRow(Row):
     index_slot_count: int
     index_entry_count: int
     behind_size: int
+    producers: tuple[str, ...]
     topics: tuple[TopicTotal, ...]
     groups: tuple[GroupTotal, ...]
     notes: tuple[str, ...]
@@ -79,16 +95,23 @@ def show_info(call: Call, args: Arguments) -> Outcome:
     with StoreDir.open(call.store_dir) as store:
         info = store.info()
     topics, groups = _topics(info), _groups(info)
+    # A screen for a person; every other format is complete.
+    is_table = (call.settings.output or call.workplace.output or "table") == "table"
+    shown = SCREEN_ROWS if is_table and not args.whole else None
+    longest = max(len(topics), len(groups))
     geometry = info.geometry
     return one(
         InfoRow(
             path=str(store.root),
             version=info.version,
+            health=_health(info),
             aborted=info.aborted,
             min_log_offset=info.min_log_offset,
             end_log_offset=info.end_log_offset,
             first_ms=info.first_ms,
             last_ms=info.last_ms,
+            kept_hours=round(max(0, info.last_ms - info.first_ms) / 3_600_000, 3),
+            deleted_size=info.min_log_offset,
             topic_count=info.topic_count,
             queue_count=len(info.queues),
             group_count=len(groups),
@@ -102,10 +125,14 @@ def show_info(call: Call, args: Arguments) -> Outcome:
             index_slot_count=geometry.index_slot_count,
             index_entry_count=geometry.index_entry_count,
             behind_size=info.behind_size,
-            topics=topics,
-            groups=groups,
+            producers=tuple(info.producers),
+            topics=topics[:shown],
+            groups=groups[:shown],
             notes=tuple(info.notes),
-        )
+        ),
+        notes=(f"the largest {shown} of {longest} are listed; --whole lists them all",)
+        if shown is not None and longest > shown
+        else (),
     )
 
 
@@ -117,7 +144,7 @@ def _topics(info: StoreInfo) -> tuple[TopicTotal, ...]:
         messages[queue.topic] += queue.max_offset - queue.min_offset
     return tuple(
         TopicTotal(topic=topic, queue_count=queues[topic], message_count=messages[topic])
-        for topic in sorted(queues)
+        for topic in sorted(queues, key=lambda name: (-messages[name], name))
     )
 
 
@@ -131,5 +158,16 @@ def _groups(info: StoreInfo) -> tuple[GroupTotal, ...]:
             read.append(group.topic)
     return tuple(
         GroupTotal(group=name, topics=tuple(topics[name]), lag=lags[name])
-        for name in sorted(topics)
+        for name in sorted(topics, key=lambda name: (-lags[name], name))
     )
+
+
+def _health(info: StoreInfo) -> str:
+    """Return one phrase about what the ends of the files show."""
+    if info.aborted:
+        return "a broker runs on it, or was killed"
+    if info.behind_size:
+        return f"queues are {info.behind_size} bytes behind the log"
+    if info.notes:
+        return "see the notes"
+    return "stopped in order; `store verify` looks at every byte"
