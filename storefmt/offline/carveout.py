@@ -36,7 +36,7 @@ class CarvedLog:
             raise BadCall(f"log files of {file_size} bytes hold no record; give their real size")
         self.file_size = file_size
         self.written_count = 0
-        self._out = out
+        self.out = out
         self._open: OrderedDict[int, SparseFile] = OrderedDict()
         self._bases: set[int] = set()
 
@@ -67,7 +67,7 @@ class CarvedLog:
         if file is not None:
             self._open.move_to_end(base)
             return file
-        path = self._out.file("commitlog", log_file_name(base))
+        path = self.out.file("commitlog", log_file_name(base))
         file = self._open[base] = SparseFile(path, size=self.file_size)
         self._bases.add(base)
         if len(self._open) > OPEN_MAX:
@@ -75,6 +75,6 @@ class CarvedLog:
         return file
 
     def close(self) -> None:
-        """Sync and close every file."""
+        """Close every file."""
         while self._open:
-            self._open.popitem()[1].close(sync=True)
+            self._open.popitem()[1].close()

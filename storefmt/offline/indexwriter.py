@@ -159,7 +159,7 @@ class IndexFiles:
         # Java never writes the 1 that the count of an empty file stands for.
         kept = header._replace(entry_count=0) if count <= 1 else header
         self._file.write(kept.encode()[: HEADER.size], 0)
-        self._file.close(sync=True)
+        self._file.close()
         self._file, self._header = None, None
 
     def _flush(self) -> None:

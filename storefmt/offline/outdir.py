@@ -1,8 +1,8 @@
 """The directory that a tool writes to: new, empty, and apart from the store it reads.
 
 Rule: every path is made here, from plain names, so that no name found in a store leads
-out of the directory. Files are sparse where the data is zero, and are synced when they
-are closed; the store that is read is never opened for writing.
+out of the directory. Files are sparse where the data is zero; ``OutDir.sync`` makes all of
+them durable at the end. The store that is read is never opened for writing.
 """
 
 import os
@@ -60,6 +60,25 @@ class OutDir:
             path = path / _plain(name)
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    def sync(self) -> None:
+        """Return when every file below the directory is on the disk.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        for directory, _, names in os.walk(self.root):
+            for name in names:
+                _sync(os.path.join(directory, name), os.O_RDONLY)
+            _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _plain(name: str) -> str:
@@ -121,14 +140,12 @@ class SparseFile:
 
 @contextmanager
 def sparse_file(path: Path, *, size: int | None = None) -> Iterator[SparseFile]:
-    """Open a file for writing; it is synced and closed at the end."""
+    """Open a file for writing; it is closed at the end."""
     file = SparseFile(path, size=size)
     try:
         yield file
-    except BaseException:
+    finally:
         file.close()
-        raise
-    file.close(sync=True)
 
 
 def copy_file(source: StoreFile, target: Path, *, size: int | None = None) -> int:

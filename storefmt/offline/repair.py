@@ -338,7 +338,7 @@ class _Patches:
 
     def _close(self) -> None:
         if self._file is not None:
-            self._file.close(sync=True)
+            self._file.close()
             self._file = None
 
     def _at(self, log_offset: int) -> tuple[SparseFile, int]:

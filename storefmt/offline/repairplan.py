@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
-from storefmt.consumequeue import FILLER_SIZE
+from storefmt.consumequeue import FILLER_SIZE, CqEntry
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.opened import Opened
@@ -28,6 +28,8 @@ SLOTS_MAX: Final = 1_000_000
 MISSING_FILES_MAX: Final = 64
 _SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 _HEAD_SIZE: Final = 8
+TORN: Final = bytes(4)
+"""What no producer ends its properties with, but a page that was never written does."""
 
 
 @dataclass(slots=True)
@@ -143,7 +145,10 @@ class Plan:
         if self._swallow or not self._is_usable(record, at):
             self._lose(record, at)
             return end
-        if record.log_offset != at:
+        if record.properties_raw.endswith(TORN):
+            # Its last page was never written; body and place are known.
+            self._add_hole(at, end, "torn_properties", to_file_end=False)
+        elif record.log_offset != at:
             self.fixes.append(Fix(at, 28, "log_offset", record.log_offset, at))
         for placed in self._placement.record(record, at):
             self._place(placed)
@@ -294,17 +299,26 @@ class Plan:
         """Find the lost messages behind the last one of a queue: old entries tell."""
         view, row = self._store.queue(*key), self._placement.rows.get(key)
         start = row.next if row is not None and row.next is not None else view.start_offset
+        first, count = -1, 0
         for queue_offset, entry in view.entries(start):
-            if not 0 < entry.size < FILLER_SIZE:
-                return
-            hole = self._hole_at(entry.log_offset)
-            if hole is not None:
+            hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
+            if first < 0 and hole is not None:
                 self._give(Slot(*key, queue_offset), hole)
-            elif entry.log_offset >= self.end:
-                self.beyond.append((Slot(*key, queue_offset), view.max_offset - queue_offset))
-                return
-            elif row is not None or entry.log_offset >= self._log.min_offset:
-                return
+            elif self._is_beyond(entry):
+                first = queue_offset if first < 0 else first
+                count += 1
+            elif first >= 0 or row is not None or entry.log_offset >= self._log.min_offset:
+                break
+        if count:
+            self.beyond.append((Slot(*key, first), count))
+
+    def _is_beyond(self, entry: CqEntry) -> bool:
+        """Tell whether an old entry is of a record behind the end, and no garbage."""
+        reach = self.end + MISSING_FILES_MAX * self._file_size
+        return (
+            RECORD_SIZE_MIN <= entry.size <= self._file_size
+            and self.end <= entry.log_offset < reach
+        )
 
 
 def _slot_size(slot: Slot, hole: Hole) -> int:

@@ -102,6 +102,7 @@ def _rows(
     finally:
         if log is not None:
             log.close()
+            log.out.sync()
     call.warn(_told(carver.count, log))
 
 

@@ -82,6 +82,7 @@ def rebuild_store(call: Call, args: Arguments) -> Outcome:
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "rebuild") as progress:
         out = OutDir.make(args.to, source=call.store_dir)
         done = rebuild(store, out, shape=shape, with_index=not args.no_index, progress=progress)
+        out.sync()
     rows = [
         RebuiltRow(
             kind="queue",

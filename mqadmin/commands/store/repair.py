@@ -89,6 +89,7 @@ def repair_store(call: Call, args: Arguments) -> Outcome:
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
         out = OutDir.make(args.to, source=call.store_dir)
         done = repair(store, out, shape=shape, progress=progress)
+        out.sync()
     rows = [
         RepairRow(
             action=each.action,
