@@ -2,27 +2,45 @@
 
     names, sizes, config ──> log, record by record ──> queues both ways ──> index ──> offsets
     check_tree               check_log                 check_queues         check_index
+                             check_seal
 
 Rule: read-only and bounded in memory; damage is a finding and never an error, so that a
 report is complete. ``ok`` means no error and no warning (see ``storefmt.offline.findings``).
 """
 
 import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
 
 from storefmt.errors import StoreError
 from storefmt.offline.check_index import check_index
 from storefmt.offline.check_log import LogCheck
 from storefmt.offline.check_queues import QueueCheck
+from storefmt.offline.check_seal import check_seal
 from storefmt.offline.check_tree import check_tree
 from storefmt.offline.config import OFFSETS, StoreConfig, read_config
 from storefmt.offline.findings import Findings, Report, Severity
 from storefmt.offline.opened import Opened
+from storefmt.offline.seal import CHECKSUMS
+
+BULK_SIZE_MIN: Final = 16 << 20
+"""Logs of less, in bytes, are verified before numpy is loaded."""
 
 
-def verify(store: Opened, *, deep: bool = False) -> Report:
+def verify(
+    store: Opened,
+    *,
+    deep: bool = False,
+    bulk: bool | None = None,
+    checksums: Path | None = None,
+) -> Report:
     """Return everything that is wrong with a store.
 
     Args:
+        bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
+            there and the log is large enough. The findings are the same.
+        checksums: directory that ``store seal`` made; the store's own where None.
         deep: also decompress bodies, and hold every index entry against its record and
             every key of every record against the index.
 
@@ -34,10 +52,14 @@ def verify(store: Opened, *, deep: bool = False) -> Report:
     config = read_config(store)
     check_tree(store, findings)
     queues = QueueCheck(store, findings)
-    log = LogCheck(store, findings, queues, deep=deep)
+    if bulk is None:
+        size = store.log.end - store.log.min_offset
+        bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
+    log = LogCheck(store, findings, queues, deep=deep, bulk=queues.bulk(deep) if bulk else None)
     log.run()
     queues.finish(log.holes, config)
-    index_size = check_index(store, findings, log.holes, deep=deep)
+    check_seal(store, findings, checksums or store.root / CHECKSUMS)
+    index_size = check_index(store, findings, log.holes, deep=deep, bulk=bulk)
     _check_offsets(store, config, findings)
     return Report(
         ok=findings.ok,
