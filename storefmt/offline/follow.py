@@ -61,7 +61,6 @@ class Follower:
             StoreError: the disk refuses a read.
         """
         while True:
-            before = self.log_offset
             path, skipped = self._file()
             if skipped is not None:
                 self.log_offset += skipped.size
@@ -75,8 +74,16 @@ class Follower:
                 if path.exists():
                     raise
                 continue
-            if self.log_offset == before and skipped is None:
+            if not self._at_end_of(path):
                 return
+
+    def _at_end_of(self, path: Path) -> bool:
+        """Return whether a file was read to its end, so that the next one may be there."""
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            return True
+        return self.log_offset >= (parse_log_file_name(path.name) or 0) + size
 
     def _file(self) -> tuple[Path | None, Skipped | None]:
         """Return the file that holds the position, and what is missing before the next one."""

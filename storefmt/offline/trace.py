@@ -18,6 +18,7 @@ from storefmt.consumequeue import is_ext_address
 from storefmt.errors import NotInStore, StoreError
 from storefmt.message import Record
 from storefmt.offline.life import (
+    TIMER_DEL_UNIQUE_KEY,
     TIMER_OUT_MS,
     TRACE_TOPIC,
     Step,
@@ -178,7 +179,8 @@ def _scan(
 def _names(record: Record, wanted: frozenset[str]) -> bool:
     if record.unique_key in wanted or not wanted.isdisjoint(record.keys):
         return True
-    return record.properties.get(ORIGIN_MESSAGE_ID) in wanted
+    properties = record.properties
+    return any(properties.get(name) in wanted for name in (ORIGIN_MESSAGE_ID, TIMER_DEL_UNIQUE_KEY))
 
 
 def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
