@@ -1,6 +1,9 @@
 """Dispatch: a stored record gets its queue entry and its index entries.
 
-Rule: everything here is memory first. A disk that is full or broken while queues or
+Rule: everything here is memory first. Keys wait for each other, since one insertion of many
+costs less than many (2 us a turn with one message): they reach the index when enough have come together, when
+somebody asks it, or with the next upkeep, and always before anything says that they are
+there. A disk that is full or broken while queues or
 index are written does not lose an entry: it stays in memory and is written later, and
 after a crash it is built again from the commit log.
 
@@ -18,6 +21,8 @@ from server.store.queue import TAIL_FLUSH_SIZE, ConsumeQueue
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.sysflag import TRANSACTION_MASK
 
+KEYS_WAITING_MAX: Final = 64
+"""Records whose keys wait for the index, at most."""
 _UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 
 
@@ -33,7 +38,9 @@ class Dispatcher:
         self.last_store_ms = 0
         self.paused: OSError | None = None
         """Why entries stay in memory for now; housekeeping tries again."""
-        self._index_backlog: list[DispatchEntry] = []
+        self._waiting: list[DispatchEntry] = []
+        # The index has some of the waiting keys already: an insertion did not succeed.
+        self._in_part = False
 
     def dispatch(
         self, entries: Sequence[DispatchEntry], queues: Sequence[ConsumeQueue], *, now_ms: int
@@ -55,33 +62,38 @@ class Dispatcher:
                 except OSError as error:
                     self.paused = error
         if self.index is not None:
-            self._dispatch_keys(self.index, entries, now_ms)
+            self._waiting += entries
+            if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
+                self.put_keys(now_ms)
         last = entries[-1]
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
 
-    def _dispatch_keys(self, index: Index, entries: Sequence[DispatchEntry], now_ms: int) -> None:
+    def put_keys(self, now_ms: int) -> None:
+        """Put the keys that wait into the index; those for which it has no space go on waiting.
+
+        Args:
+            now_ms: names a new index file.
+        """
+        entries, index = self._waiting, self.index
+        if not entries or index is None:
+            return
+        self._waiting = []
         try:
-            if not self._index_backlog:
+            if not self._in_part:
                 index.dispatch_new(entries, now_ms)
                 return
         except OSError as error:
             self.paused = error
-        # What part of them is in the index is in its files: ``dispatch`` takes the rest.
-        self._index_backlog += entries
-        self.retry_keys(now_ms)
-
-    def retry_keys(self, now_ms: int) -> None:
-        """Put the keys into the index for which there was no space."""
-        backlog, self._index_backlog = self._index_backlog, []
-        for number, entry in enumerate(backlog):
+            self._in_part = True
+        for number, entry in enumerate(entries):
             try:
-                if self.index is not None:
-                    self.index.dispatch(entry, now_ms)
+                index.dispatch(entry, now_ms)
             except OSError as error:
                 self.paused = error
-                self._index_backlog = backlog[number:]
+                self._waiting = entries[number:]
                 return
+        self._in_part = False
 
     def write_queues(self, *, count_max: int | None = None) -> None:
         """Write queue entries that are only in memory.

@@ -121,34 +121,40 @@ class IndexFile:
         slots = self._slots if self._slots is not None else self._load_slots()
         slot_count = self.slot_count
         pack = ENTRY.pack
+        touch = self._dirty_pages.add
         number = first = self.entry_count
         parts: list[bytes] = []
-        used = 0
-        pages: list[int] = []
+        used = time_diff_s = 0
+        known_ms = -1
         for key_hash, log_offset, store_ms in rows[: self.entry_count_max - number]:
+            # Keys of one moment come together.
+            if store_ms != known_ms:
+                known_ms, time_diff_s = store_ms, self._time_diff_s(store_ms)
             slot = key_hash % slot_count
             previous = slots[slot]
             if previous <= 0 or previous > number:
                 previous = 0
                 used += 1
-            begin_ms = self.begin_ms
-            time_diff_s = 0
-            if store_ms > begin_ms > 0:
-                time_diff_s = min((store_ms - begin_ms) // 1000, _TIME_DIFF_S_MAX)
             parts.append(pack(key_hash, log_offset, time_diff_s, previous))
             slots[slot] = number
-            pages.append(slot // _PAGE_SLOTS)
+            touch(slot // _PAGE_SLOTS)
             if number <= 1:
                 self.begin_log_offset = log_offset
                 self.begin_ms = store_ms
+                known_ms = -1
             number += 1
         if number > first:
             self._fresh += b"".join(parts)
-            self._dirty_pages.update(pages)
             self.used_slot_count += used
             self.entry_count = number
             _, self.end_log_offset, self.end_ms = rows[number - first - 1]
         return number - first
+
+    def _time_diff_s(self, store_ms: int) -> int:
+        begin_ms = self.begin_ms
+        if store_ms > begin_ms > 0:
+            return min((store_ms - begin_ms) // 1000, _TIME_DIFF_S_MAX)
+        return 0
 
     def _load_slots(self) -> memoryview:
         """Copy the slots that are in use into memory; untouched pages cost nothing."""

@@ -296,6 +296,7 @@ class MessageStore:
         end_ms: int = _FOR_EVER_MS,
     ) -> QueryResult:
         """Return the records whose key has the hash of ``key``; see ``Reader``."""
+        self._dispatcher.put_keys(self._written_ms)
         return self._reader.query(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     @property

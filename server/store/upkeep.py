@@ -69,7 +69,7 @@ class Upkeep:
         """
         if now_ms >= self._next_write_ms or self._dispatcher.paused is not None:
             self._dispatcher.write_queues(count_max=QUEUES_A_STEP)
-            self._dispatcher.retry_keys(now_ms)
+            self._dispatcher.put_keys(now_ms)
             if self._dispatcher.index is not None:
                 self._dispatcher.index.write(pages_max=PAGES_A_STEP)
             self._next_write_ms = now_ms + self._interval_ms
@@ -93,6 +93,7 @@ class Upkeep:
 
     def _sync_job(self) -> QueueSyncJob:
         dispatcher = self._dispatcher
+        dispatcher.put_keys(dispatcher.last_store_ms)
         dispatcher.write_queues()
         paths: list[Path] = []
         for queue in dispatcher.dirty:
