@@ -140,6 +140,10 @@ class Writer(ABC):
         """Sync the rows, then write the state."""
         self.state = replace(self.state, size=self._sync())
         self._since = 0
+        self.note()
+
+    def note(self) -> None:
+        """Write the state; also before the first row, so that any broken run can go on."""
         held = state_path(self.path)
         temporary = held.with_name(held.name + ".tmp")
         with temporary.open("w", encoding="utf-8") as file:
@@ -237,7 +241,7 @@ class ParquetWriter(Writer):
 
     def _sync(self) -> int:
         count = self.state.size
-        if self._rows or count == 0:
+        if self._rows:
             import pyarrow as pa
 
             table = pa.Table.from_pylist(self._rows, schema=self._schema)

@@ -89,6 +89,7 @@ def export_messages(call: Call, args: Arguments) -> Outcome:
         low, total = store.log.min_offset, store.log.end - store.log.min_offset
         writer = writer_for(path, kind, state)
         try:
+            writer.note()
             for row in message_rows(
                 store,
                 _filter(args, state),
