@@ -9,7 +9,7 @@ UV     ?= uv
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 
-.PHONY: shell test check unit bench soak docs lock clean
+.PHONY: shell test check unit kernel bench soak docs lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -24,6 +24,11 @@ check: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not soak"
+
+# The tools' installation below tries this, too, and goes on without a C compiler.
+kernel: $(VENV)/.dev
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@$(BIN)/python -c 'import storefmt.scan_kernel'
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 7200
@@ -46,7 +51,7 @@ $(VENV)/.shell: requirements/shell.lock pyproject.toml | $(VENV)/python
 	@$(SELF) >&2
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/python
+$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py storefmt/scan_kernel.pyx | $(VENV)/python
 	@echo "installing the tools and Spark into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/dev.lock >&2
 	@$(SELF) >&2
@@ -58,4 +63,4 @@ lock:
 			--no-header $$name.in -o $$name.lock; done
 
 clean:
-	rm -rf $(VENV) *.egg-info
+	rm -rf $(VENV) *.egg-info build storefmt/*.so

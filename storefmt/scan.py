@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from storefmt import layout
-from storefmt.errors import DamageKind, RecordDamaged
+from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -56,6 +56,9 @@ _SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 
 Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
+Scan = Callable[[memoryview, int, int, bool], tuple[list[int], int]]
+PURE: Final = "MQ_PURE"
+"""Environment variable: when set, nothing that is compiled is used."""
 
 
 class Blank(NamedTuple):
@@ -97,9 +100,19 @@ def scan_log(
         The starts, and the position behind the last of these records: there is no good
         record, or one that does not end before ``end``. What else is in the records was
         not checked.
+
+    Raises:
+        BadCall: ``pos`` to ``end`` is no part of ``data``.
     """
+    if not 0 <= pos <= end <= len(data):
+        raise BadCall(f"scan from byte {pos} to {end} of {len(data)}; give a part of the data")
+    return _scan(memoryview(data), pos, end, check_crc)
+
+
+def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> tuple[list[int], int]:
+    """Do what ``scan_log`` does, in plain Python."""
     if check_crc:
-        return _scan_crc(memoryview(data), pos, end)
+        return _scan_crc(data, pos, end)
     starts: list[int] = []
     append, unpack = starts.append, _SIZE_MAGIC.unpack_from
     usual, last = MAGIC_V1, end - _SIZE_MAGIC.size
@@ -134,6 +147,19 @@ def _scan_crc(data: memoryview, pos: int, end: int) -> tuple[list[int], int]:
         append(pos)
         pos = behind
     return starts, pos
+
+
+def scans() -> dict[str, Scan]:
+    """Return the ways to scan that are here by name: ``pure``, ``compiled`` if it was built."""
+    found: dict[str, Scan] = {"pure": scan_pure}
+    try:
+        from storefmt.scan_kernel import scan_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": scan_compiled}
+
+
+_scan: Scan = scan_pure if os.environ.get(PURE) else scans().get("compiled", scan_pure)
 
 
 def next_start(

@@ -1,9 +1,10 @@
-"""Golden stores by name, unpacked once for all tests of this package."""
+"""Golden stores by name, unpacked once for all tests of this package; the ways to scan."""
 
 from collections.abc import Callable
 
 import pytest
 
+from storefmt import scan
 from tests.golden import Golden
 from tests.storefmt.corpus import Corpus
 
@@ -19,3 +20,13 @@ def corpus(golden: Golden) -> Callable[[str], Corpus]:
         return known[name]
 
     return get
+
+
+@pytest.fixture(params=["pure", "compiled"])
+def scan_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Make ``scan_log`` take one of its ways; return its name."""
+    way: str = request.param
+    if way not in scan.scans():
+        pytest.skip("the scan kernel is not built: `make kernel`")
+    monkeypatch.setattr(scan, "_scan", scan.scans()[way])
+    return way

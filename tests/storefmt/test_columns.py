@@ -16,6 +16,7 @@ from storefmt.scan import LogFile, walk  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.test_message import SMALL  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("scan_way")
 EVERY = tuple(columns.SCHEMA.names)
 MICROSECONDS_MAX = (2**63 - 1) // 1000
 

@@ -74,6 +74,7 @@ def test_walk_sees_every_record_and_every_end_that_java_saw(corpus, name: str) -
 
 @pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("check_crc", [False, True])
+@pytest.mark.usefixtures("scan_way")
 def test_quick_scan_finds_the_same_starts(corpus, name: str, check_crc: bool) -> None:
     store = corpus(name)
 
@@ -102,6 +103,7 @@ def test_files_with_other_names_are_no_part_of_the_log(corpus, tmp_path: Path) -
     assert [path.name for path in log_files(directory)] == ["00000000000000000000"]
 
 
+@pytest.mark.usefixtures("scan_way")
 def test_scan_stops_at_the_end_it_was_given() -> None:
     raw = log_of(3)
     size = len(raw) // 3
@@ -113,6 +115,7 @@ def test_scan_stops_at_the_end_it_was_given() -> None:
         assert scan_log(raw, 0, 5, check_crc=check_crc) == ([], 0)
 
 
+@pytest.mark.usefixtures("scan_way")
 def test_scan_with_crc_stops_at_the_first_bad_body() -> None:
     raw = bytearray(log_of(3))
     size = len(raw) // 3
