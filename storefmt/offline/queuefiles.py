@@ -4,9 +4,10 @@
 
 Rule: entries come in order. A queue that starts inside a file begins with fillers, or
 with the entries of the old file that point before the log (history, which no log can give
-back). An entry that comes too late leaves fillers; one that comes too early starts the
-queue over: its topic was deleted and made again. Where the old entry had the address of
-an ext unit for the same record, the address stays, because the unit stays.
+back). An entry that comes too late leaves fillers; one that comes too early takes the
+place of what is there, and entry 0 starts the queue over: its topic was made again. Where
+the old entry had the address of an ext unit for the same record, the address stays,
+because the unit stays.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank.
 """
@@ -65,6 +66,7 @@ class QueueFiles:
         self._buffer = bytearray()
         self._buffer_start = 0
         self._bases: set[int] = set()
+        self._high = 0
         self._old_start = self._find_old_start()
 
     @property
@@ -78,8 +80,10 @@ class QueueFiles:
         Raises:
             OSError: the disk refuses.
         """
-        if self.next is None or slot < self.next:
+        if self.next is None or slot < self.start or (slot == 0 and self.next > 0):
             self._begin(slot)
+        elif slot < self.next:
+            self._go_back(slot)
         else:
             while self.next < slot:
                 self._fill(slot)
@@ -97,6 +101,19 @@ class QueueFiles:
             end = queue_offset + 1
         if end > start:
             self._begin(end)
+
+    def finish(self) -> None:
+        """Write the rest; what lies behind the last entry becomes free space.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        if self.next is not None and self._high > self.next:
+            self._buffer += bytes((self._high - self.next) * ENTRY_SIZE)
+        self.flush()
+        for base in [base for base in self._bases if base >= (self.next or 0) * ENTRY_SIZE]:
+            self._path(base).unlink()
+            self._bases.discard(base)
 
     def flush(self) -> None:
         """Write what is in memory.
@@ -135,13 +152,20 @@ class QueueFiles:
         if len(self._buffer) >= self._file_size:
             self.flush()
 
+    def _go_back(self, slot: int) -> None:
+        """Let the next entry be ``slot``, which is written already."""
+        assert self.next is not None
+        self.flush()
+        self._high = max(self._high, self.next)
+        self._buffer_start = self.next = slot
+
     def _begin(self, slot: int) -> None:
         """Start the queue with entry ``slot``: drop what is there, write what is before it."""
         for base in self._bases:
             self._path(base).unlink()
         self._bases.clear()
         self._buffer = bytearray()
-        self.filler_count = 0
+        self.filler_count = self._high = 0
         in_file = slot % (self._file_size // ENTRY_SIZE)
         self.start = self._buffer_start = self.next = slot - in_file
         old = self._old

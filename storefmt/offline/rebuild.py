@@ -217,7 +217,7 @@ class Rebuild:
         for (topic, queue_id), queue in sorted(self._queues.items()):
             if queue.next is None:
                 continue
-            queue.flush()
+            queue.finish()
             self._report.queues.append(
                 QueueBuilt(
                     topic, queue_id, queue.start, queue.next, queue.filler_count,

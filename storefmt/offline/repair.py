@@ -148,14 +148,14 @@ class _Repair:
             patch = _Patches(self._out, self._file_size, stack)
             for hole in plan.holes:
                 self._fill(hole, patch)
-            for fix in plan.fixes:
-                patch.write(fix.log_offset + fix.pos, fix.new.to_bytes(8, "big", signed=True))
+            for fix in plan.fixes.values():
+                patch.write(fix.log_offset + fix.pos, fix.data)
                 self._act(
                     action="corrected",
                     file=self._file_at(fix.log_offset),
                     log_offset=fix.log_offset,
-                    size=8,
-                    reason=f"{fix.field} {fix.old}, {fix.new} is right",
+                    size=len(fix.data),
+                    reason=f"{fix.field} {fix.old!r}, {fix.new!r} is right",
                 )
         if plan.cut is not None:
             self._tell_cut(plan.cut)

@@ -13,9 +13,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
+from storefmt import layout
 from storefmt.consumequeue import FILLER_SIZE, CqEntry
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
-from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.opened import Opened
 from storefmt.offline.placeholder import Slot, Stamp, slot_size
 from storefmt.offline.placement import Placed, Placement
@@ -55,13 +56,14 @@ class Hole:
 
 @dataclass(slots=True)
 class Fix:
-    """A number of a record that is replaced: 8 bytes at ``log_offset`` + ``pos``."""
+    """A field of a record that is replaced: ``data`` goes to ``log_offset`` + ``pos``."""
 
     log_offset: int
     pos: int
     field: str
-    old: int
-    new: int
+    old: int | str
+    new: int | str
+    data: bytes
 
 
 class Plan:
@@ -73,7 +75,8 @@ class Plan:
 
     def __init__(self, store: Opened, placement: Placement, log: SolidLog, file_size: int) -> None:
         self.holes: list[Hole] = []
-        self.fixes: list[Fix] = []
+        self.fixes: dict[tuple[int, str], Fix] = {}
+        """By log offset of the record and field."""
         self.end = 0
         """Log offset behind the last record or blank that stays."""
         self.cut: Hole | None = None
@@ -87,6 +90,7 @@ class Plan:
         self._file_size = file_size
         self._stamp: Stamp | None = None
         self._starts: list[int] = []
+        self._taken_back: set[int] = set()
         self._slot_count = 0
         self._swallow = False
 
@@ -142,14 +146,20 @@ class Plan:
             if hole.stamp is not None:
                 break
             hole.stamp = stamp
+        if not self._swallow and not self._is_named(record):
+            owned = self._owner(record, at)
+            if owned is not None:
+                self._fix(record, at, "topic", owned.topic)
+                self._fix(record, at, "queue_id", owned.queue_id)
+                record = owned
         if self._swallow or not self._is_usable(record, at):
             self._lose(record, at)
             return end
         if record.properties_raw.endswith(TORN):
             # Its last page was never written; body and place are known.
             self._add_hole(at, end, "torn_properties", to_file_end=False)
-        elif record.log_offset != at:
-            self.fixes.append(Fix(at, 28, "log_offset", record.log_offset, at))
+        else:
+            self._fix(record, at, "log_offset", at)
         for placed in self._placement.record(record, at):
             self._place(placed)
         return end
@@ -169,12 +179,15 @@ class Plan:
 
     def _is_usable(self, record: Record, at: int) -> bool:
         """Tell whether a broker may see a record: hostile names would become its paths."""
-        if not self._placement.is_name(record.topic) or record.queue_id < 0:
+        if not self._is_named(record):
             return False
         return record.log_offset == at or not self._is_elsewhere(record)
 
+    def _is_named(self, record: Record) -> bool:
+        return self._placement.is_name(record.topic) and record.queue_id >= 0
+
     def _why_not(self, record: Record) -> str:
-        return "stale_copy" if self._placement.is_name(record.topic) else "bad_topic"
+        return "stale_copy" if self._is_named(record) else "bad_topic"
 
     def _is_elsewhere(self, record: Record) -> bool:
         """Tell whether a record also lies where it says it does: this is an old copy."""
@@ -193,8 +206,7 @@ class Plan:
             record = decode_record(data, check_crc=False)
         except RecordDamaged:
             return None
-        usable = self._placement.is_name(record.topic) and record.queue_id >= 0
-        return record if usable else None
+        return record if self._is_named(record) else None
 
     def _is_blank(self, solid: Solid, left: int) -> bool:
         """Tell whether a blank is there that fits the size its file should have."""
@@ -237,6 +249,11 @@ class Plan:
         for key in self._store.queues():
             self._old_tail(key)
 
+    def _read(self, at: int, size: int) -> bytes:
+        number = bisect_right(self._log.files, at, key=lambda place: place[0]) - 1
+        base, span = self._log.files[number]
+        return self._store.log.open(span).read(at - base, size)
+
     def _add_hole(self, start: int, end: int, reason: str, *, to_file_end: bool) -> None:
         if len(self.holes) >= HOLES_MAX:
             raise StoreError(
@@ -248,30 +265,72 @@ class Plan:
 
     def _place(self, placed: Placed) -> None:
         """Note what the place of a record in its queue tells about what was lost."""
-        if placed.copy:
+        if placed.copy or placed.log_offset in self._taken_back:
             return
         mine = self._hole_at(placed.log_offset)
         if mine is not None:
             # Only its body is lost: it keeps its place.
             self._give(Slot(*placed.key, placed.slot), mine)
         elif placed.slot != placed.claimed:
-            fix = Fix(placed.log_offset, 20, "queue_offset", placed.claimed, placed.slot)
-            self.fixes.append(fix)
+            record = self._store.log.record_at(placed.log_offset)
+            self._fix(record, placed.log_offset, "queue_offset", placed.slot)
         first = placed.slot - min(placed.gap, SLOTS_MAX)
         for k in range(first, placed.slot):
             slot = Slot(*placed.key, k)
-            hole = self._hole_of_old(slot) or self._hole_between(placed, slot)
-            self._give(slot, hole)
+            entry = self._old_entry((slot.topic, slot.queue_id), k)
+            hole = None if entry is None else self._hole_at(entry.log_offset)
+            if hole is None and entry is not None and self._take_back(slot, entry):
+                continue
+            self._give(slot, hole or self._hole_between(placed, slot))
 
-    def _hole_of_old(self, slot: Slot) -> Hole | None:
-        """Return the hole that the old entry of a lost message points into."""
-        view = self._placement.view((slot.topic, slot.queue_id))
-        if view is None:
-            return None
+    def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
+        view = self._placement.view(key)
         try:
-            return self._hole_at(view.entry(slot.queue_offset).log_offset)
+            return None if view is None else view.entry(queue_offset)
         except StoreError:
             return None
+
+    def _take_back(self, slot: Slot, entry: CqEntry) -> bool:
+        """Correct a record that an old entry claims but that names another queue.
+
+        Only where no other old entry claims it, too.
+        """
+        at = entry.log_offset
+        try:
+            record = self._store.log.record_at(at)
+        except StoreError:
+            return False
+        named = self._old_entry((record.topic, record.queue_id), record.queue_offset)
+        claimed = named is not None and named.log_offset == at
+        if claimed or record.size != entry.size or len(record.topic) != len(slot.topic):
+            return False
+        self._taken_back.add(at)
+        self.fixes.pop((at, "queue_offset"), None)
+        self._fix(record, at, "topic", slot.topic)
+        self._fix(record, at, "queue_id", slot.queue_id)
+        self._fix(record, at, "queue_offset", slot.queue_offset)
+        return True
+
+    def _owner(self, record: Record, at: int) -> Record | None:
+        """Return the record with its right topic and queue, where an old entry tells them."""
+        for topic, queue_id in self._store.queues():
+            if len(topic) == len(record.topic):
+                entry = self._old_entry((topic, queue_id), record.queue_offset)
+                if entry is not None and (entry.log_offset, entry.size) == (at, record.size):
+                    return record._replace(topic=topic, queue_id=queue_id)
+        return None
+
+    def _fix(self, record: Record, at: int, name: str, new: int | str) -> None:
+        old: int | str = getattr(record, name)
+        if old == new:
+            return
+        declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
+        data = self._read(at, record.size)
+        span = next(span for span in declared.spans(data) if span.field.name == name)
+        value = (
+            new.encode() if isinstance(new, str) else new.to_bytes(span.size, "big", signed=True)
+        )
+        self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
 
     def _give(self, slot: Slot, hole: Hole | None) -> None:
         if hole is None or self._slot_count >= SLOTS_MAX:
@@ -304,6 +363,8 @@ class Plan:
             hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
             if first < 0 and hole is not None:
                 self._give(Slot(*key, queue_offset), hole)
+            elif first < 0 and self._take_back(Slot(*key, queue_offset), entry):
+                continue
             elif self._is_beyond(entry):
                 first = queue_offset if first < 0 else first
                 count += 1

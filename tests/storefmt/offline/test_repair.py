@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from storefmt.layout import MESSAGE
 from storefmt.message import Record
 from storefmt.offline.outdir import OutDir
 from storefmt.offline.placeholder import DAMAGED_TAG, Slot, Stamp, fill
@@ -209,6 +210,41 @@ def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> No
         file.write_bytes(whole)
 
 
+def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("ipv6")
+    file = path / "commitlog" / f"{0:020d}"
+    whole = file.read_bytes()
+    with StoreDir.open(path) as store:
+        records = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"]
+    record = records[9]
+    assert len({r.queue_id for r in records}) > 1
+    data = whole[record.log_offset : record.log_offset + record.size]
+    places = {span.field.name: span for span in MESSAGE.spans(data)}
+    for name in ("queue_id", "queue_offset", "log_offset", "topic"):
+        span = places[name]
+        for bit in range(8 * span.size):
+            changed = bytearray(whole)
+            start = record.log_offset + span.pos
+            changed[start + bit // 8] ^= 0x80 >> bit % 8
+            file.write_bytes(changed)
+            if name == "topic" and not is_utf8(changed[start : start + span.size]):
+                # Bytes that are no text are damage of the whole record.
+                continue
+            out = tmp_path / f"{name}{bit}"
+            done = repaired(path, out)
+            assert (out / "commitlog" / file.name).read_bytes() == whole, (name, bit)
+            assert [act.action for act in done.actions] == ["corrected"], (name, bit)
+            shutil.rmtree(out)
+
+
+def is_utf8(data: bytes | bytearray) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 STAMP = Stamp(1_763_700_000_000, bytes([10, 0, 0, 1, 0, 0, 42, 159]))
 
 
@@ -221,7 +257,12 @@ def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
             for at, piece in fill(4096, size, slots[:count], STAMP, to_file_end=to_file_end):
                 data[at - 4096 : at - 4096 + len(piece)] = piece
 
-            items = list(walk(lambda pos, n, d=data: bytes(d[pos : pos + n]), base=4096, size=size))
+            file = bytes(data)
+
+            def read(pos: int, count: int, file: bytes = file) -> bytes:
+                return file[pos : pos + count]
+
+            items = list(walk(read, base=4096, size=size))
 
             records = [item for item in items if isinstance(item, Record)]
             left = size - sum(record.size for record in records)
@@ -239,6 +280,8 @@ def test_a_hostile_topic_gets_no_directory(golden: Golden, tmp_path: Path) -> No
     data = file.read_bytes()
     assert b"\x09clicks_v1" in data
     file.write_bytes(data.replace(b"\x09clicks_v1", b"\x09../../../", 3))
+    # The old queues would tell the right name.
+    shutil.rmtree(path / "consumequeue")
 
     done = repaired(path, tmp_path / "out")
 
