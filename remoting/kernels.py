@@ -14,8 +14,9 @@ Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.
 """
 
 import re
+from collections.abc import Callable
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 _FRONTS_MAX: Final = 4_096
 _FRONT_SIZE_MAX: Final = 1_024
@@ -102,6 +103,11 @@ class Pull(NamedTuple):
     expression_type: str | None
 
 
+# A third of the time that calling the classes takes.
+_new_send: Final = cast("Callable[[type[SendV2], tuple[object, ...]], SendV2]", tuple.__new__)
+_new_pull: Final = cast("Callable[[type[Pull], tuple[object, ...]], Pull]", tuple.__new__)
+
+
 class _Front(NamedTuple):
     code: int
     producer_group: str
@@ -157,36 +163,55 @@ def parse_send_v2(header: bytes) -> SendV2 | None:
         opaque,
     ) = found.groups()
     if "\\" in properties:
-        if "\\ud" in properties or "\\uD" in properties:
+        # The separators are all that most clients escape; two replacements are cheaper.
+        plain = properties.replace("\\u0001", "\x01").replace("\\u0002", "\x02")
+        if "\\" not in plain:
+            properties = plain
+        else:
+            properties = _unescaped(text, found)
+            if properties is None:
+                return None
+    is_oneway = False
+    if command_flag != "0":
+        kind = int(command_flag)
+        if kind & _FLAG_RESPONSE:
             return None
-        try:
-            properties, close = scanstring(text, found.start(_PROPERTIES), False)
-        except ValueError:
-            return None
-        if close != found.end(_PROPERTIES) + 1:
-            return None
-    kind = int(command_flag)
-    if kind & _FLAG_RESPONSE:
-        return None
+        is_oneway = kind & _FLAG_ONEWAY != 0
     code, group, topic, default_topic, default_queues = front
-    return SendV2(
-        code,
-        int(opaque),
-        kind & _FLAG_ONEWAY != 0,
-        group,
-        topic,
-        default_topic,
-        default_queues,
-        int(queue_id),
-        int(sys_flag),
-        int(born),
-        int(flag),
-        properties,
-        int(reconsumed),
-        unit_mode == "true",
-        None if reconsume_max is None else int(reconsume_max),
-        batch == "true",
+    # What is 0 in nearly every message is compared, which is a third of converting it.
+    return _new_send(
+        SendV2,
+        (
+            code,
+            int(opaque),
+            is_oneway,
+            group,
+            topic,
+            default_topic,
+            default_queues,
+            int(queue_id),
+            0 if sys_flag == "0" else int(sys_flag),
+            int(born),
+            0 if flag == "0" else int(flag),
+            properties,
+            0 if reconsumed == "0" else int(reconsumed),
+            unit_mode == "true",
+            None if reconsume_max is None else int(reconsume_max),
+            batch == "true",
+        ),
     )
+
+
+def _unescaped(text: str, found: re.Match[str]) -> str | None:
+    """Return the property string with all its escapes read, None where only the decoder can."""
+    properties = found[_PROPERTIES]
+    if "\\ud" in properties or "\\uD" in properties:
+        return None
+    try:
+        plain, close = scanstring(text, found.start(_PROPERTIES), False)
+    except ValueError:
+        return None
+    return plain if close == found.end(_PROPERTIES) + 1 else None
 
 
 def parse_pull(header: bytes) -> Pull | None:
@@ -210,19 +235,22 @@ def parse_pull(header: bytes) -> Pull | None:
     kind = int(command_flag)
     if kind & _FLAG_RESPONSE:
         return None
-    return Pull(
-        int(code),
-        int(opaque),
-        kind & _FLAG_ONEWAY != 0,
-        group,
-        topic,
-        int(queue_id),
-        int(queue_offset),
-        int(count),
-        int(sys_flag),
-        int(commit),
-        int(suspend),
-        subscription,
-        int(version),
-        expression_type,
+    return _new_pull(
+        Pull,
+        (
+            int(code),
+            int(opaque),
+            kind & _FLAG_ONEWAY != 0,
+            group,
+            topic,
+            int(queue_id),
+            int(queue_offset),
+            int(count),
+            int(sys_flag),
+            int(commit),
+            int(suspend),
+            subscription,
+            int(version),
+            expression_type,
+        ),
     )

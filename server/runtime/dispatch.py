@@ -77,8 +77,10 @@ class Dispatcher(Generic[AppT]):
         now_ms = self._clock.now_ms()
         command: Command | None = None
         try:
-            if self._raw and self._taken_raw(conn, raw, now_ms):
-                return
+            if self._raw:
+                handler = self._raw.get(peek_code(raw))
+                if handler is not None and handler(self._app, conn, raw, now_ms) is not False:
+                    return
             command = decode_frame(raw)
             if not command.is_response:
                 self._answer(Request(conn, command, now_ms))
@@ -89,10 +91,6 @@ class Dispatcher(Generic[AppT]):
             conn.close()
         except Exception as error:
             self._refuse(conn, raw, command, error, now_ms)
-
-    def _taken_raw(self, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
-        handler = self._raw.get(peek_code(raw))
-        return handler is not None and handler(self._app, conn, raw, now_ms) is not False
 
     def _answer(self, request: Request) -> None:
         handler = self._ordinary.get(request.command.code)
