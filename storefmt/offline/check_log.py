@@ -7,7 +7,7 @@ behind everything that the queues know is an open or stale tail, not a loss: a b
 runs is writing there, one that recovered leaves old bytes there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 INFLATED_SIZE_MAX: Final = 64 << 20
 _TOPIC_SIZE_MAX: Final = 255
+RECORDS_TOLD: Final = 4096
 BETWEEN_WINDOWS: Final = 64
 """Records and damages that are walked one by one before windows are tried again."""
 _RESUMES_MAX: Final = 1000
@@ -51,6 +52,7 @@ class LogCheck:
         holes: (start, end) in the log of all that could not be read, for those who
             point there.
         bulk: passes whole windows of records that are in order; None without numpy.
+        on_done: told ``size`` now and then.
     """
 
     store: Opened
@@ -61,6 +63,7 @@ class LogCheck:
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
     bulk: "Bulk | None" = None
+    on_done: Callable[[int], None] = lambda done: None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
     def run(self) -> None:
@@ -110,6 +113,8 @@ class LogCheck:
     def _check_record(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
         self.records += 1
         self.size += record.size
+        if self.records % RECORDS_TOLD == 0:
+            self.on_done(self.size)
         self._check_fields(span, pos, record, base)
         self._check_neighbours(span, pos, record)
         self.queues.record(span, pos, record, base + pos)
@@ -164,6 +169,7 @@ class LogCheck:
         )
         self.records += count
         self.size += int(window.starts[count])
+        self.on_done(self.size)
 
     def _misnamed(self, span: FileSpan, base: int) -> None:
         self.findings.error(

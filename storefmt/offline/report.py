@@ -36,27 +36,31 @@ def html_report(
     *,
     made_ms: int,
     deep: bool = False,
-    on_done: Callable[[str], None] = lambda what: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[str, Report]:
     """Return the page, and what the verification found.
 
     Args:
         made_ms: the time to print as the page's own.
         deep: verify bodies and every key, too.
-        on_done: told what is being done, for a person who waits.
+        progress: told the bytes of log that are done, of three times its size.
     """
     info = store.info()
-    on_done("counting messages")
-    topics = count_records(store, By.TOPIC)
+    size = store.log.end - store.log.min_offset
+    topics = count_records(store, By.TOPIC, on_done=lambda done: progress(done, 3 * size))
     bucket_ms = span_of(store)
-    times = count_records(store, By.TIME, bucket_ms=bucket_ms)
-    on_done("verifying")
-    report = verify(store, deep=deep)
+    times = count_records(
+        store,
+        By.TIME,
+        bucket_ms=bucket_ms,
+        on_done=lambda done: progress(size + done, 3 * size),
+    )
+    report = verify(store, deep=deep, progress=lambda done, _: progress(2 * size + done, 3 * size))
     parts = [
         _head(store, info, report, made_ms),
         _section("Messages over time", _timeline(times, bucket_ms)),
         _section("Topics by bytes", _topics(topics)),
-        _section("Queues", _queues(info), "each cell is a queue, darker where it holds more"),
+        _section("Queues", _queues(info), "a cell is a queue, the stronger the more it holds"),
         _section("Lag of consumer groups", _lag(info)),
         _section("Files", _files(store.files(), report.findings), "where findings lie"),
         _section("Findings", _findings(report)),

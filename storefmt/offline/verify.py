@@ -9,6 +9,7 @@ report is complete. ``ok`` means no error and no warning (see ``storefmt.offline
 """
 
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -34,12 +35,14 @@ def verify(
     deep: bool = False,
     bulk: bool | None = None,
     checksums: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Return everything that is wrong with a store.
 
     Args:
         bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
             there and the log is large enough. The findings are the same.
+        progress: told the bytes of log that are done, and all of them, now and then.
         checksums: directory that ``store seal`` made; the store's own where None.
         deep: also decompress bodies, and hold every index entry against its record and
             every key of every record against the index.
@@ -52,10 +55,17 @@ def verify(
     config = read_config(store)
     check_tree(store, findings)
     queues = QueueCheck(store, findings)
+    size = store.log.end - store.log.min_offset
     if bulk is None:
-        size = store.log.end - store.log.min_offset
         bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
-    log = LogCheck(store, findings, queues, deep=deep, bulk=queues.bulk(deep) if bulk else None)
+    log = LogCheck(
+        store,
+        findings,
+        queues,
+        deep=deep,
+        bulk=queues.bulk(deep) if bulk else None,
+        on_done=lambda done: progress(done, size),
+    )
     log.run()
     queues.finish(log.holes, config)
     check_seal(store, findings, checksums or store.root / CHECKSUMS)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, Usage
+from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
@@ -55,7 +56,10 @@ def write_report(call: Call, args: Arguments) -> Outcome:
             raise Usage(f"{path} lies in the store", hint="the store is only read: write elsewhere")
         if path.exists() and not args.replace:
             raise Usage(f"{path} is there already", hint="add --replace, or name another file")
-        page, report = html_report(store, made_ms=call.now_ms(), deep=args.deep)
+        with Progress(call.console, "report") as progress:
+            page, report = html_report(
+                store, made_ms=call.now_ms(), deep=args.deep, progress=progress
+            )
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(page, "utf-8")
     temporary.replace(path)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, NotFound
+from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
@@ -77,8 +78,8 @@ def verify_store(call: Call, args: Arguments) -> Outcome:
     checksums = Path(args.checksums) if args.checksums else None
     if checksums is not None and not checksums.is_dir():
         raise NotFound(f"{checksums}: no directory of checksums", hint="`store seal` makes one")
-    with StoreDir.open(call.store_dir) as store:
-        report = verify(store, deep=args.deep, checksums=checksums)
+    with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
+        report = verify(store, deep=args.deep, checksums=checksums, progress=progress)
     row = ReportRow(
         ok=report.ok,
         files=report.files,
