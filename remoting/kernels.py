@@ -41,7 +41,7 @@ _FRONT: Final = re.compile(
 _SEND: Final = re.compile(
     rf'","e":"{_INT32}","f":"{_INT32}","g":"{_INT64}","h":"{_INT32}","i":"{_TEXT}",'
     rf'"j":"{_INT32}","k":"{_BOOL}",(?:"l":"{_INT32}",)?"m":"{_BOOL}"'
-    rf'(?:,"n":"[^"]*")?{_TAIL}'
+    rf'(?:,"n":"[^"\\]*")?{_TAIL}'
 )
 # Up to 12 keys a HashMap has 16 buckets, then 32: a subscription changes the order of all.
 _PULL: Final = re.compile(

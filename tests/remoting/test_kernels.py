@@ -1,5 +1,6 @@
 """The kernels say what the general path says, or nothing."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,6 +219,15 @@ def test_odd_escapes_are_read_alike_or_left(shared: Path, properties: str) -> No
         assert send is None or send == general_send(odd.encode())
     except (BadFrame, BadHeader):
         pytest.fail(f"the kernel takes {properties!r}, the general path does not")
+
+
+@pytest.mark.parametrize("name", ["a\\-b", "\\ud800", "\\", "a\\u0041"])
+def test_escapes_in_a_broker_name_are_the_general_paths(shared: Path, name: str) -> None:
+    header = next(one.header for one in frames(shared, "json") if one.code == 310)
+    plain = re.sub(rb',"n":"[^"]*"', b"", header).replace(b'"m":"false"', b'"m":"false","n":"%s"')
+
+    assert parse_send_v2(plain % b"broker-a") is not None
+    assert parse_send_v2(plain % name.encode()) is None
 
 
 def test_made_up_names_do_not_fill_memory(shared: Path) -> None:
