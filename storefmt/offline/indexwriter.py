@@ -74,11 +74,9 @@ class IndexFiles:
         self._new_file(header.begin_ms)
         assert self._header is not None
         first_ms = header.begin_ms
+        self._header = self._header._replace(begin_ms=first_ms)
         for key_hash, log_offset, seconds in rows:
-            began = self._header.entry_count <= 1
-            self._put(key_hash, log_offset, first_ms + seconds * 1000, seconds)
-            if began:
-                self._header = self._header._replace(begin_ms=first_ms)
+            self._put([key_hash], log_offset, first_ms + seconds * 1000, history_s=seconds)
 
     def record(self, record: Record, log_offset: int) -> None:
         """Add the keys of one record.
@@ -94,13 +92,18 @@ class IndexFiles:
             return
         if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return
-        for key in index_keys(record, with_tags=self._with_tags):
+        topic, room = record.topic, self._shape.entry_count
+        hashes = [index_key_hash(index_key(topic, key)) for key in self._keys(record)]
+        while hashes:
             assert self._header is not None
-            if self._header.entry_count >= self._shape.entry_count:
+            if self._header.entry_count >= room:
                 self._new_file(record.store_ms)
-            key_hash = index_key_hash(index_key(record.topic, key))
-            seconds = time_diff_s(record.store_ms, begin_ms=self._header.begin_ms)
-            self._put(key_hash, log_offset, record.store_ms, seconds)
+            count = min(len(hashes), room - self._header.entry_count)
+            self._put(hashes[:count], log_offset, record.store_ms)
+            del hashes[:count]
+
+    def _keys(self, record: Record) -> list[str]:
+        return index_keys(record, with_tags=self._with_tags)
 
     def close(self) -> None:
         """Write the last file to its end.
@@ -111,23 +114,31 @@ class IndexFiles:
         if self._header is not None:
             self._finish()
 
-    def _put(self, key_hash: int, log_offset: int, store_ms: int, seconds: int) -> None:
-        header = self._header
+    def _put(
+        self, hashes: list[int], log_offset: int, store_ms: int, *, history_s: int | None = None
+    ) -> None:
+        """Add the keys of one record, for which there is room.
+
+        Args:
+            history_s: the seconds that the entry has, where they are known.
+        """
+        header, slots, slot_count = self._header, self._slots, self._shape.slot_count
         assert header is not None
-        number, slot = header.entry_count, key_hash % self._shape.slot_count
-        previous = self._slots[slot]
-        self._slots[slot] = number
-        self._buffer += ENTRY.pack(key_hash, log_offset, seconds, previous)
-        self.entry_total += 1
-        first = number <= 1
-        self._header = IndexHeader(
-            store_ms if first else header.begin_ms,
-            store_ms,
-            log_offset if first else header.begin_log_offset,
-            log_offset,
-            header.slot_count + (previous == 0),
-            number + 1,
-        )
+        begin_ms, end_ms, begin, end, used, number = header
+        for key_hash in hashes:
+            seconds = time_diff_s(store_ms, begin_ms=begin_ms) if history_s is None else history_s
+            slot = key_hash % slot_count
+            previous = slots[slot]
+            slots[slot] = number
+            used += previous == 0
+            if number <= 1:
+                begin_ms = begin_ms if history_s is not None else store_ms
+                begin = log_offset
+            number += 1
+            self._buffer += ENTRY.pack(key_hash, log_offset, seconds, previous)
+            end_ms, end = store_ms, log_offset
+        self.entry_total += len(hashes)
+        self._header = IndexHeader(begin_ms, end_ms, begin, end, used, number)
         if len(self._buffer) >= _BUFFER_SIZE:
             self._flush()
 

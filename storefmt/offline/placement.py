@@ -135,8 +135,15 @@ class Placement:
             if level > 0:
                 return record.store_ms + self.delays_ms.get(level, _DELAY_UNKNOWN_MS)
             return tags_code(properties.get(TAGS))
-        if _TAGS not in record.properties_raw:
+        raw = record.properties_raw
+        start = raw.find(_TAGS)
+        if start < 0:
             return 0
+        # Nearly always it is there once, and no other name ends with it.
+        if (start == 0 or raw[start - 1] == 2) and raw.find(_TAGS, start + 1) < 0:
+            stop = raw.find(b"\x02", start)
+            tag = raw[start + len(_TAGS) : stop if stop >= 0 else len(raw)]
+            return tags_code(str(tag, "utf-8", "replace"))
         return tags_code(record.tags)
 
     def view(self, key: QueueKey) -> QueueView | None:
