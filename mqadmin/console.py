@@ -1,6 +1,7 @@
 """The streams of a call: where rows go, where warnings go, and whether a person is there.
 
-Rule: rows on ``out``, everything else on ``err``. A question is asked only where both
+Rule: rows on ``out``, everything else on ``err``; names in a warning come from strangers,
+so control characters are shown in it. A question is asked only where both
 standard input and standard error are a terminal.
 """
 
@@ -8,7 +9,10 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, Final, TextIO
+
+JOINER: Final = "\u200d"
+"""Joins emoji into one; the only invisible character that is harmless and wanted."""
 
 
 @dataclass(slots=True)
@@ -50,7 +54,7 @@ class Console:
     def warn(self, text: str) -> None:
         """Print one line on standard error."""
         self.out.flush()
-        self.err.write(" ".join(text.split()) + "\n")
+        self.err.write(printable(" ".join(text.split())) + "\n")
         self.err.flush()
 
     def ask(self, question: str) -> bool:
@@ -64,3 +68,13 @@ class Console:
         """Return all of standard input."""
         binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
         return binary.read() if binary is not None else self.stdin.read().encode()
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control and invisible characters shown instead of sent."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == JOINER else char.encode("unicode_escape").decode()
+        for char in text
+    )

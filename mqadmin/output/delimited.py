@@ -6,6 +6,7 @@ Rule: numbers are never grouped, a nested value is json in its cell, None is emp
 import csv
 from typing import TextIO
 
+from mqadmin.console import printable
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.printer import Look, Printer
 from mqadmin.output.structured import json_text
@@ -20,6 +21,11 @@ def cell_text(value: Value) -> str:
     return str(value)
 
 
+def _cell(value: Value, look: Look) -> str:
+    # A file gets the bytes as they are; a terminal would act on control characters.
+    return printable(cell_text(value)) if look.width else cell_text(value)
+
+
 class CsvPrinter(Printer):
     """RFC 4180 rows, with line feeds as line ends."""
 
@@ -30,7 +36,7 @@ class CsvPrinter(Printer):
             self._writer.writerow(look.names)
 
     def row(self, record: Record) -> None:
-        self._writer.writerow([cell_text(record.get(name)) for name in self.look.names])
+        self._writer.writerow([_cell(record.get(name), self.look) for name in self.look.names])
         self.flush_followed()
 
     def end(self) -> None:
@@ -41,7 +47,7 @@ class NamePrinter(Printer):
     """The first column, one value on a line: for ``xargs`` and ``while read``."""
 
     def row(self, record: Record) -> None:
-        self.out.write(cell_text(next(iter(record.values()), None)) + "\n")
+        self.out.write(_cell(next(iter(record.values()), None), self.look) + "\n")
         self.flush_followed()
 
     def end(self) -> None:

@@ -9,15 +9,24 @@ Rule: text stays text as it is, 64-bit numbers stay whole numbers.
 """
 
 import json
-from typing import TextIO
+import re
+from typing import Final, TextIO
 
 from mqadmin.output.columns import Record
 from mqadmin.output.printer import Look, Printer, binary_of
 
+_STEERS: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What json need not escape and a terminal may act on: C1 controls, direction marks."""
+
 
 def json_text(value: object, *, pretty: bool = False) -> str:
-    """Return json without escapes for what is no control character."""
-    return json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
+    """Return json without escapes for what is no control or invisible character."""
+    text = json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
+    return text if text.isascii() and "\x7f" not in text else _STEERS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 class JsonPrinter(Printer):
@@ -63,8 +72,11 @@ class YamlPrinter(Printer):
 
     def row(self, record: Record) -> None:
         shown = record if self.look.single else [record]
-        text = self._yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=1000)
-        self.out.write(text)
+        # What steers a terminal has no other escape in yaml than this one.
+        steers = _STEERS.search(json.dumps(record, ensure_ascii=False)) is not None
+        self.out.write(
+            self._yaml.safe_dump(shown, sort_keys=False, allow_unicode=not steers, width=1000)
+        )
         self._count += 1
         self.flush_followed()
 

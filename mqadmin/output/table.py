@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Final, TextIO
 
+from mqadmin.console import printable
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.delimited import cell_text
 from mqadmin.output.printer import Look, Printer
@@ -26,19 +27,6 @@ NESTED_WIDTH_MAX: Final = 60
 """Cells of rows within a row; with longer ones each is json on its own line."""
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
-
-
-def escaped(text: str) -> str:
-    """Return ``text`` with control characters shown instead of sent."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char == "\u200d" else _escape(char) for char in text
-    )
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def shown(value: Value) -> str:
@@ -84,7 +72,7 @@ class TablePrinter(Printer):
             self._print_single(record)
             return
         values = [record.get(name) for name in self.look.names]
-        cells = [escaped(shown(value)) for value in values]
+        cells = [printable(shown(value)) for value in values]
         if self._fixed:
             self._write(cells)
         else:
@@ -157,7 +145,7 @@ class TablePrinter(Printer):
                 continue
             label = f"{name}:".ljust(width + 2)
             label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
-            self.out.write(f"{label}{escaped(shown(value))}\n")
+            self.out.write(f"{label}{printable(shown(value))}\n")
 
 
 def _nested_lines(rows: list[Value]) -> list[str]:
@@ -165,10 +153,10 @@ def _nested_lines(rows: list[Value]) -> list[str]:
     records = [row for row in rows if isinstance(row, dict)]
     names = list(records[0]) if records else []
     table = [[name.upper() for name in names]]
-    table += [[escaped(shown(value)) for value in record.values()] for record in records]
+    table += [[printable(shown(value)) for value in record.values()] for record in records]
     alike = len(records) == len(rows) and all(list(record) == names for record in records)
     if not alike or any(cell_width(cell) > NESTED_WIDTH_MAX for line in table for cell in line):
-        return [f"- {escaped(cell_text(row))}" for row in rows]
+        return [f"- {printable(cell_text(row))}" for row in rows]
     widths = [max(cell_width(line[spot]) for line in table) for spot in range(len(names))]
     numeric = [isinstance(records[0][name], (int, float)) for name in names]
     return [

@@ -17,31 +17,18 @@ from enum import StrEnum
 from typing import Final
 
 from storefmt.message import Record
-from storefmt.properties import (
-    DELAY,
-    REAL_QUEUE_ID,
-    REAL_TOPIC,
-    RETRY_TOPIC,
-    TAGS,
-    TRANSACTION_CHECK_TIMES,
-)
-from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
-from storefmt.vocabulary import (
-    CHECK_MAX_TIME_TOPIC,
-    DLQ_PREFIX,
-    HALF_TOPIC,
-    OP_HALF_TOPIC,
-    RETRY_PREFIX,
-    SCHEDULE_TOPIC,
-    TIMER_TOPIC,
-)
+from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, RETRY_TOPIC
+from storefmt.story import Story, TransactionState, describe
+from storefmt.vocabulary import RETRY_PREFIX, TopicKind
 
-TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
-OP_REMOVE_TAG: Final = "d"
-TIMER_OUT_MS: Final = "TIMER_OUT_MS"
-TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
-TIMER_DEL_UNIQUE_KEY: Final = "TIMER_DEL_UNIQKEY"
-_OP_OFFSETS_MAX: Final = 100_000
+_TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
+_OF_STATE: Final = {
+    TransactionState.HALF: "half",
+    TransactionState.COMMITTED: "commit",
+    TransactionState.ROLLED_BACK: "rollback",
+    TransactionState.OP: "op",
+    TransactionState.GIVEN_UP: "given_up",
+}
 
 
 class Step(StrEnum):
@@ -67,25 +54,29 @@ class Step(StrEnum):
 
 def step_of(record: Record) -> Step:
     """Return what a record is in the life of its message (an op is always ``OP`` here)."""
-    topic, properties = record.topic, record.properties
-    if topic in (SCHEDULE_TOPIC, TIMER_TOPIC):
-        if TIMER_DEL_UNIQUE_KEY in properties:
+    return _step(record, describe(record))
+
+
+def _step(record: Record, story: Story) -> Step:
+    if story.delay is not None and story.delay.is_waiting:
+        if story.delay.deletes is not None:
             return Step.RECALL
-        back = properties.get(REAL_TOPIC, "").startswith(RETRY_PREFIX)
+        back = story.destination is not None and story.destination.topic.startswith(RETRY_PREFIX)
         return Step.RETRY_DELAY if back else Step.DELAY
-    if topic == HALF_TOPIC:
-        return Step.HALF_CHECK if TRANSACTION_CHECK_TIMES in properties else Step.HALF
-    plain = {OP_HALF_TOPIC: Step.OP, CHECK_MAX_TIME_TOPIC: Step.GIVEN_UP, TRACE_TOPIC: Step.TRACE}
-    if topic in plain:
-        return plain[topic]
-    if topic.startswith(RETRY_PREFIX):
-        return Step.RETRY
-    if topic.startswith(DLQ_PREFIX):
-        return Step.DEAD_LETTER
-    if record.sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT:
-        return Step.COMMIT
-    waited = DELAY in properties or TIMER_DEQUEUE_MS in properties
-    if waited and properties.get(REAL_TOPIC) == topic:
+    if story.transaction is not None:
+        if story.transaction.state is TransactionState.HALF and story.transaction.check_times:
+            return Step.HALF_CHECK
+        return Step(_OF_STATE[story.transaction.state])
+    kinds = {
+        TopicKind.TRACE: Step.TRACE,
+        TopicKind.RETRY: Step.RETRY,
+        TopicKind.DLQ: Step.DEAD_LETTER,
+    }
+    if story.kind in kinds:
+        return kinds[story.kind]
+    properties = record.properties
+    waited = DELAY in properties or _TIMER_DEQUEUE_MS in properties
+    if waited and properties.get(REAL_TOPIC) == record.topic:
         return Step.DELIVER
     return Step.STORE
 
@@ -98,21 +89,22 @@ def own_topic(record: Record) -> str:
 
 def detail_of(record: Record, step: Step) -> str:
     """Return what else a record tells about its step, one phrase; empty for nothing."""
-    properties = record.properties
+    properties, story = record.properties, describe(record)
     target = f"{properties.get(REAL_TOPIC, '?')} {properties.get(REAL_QUEUE_ID, '?')}"
+    checks = story.transaction.check_times if story.transaction else 0
     if step in (Step.DELAY, Step.RETRY_DELAY):
-        level = properties.get(DELAY)
-        return f"level {level} for {target}" if level else f"timer for {target}"
+        level = story.delay.level if story.delay else None
+        return f"timer for {target}" if level is None else f"level {level} for {target}"
+    if step is Step.RECALL and story.delay:
+        return f"takes {story.delay.deletes} back"
     if step is Step.HALF:
         return f"for {target}"
     if step is Step.HALF_CHECK:
-        return f"check {properties[TRANSACTION_CHECK_TIMES]} for {target}"
+        return f"check {checks} for {target}"
     if step is Step.GIVEN_UP:
-        return f"after {properties.get(TRANSACTION_CHECK_TIMES, '?')} checks, for {target}"
+        return f"after {checks} checks, for {target}"
     if step is Step.COMMIT:
         return f"of the half message at log offset {record.prepared_transaction_offset}"
-    if step is Step.RECALL:
-        return f"takes {properties[TIMER_DEL_UNIQUE_KEY]} back"
     if step in (Step.RETRY, Step.DEAD_LETTER):
         origin = properties.get(RETRY_TOPIC)
         told = f"delivery {record.reconsume_times + 1}"
@@ -122,12 +114,13 @@ def detail_of(record: Record, step: Step) -> str:
     return ""
 
 
-def decided_offsets(record: Record) -> frozenset[int]:
-    """Return the half queue offsets that an op record decides; none for a damaged body.
+def due_of(record: Record) -> int:
+    """Return when a wait ends by the record's own word (ms); 0 where it does not say."""
+    delay = describe(record).delay
+    return delay.due_ms or 0 if delay is not None and delay.is_waiting else 0
 
-    4.9 writes one number, 5.x numbers with a comma behind each.
-    """
-    if record.topic != OP_HALF_TOPIC or record.properties.get(TAGS) != OP_REMOVE_TAG:
-        return frozenset()
-    parts = record.body.split(b",")[:_OP_OFFSETS_MAX]
-    return frozenset(int(part) for part in parts if part.isdigit() and len(part) < 20)
+
+def decided_offsets(record: Record) -> frozenset[int]:
+    """Return the half queue offsets that an op record decides; none for a damaged body."""
+    transaction = describe(record).transaction
+    return frozenset(transaction.half_queue_offsets) if transaction is not None else frozenset()

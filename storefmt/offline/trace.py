@@ -18,12 +18,10 @@ from storefmt.consumequeue import is_ext_address
 from storefmt.errors import NotInStore, StoreError
 from storefmt.message import Record
 from storefmt.offline.life import (
-    TIMER_DEL_UNIQUE_KEY,
-    TIMER_OUT_MS,
-    TRACE_TOPIC,
     Step,
     decided_offsets,
     detail_of,
+    due_of,
     own_topic,
     step_of,
 )
@@ -31,7 +29,8 @@ from storefmt.offline.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.matching import copies_of
 from storefmt.offline.opened import Opened
 from storefmt.properties import ORIGIN_MESSAGE_ID
-from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC
+from storefmt.story import describe
+from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
 
 IDS_MAX: Final = 256
 """Most messages that one key is followed for."""
@@ -89,7 +88,7 @@ def trace(store: Opened, which: str, *, topic: str | None = None, scan: bool = F
             f"no message{of} with id or key {which!r} in {store.root}; the index and the whole "
             "log were read"
         )
-    own = [r for r in search.found.values() if r.topic != TRACE_TOPIC]
+    own = [r for r in search.found.values() if kind_of(r.topic) is not TopicKind.TRACE]
     ids = sorted({unique for r in own if (unique := r.unique_key)})
     if len(ids) > IDS_MAX:
         search.notes.append(f"{len(ids)} messages have this key: {IDS_MAX} of them are followed")
@@ -116,7 +115,7 @@ class _Search:
     def add(self, records: Iterable[Record]) -> None:
         """Keep records of the wanted topic, and what consumers and producers traced of them."""
         for record in records:
-            if self.topic in (None, own_topic(record)) or record.topic == TRACE_TOPIC:
+            if self.topic in (None, own_topic(record)) or kind_of(record.topic) is TopicKind.TRACE:
                 self.found.setdefault(record.log_offset, record)
 
     def look(self, words: list[str], *, scan: bool) -> None:
@@ -179,8 +178,10 @@ def _scan(
 def _names(record: Record, wanted: frozenset[str]) -> bool:
     if record.unique_key in wanted or not wanted.isdisjoint(record.keys):
         return True
-    properties = record.properties
-    return any(properties.get(name) in wanted for name in (ORIGIN_MESSAGE_ID, TIMER_DEL_UNIQUE_KEY))
+    delay = describe(record).delay
+    if delay is not None and delay.deletes in wanted:
+        return True
+    return record.properties.get(ORIGIN_MESSAGE_ID) in wanted
 
 
 def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
@@ -194,7 +195,7 @@ def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
                 record=record,
                 queue=(record.topic, record.queue_id, record.queue_offset),
                 detail=detail_of(record, step),
-                due_ms=_due_ms(store, record, step),
+                due_ms=_due_ms(store, record),
             )
         )
         steps += _copies(store, record)
@@ -202,12 +203,11 @@ def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
     return sorted(steps, key=lambda s: (s.at_ms, s.record.log_offset, s.step is Step.COPY))
 
 
-def _due_ms(store: Opened, record: Record, step: Step) -> int:
-    out = record.properties.get(TIMER_OUT_MS, "")
-    if out.isdigit() and len(out) < 19:
-        return int(out) if step in (Step.DELAY, Step.RETRY_DELAY, Step.RECALL) else 0
-    if record.topic != SCHEDULE_TOPIC:
-        return 0
+def _due_ms(store: Opened, record: Record) -> int:
+    """Return when a wait ends: as the queue of the level says it, else as the record does."""
+    said = due_of(record)
+    if record.topic != SCHEDULE_TOPIC or not said:
+        return said
     try:
         view = store.queue(record.topic, record.queue_id)
         code = view.entry(record.queue_offset).tags_code
@@ -216,8 +216,8 @@ def _due_ms(store: Opened, record: Record, step: Step) -> int:
             code = unit.tags_code if unit is not None else 0
     except StoreError:
         # The queue is damaged or not dispatched yet: the level still says how long.
-        return 0
-    return max(0, code)
+        return said
+    return code if code > 0 else said
 
 
 def _copies(store: Opened, record: Record) -> Iterator[LifeStep]:
