@@ -39,7 +39,7 @@ class SendAnswers:
 
     def __init__(self, *, region: str, trace_on: bool, store_host: bytes) -> None:
         self._ext = {TRACE_ON: "true" if trace_on else "false", MSG_REGION: region}
-        self._id_prefix = store_host.hex().upper()
+        self._id_format = f"{store_host.hex().upper()}%016X"
         # A region with a quote or backslash in it would break the text below.
         quotable = region.isascii() and region.isprintable() and not set(region) & {'"', "\\"}
         self._common = (
@@ -48,12 +48,12 @@ class SendAnswers:
 
     def message_id(self, log_offset: int) -> str:
         """Return the offset id of a message at ``log_offset``."""
-        return f"{self._id_prefix}{log_offset:016X}"
+        return self._id_format % log_offset
 
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""
         # One format for all is half the cost of one for each.
-        return ",".join([f"{self._id_prefix}%016X"] * len(log_offsets)) % tuple(log_offsets)
+        return ",".join([self._id_format] * len(log_offsets)) % tuple(log_offsets)
 
     def stored(
         self, serialize: int, opaque: int, *, queue_id: int, queue_offset: int, message_id: str

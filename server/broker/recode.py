@@ -236,5 +236,8 @@ def _picker(places: list[int]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
     """Return what takes the values at these places, in their order."""
     if len(places) > 1:
         return itemgetter(*places)
+    if not places:
+        return lambda values: ()
     # itemgetter of one place gives the bare value.
-    return lambda values: tuple(values[place] for place in places)
+    place = places[0]
+    return lambda values: (values[place],)

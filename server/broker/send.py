@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
+from remoting.kernels import SendV2
 from server.broker import names
 from server.broker.answers import SendAnswers
 from server.broker.batches import read_batch
@@ -23,7 +24,7 @@ from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
 from server.broker.recode import Recoder
 from server.broker.refusal import Refused
-from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
+from server.broker.sendroutes import Route, Routes, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.turn import STORE_REFUSES, Turn
@@ -81,15 +82,7 @@ class Sender:
         self._routes.close()
 
     def take(
-        self,
-        conn: ServerConn,
-        send: SendFields,
-        *,
-        body: bytes,
-        opaque: int,
-        serialize: int,
-        oneway: bool,
-        now_ms: int,
+        self, conn: ServerConn, send: SendV2, *, body: bytes, serialize: int, now_ms: int
     ) -> None:
         """Store one request's message or batch; the answer leaves when it is safe."""
         try:
@@ -97,20 +90,20 @@ class Sender:
             queue_id = send.queue_id
             if not 0 <= queue_id < route.queue_limit:
                 queue_id = choose_queue(conn, queue_id, route)
-            if send.batch:
-                stored = self._put_batch(conn, send, route, body, queue_id, now_ms)
-            else:
-                stored = self._put_one(conn, send, route, body, queue_id, now_ms)
+            put = self._put_batch if send.batch else self._put_one
+            queue_offset, message_id, waits = put(conn, send, route, body, queue_id, now_ms)
         except Refused as refused:
             self._stats.put_failed_count += 1
-            if not oneway:
-                code, remark = refused.code, refused.remark
-                conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
+            if not send.is_oneway:
+                answer = self._answers.refused(
+                    serialize, send.opaque, code=refused.code, remark=refused.remark
+                )
+                conn.send(answer)
             return
-        if oneway:
+        if send.is_oneway:
             self._turn.schedule()
             return
-        queue_offset, message_id, waits = stored
+        opaque = send.opaque
         answer = self._answers.stored(
             serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
         )
@@ -129,48 +122,43 @@ class Sender:
     def _put_one(
         self,
         conn: ServerConn,
-        send: SendFields,
+        send: SendV2,
         route: Route,
         body: bytes,
         queue_id: int,
         now_ms: int,
     ) -> tuple[int, str, bool]:
         """Return queue offset, message id and whether the producer waits for the disk."""
-        recoded = self._recoder.recode(send.properties)
-        if send.sys_flag & TRANSACTION_MASK:
+        # One unpacking is a third of reading the fields by name.
+        _, _, _, _, _, _, _, _, sys_flag, born_ms, flag, text, reconsume_times, _, _, _ = send
+        data, code, keys, waits, named = self._recoder.recode(text)
+        if sys_flag & TRANSACTION_MASK:
             raise self._no_transactions()
-        if len(body) > self._body_size_max or len(recoded.data) > PROPERTIES_SIZE_MAX:
+        if len(body) > self._body_size_max or len(data) > PROPERTIES_SIZE_MAX:
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-        message = PutMessage(
-            route.topic,
-            route.topic_bytes,
-            queue_id,
-            body,
-            recoded.data,
-            send.flag,
-            send.sys_flag | route.sys_flag,
-            send.born_timestamp,
-            conn.peer_host,
-            self._store_host,
-            send.reconsume_times or 0,
-            0,
-            recoded.tags_code,
-            recoded.keys,
-        )
-        if route.retry_group is not None:
-            self._give_up(message, send, route.retry_group, now_ms)
-        if recoded.named is not None:
-            self._act_on(message, recoded.named, now_ms)
-        result = self._store.put(message, now_ms)
-        if result.status is not _OK:
-            self._check(result.status)
-        self._count(route, 1, result.size)
-        return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
+        fields = (
+            route.topic, route.topic_bytes, queue_id, body, data, flag, sys_flag | route.sys_flag,
+            born_ms, conn.peer_host, self._store_host, reconsume_times or 0, 0, code, keys,
+        )  # fmt: skip
+        if route.retry_group is None and named is None:
+            result = self._store.append(*fields, now_ms)
+        else:
+            message = PutMessage(*fields)
+            if route.retry_group is not None:
+                self._give_up(message, send, route.retry_group, now_ms)
+            if named is not None:
+                self._act_on(message, named, now_ms)
+            result = self._store.put(message, now_ms)
+        status, queue_offset, log_offset, size = result
+        if status is not _OK:
+            self._check(status)
+        self._count(route, 1, size)
+        return queue_offset, self._answers.message_id(log_offset), waits
 
     def _put_batch(
         self,
         conn: ServerConn,
-        send: SendFields,
+        send: SendV2,
         route: Route,
         body: bytes,
         queue_id: int,
@@ -198,7 +186,7 @@ class Sender:
         self._count(route, len(log_offsets), result.size)
         return result.queue_offset, self._answers.message_ids(log_offsets), waits
 
-    def _give_up(self, message: PutMessage, send: SendFields, group: str, now_ms: int) -> None:
+    def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
         """Turn a message that was tried often enough into one for the dead letter topic."""
         found = self._groups.find(group, now_ms=now_ms)
         if found is None:

@@ -63,6 +63,7 @@ _new_entry: Final = cast(
 _new_result: Final = cast(
     "Callable[[type[PutResult], tuple[object, ...]], PutResult]", tuple.__new__
 )
+_OK: Final = PutStatus.PUT_OK
 _ILLEGAL: Final = PutResult(PutStatus.MESSAGE_ILLEGAL, -1, -1, 0)
 
 
@@ -86,52 +87,68 @@ class Appender:
         """The queue of each entry."""
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Make a record of a message, to be written with the next write.
+        """Make a record of a message, to be written with the next write; as ``append``."""
+        return self.append(
+            message.topic,
+            message.topic_bytes,
+            message.queue_id,
+            message.body,
+            message.properties,
+            message.flag,
+            message.sys_flag,
+            message.born_ms,
+            message.born_host,
+            message.store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            message.tags_code,
+            message.keys,
+            now_ms,
+        )
+
+    # By position: a ``PutMessage`` for each would cost more than the rest of the call.
+    def append(
+        self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
+        flag: int, sys_flag: int, born_ms: int, born_host: bytes, store_host: bytes,
+        reconsume_times: int, prepared_transaction_offset: int, tags_code: int,
+        keys: tuple[str, ...], now_ms: int,
+    ) -> PutResult:  # fmt: skip
+        """Make a record of the fields of a ``PutMessage``.
 
         Raises:
             OSError: the next commit log file could not be made; nothing was taken.
         """
-        queue = self._queues.get((message.topic, message.queue_id))
+        queue = self._queues.get((topic, queue_id))
         if queue is None:
-            if len(message.topic_bytes) > TOPIC_SIZE_V1_MAX:
+            if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
-            queue = self._table.make(message.topic, message.queue_id)
-        body_size = len(message.body)
-        properties_size = len(message.properties)
-        head, head_size, host_bits = _HEADS[len(message.born_host), len(message.store_host)]
-        size = head_size + body_size + len(queue.topic_part) + 2 + properties_size
+            queue = self._table.make(topic, queue_id)
+        topic_part = queue.topic_part
+        body_size, properties_size = len(body), len(properties)
+        head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]
+        size = head_size + body_size + len(topic_part) + 2 + properties_size
         if properties_size > PROPERTIES_SIZE_MAX:
             return PutResult(PutStatus.PROPERTIES_SIZE_EXCEEDED, -1, -1, 0)
         if body_size > self._body_size_max or size > self._size_max:
             return _ILLEGAL
-        sys_flag = message.sys_flag & _NOT_HOSTS | host_bits
+        sys_flag = sys_flag & _NOT_HOSTS | host_bits
         log_offset = self._log.place(size)
         queue_offset = 0
         if not sys_flag & TRANSACTION_MASK or is_queued(sys_flag):
             queue_offset = queue.next_offset
             queue.next_offset = queue_offset + 1
-        body = message.body
-        fixed = head.pack(
-            size,
-            MAGIC_V1,
-            body_crc(body),
-            message.queue_id,
-            message.flag,
-            queue_offset,
-            log_offset,
-            sys_flag,
-            message.born_ms,
-            message.born_host,
-            now_ms,
-            message.store_host,
-            message.reconsume_times,
-            message.prepared_transaction_offset,
-            body_size,
-        )
-        size_part = properties_size.to_bytes(2, "big")
-        self._log.parts += (fixed, body, queue.topic_part, size_part, message.properties)
-        self._remember(queue, message, queue_offset, log_offset, size, now_ms, sys_flag)
-        return _new_result(PutResult, (PutStatus.PUT_OK, queue_offset, log_offset, size))
+        self._log.parts += (
+            head.pack(
+                size, MAGIC_V1, body_crc(body), queue_id, flag, queue_offset, log_offset, sys_flag,
+                born_ms, born_host, now_ms, store_host, reconsume_times,
+                prepared_transaction_offset, body_size,
+            ),
+            body, topic_part, properties_size.to_bytes(2, "big"), properties,
+        )  # fmt: skip
+        entry = topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys
+        self.entries.append(_new_entry(DispatchEntry, entry))
+        self.entry_queues.append(queue)
+        return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Make records of messages of one queue; as ``put`` for each, at half the cost.
@@ -190,21 +207,6 @@ class Appender:
             log_offsets.append(log_offset)
             total += size
         return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
-
-    def _remember(
-        self,
-        queue: ConsumeQueue,
-        message: PutMessage,
-        queue_offset: int,
-        log_offset: int,
-        size: int,
-        now_ms: int,
-        sys_flag: int,
-    ) -> None:
-        place = (message.topic, message.queue_id, queue_offset, log_offset, size)
-        rest = (message.tags_code, now_ms, sys_flag, message.keys)
-        self.entries.append(_new_entry(DispatchEntry, place + rest))
-        self.entry_queues.append(queue)
 
     def take(self) -> tuple[list[DispatchEntry], list[ConsumeQueue]]:
         """Return what was put since the last call, once it is written."""

@@ -118,6 +118,24 @@ class MessageStore:
             self.failure = f"no next commit log file: {error}; free space on its disk"
             return _NO_FILE
 
+    def append(
+        self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
+        flag: int, sys_flag: int, born_ms: int, born_host: bytes, store_host: bytes,
+        reconsume_times: int, prepared_transaction_offset: int, tags_code: int,
+        keys: tuple[str, ...], now_ms: int,
+    ) -> PutResult:  # fmt: skip
+        """Give a message its places, as ``put`` does, from the fields of a ``PutMessage``."""
+        if self.is_read_only or self._closed:
+            return _REFUSED
+        try:
+            return self._appender.append(
+                topic, topic_bytes, queue_id, body, properties, flag, sys_flag, born_ms, born_host,
+                store_host, reconsume_times, prepared_transaction_offset, tags_code, keys, now_ms,
+            )  # fmt: skip
+        except OSError as error:
+            self.failure = f"no next commit log file: {error}; free space on its disk"
+            return _NO_FILE
+
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Give messages of one queue their places, as ``put`` does for one."""
         if self.is_read_only or self._closed:

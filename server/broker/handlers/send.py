@@ -11,7 +11,7 @@ from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import SendMessage, SendMessageV2
-from remoting.kernels import parse_send_v2
+from remoting.kernels import SendV2, parse_send_v2
 from server.broker.sendroutes import SendFields
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -28,15 +28,7 @@ def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) ->
     fields = parse_send_v2(raw.header)
     if fields is None:
         return False
-    broker.sender.take(
-        conn,
-        fields,
-        body=raw.body,
-        opaque=fields.opaque,
-        serialize=_JSON,
-        oneway=fields.is_oneway,
-        now_ms=now_ms,
-    )
+    broker.sender.take(conn, fields, body=raw.body, serialize=_JSON, now_ms=now_ms)
     return True
 
 
@@ -56,12 +48,24 @@ def send(broker: Broker, request: Request) -> Command | None:
 
 def _take(broker: Broker, request: Request, fields: SendFields) -> None:
     command = request.command
+    send = SendV2(
+        command.code,
+        command.opaque,
+        command.is_oneway,
+        fields.producer_group,
+        fields.topic,
+        fields.default_topic,
+        fields.default_topic_queue_nums,
+        fields.queue_id,
+        fields.sys_flag,
+        fields.born_timestamp,
+        fields.flag,
+        fields.properties,
+        fields.reconsume_times,
+        fields.unit_mode,
+        fields.max_reconsume_times,
+        fields.batch,
+    )
     broker.sender.take(
-        request.conn,
-        fields,
-        body=command.body,
-        opaque=command.opaque,
-        serialize=command.serialize,
-        oneway=command.is_oneway,
-        now_ms=request.now_ms,
+        request.conn, send, body=command.body, serialize=command.serialize, now_ms=request.now_ms
     )
