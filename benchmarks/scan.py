@@ -1,181 +1,259 @@
-"""How fast a commit log is scanned offline, against a plain CRC over the same bytes.
+"""Offline scan and decoding of a commit log, against plain CRCs and the Java decoder.
 
-    python -m benchmarks.scan                        a log of 512 MiB, made for the run
-    python -m benchmarks.scan FILE --against isal    a commit log file of your own
-    python -m benchmarks.scan --body 200             other bodies; the costs are per record
+    python -m benchmarks.scan                   logs of 1 GiB with large and small records
+    python -m benchmarks.scan FILE              a commit log file of your own
+    python -m benchmarks.scan --write FILE      append the tables to a file, too
 
-Every way of reading goes over the same file, in turn, round by round; figures are CPU time of
-this one thread, best of the rounds, with the file in the page cache. Quote the ratio to the
-plain CRC of the same run, not the GB/s: machines differ by more than any change of the code.
+Every way goes over the same bytes, in turn, round by round, on one core, with the file in
+the page cache; figures are medians of CPU time. "In memory" means over a mapping that is
+there already; "file" means with what it costs to get the bytes out of the page cache.
+Quote ratios of one run, not GB/s: machines differ by more than any change of the code.
 """
 
 import argparse
-import importlib.util
+import mmap
 import os
 import platform
-import random
+import shutil
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from storefmt.message import Record, crc32, encode_record
-from storefmt.scan import WINDOW_SIZE, LogFile, scan_log, walk
+from benchmarks.logs import make_log
+from storefmt.columns import SCHEMA, iter_batches
+from storefmt.message import Record, crc32
+from storefmt.scan import WINDOW_SIZE, LogFile, Scan, scan_pure, scans, walk
+from tests.golden import REPOSITORY
+from tests.interop.javabuild import class_path
 
 MIB: Final = 1 << 20
-PROPERTIES: Final = (
-    b"UNIQ_KEY\x01FD00000000000000000000000000000208A74E0E2F2A67EF8B4C0000\x02"
-    b"CLUSTER\x01DefaultCluster\x02TAGS\x01TagA"
+JAVA: Final = REPOSITORY / "benchmarks" / "java"
+BODY_SIZES: Final = (1024, 128)
+SIX: Final = (
+    "topic",
+    "queue_id",
+    "queue_offset",
+    "commit_log_offset",
+    "store_timestamp",
+    "body_size",
 )
-Way = Callable[[LogFile], int]
-"""Goes over a file once; returns how many records it saw, 0 where it sees none."""
+COLUMNS: Final = {
+    "six columns": SIX,
+    "six and body": (*SIX, "body"),
+    "six, body, properties": (*SIX, "body", "properties"),
+    "all columns": tuple(SCHEMA.names),
+}
+PLAIN: Final = "plain zlib crc32, in memory"
+PEER: Final = "Java MessageDecoder, with body"
 
 
-def make_log(path: Path, *, size: int, body_size: int) -> None:
-    """Write one commit log file of about ``size`` bytes, of equal records."""
-    body = random.Random(body_size).randbytes(body_size)
-    log_offset = 0
-    with path.open("wb") as file:
-        while log_offset < size:
-            record = encode_record(
-                topic=b"bench_topic",
-                queue_id=1,
-                queue_offset=log_offset // 1000,
-                log_offset=log_offset,
-                flag=0,
-                sys_flag=0,
-                born_ms=1,
-                born_host=bytes(8),
-                store_ms=2,
-                store_host=bytes(8),
-                reconsume_times=0,
-                prepared_transaction_offset=0,
-                body=body,
-                properties=PROPERTIES,
-            )
-            file.write(record)
-            log_offset += len(record)
+class Spent(NamedTuple):
+    """CPU seconds of one pass, and the records it saw; 0 where it sees none."""
+
+    cpu_s: float
+    count: int
 
 
-def scanned(file: LogFile, check_crc: bool) -> int:
-    """Scan by windows in one buffer; return the number of records."""
-    window = memoryview(bytearray(WINDOW_SIZE))
+Way = Callable[[], Spent]
+
+
+def timed(work: Callable[[], int]) -> Way:
+    """Return a way that does ``work``, which returns a number of records."""
+
+    def way() -> Spent:
+        started_s = time.process_time()
+        count = work()
+        return Spent(time.process_time() - started_s, count)
+
+    return way
+
+
+def scanned(fill: Callable[[int], memoryview], scan: Scan, check_crc: bool) -> int:
+    """Scan window after window that ``fill`` gives; return the number of records."""
     pos = count = 0
-    while pos < file.size:
-        size = file.read_into(window, pos)
-        starts, end = scan_log(window, 0, size, check_crc=check_crc)
+    while window := fill(pos):
+        starts, end = scan(window, 0, len(window), check_crc)
         if not starts:
-            # A record larger than the window, a blank, or the end: the walk takes those.
+            # A record larger than a window, a blank, or the end of the data.
             break
         pos, count = pos + end, count + len(starts)
     return count
 
 
-def walked(file: LogFile, check_crc: bool) -> int:
-    """Decode every record wholly; return how many."""
-    items = walk(file.read, base=file.base, size=file.size, check_crc=check_crc)
+def read_by(file: LogFile) -> Callable[[int], memoryview]:
+    """Return a reader of windows into one buffer."""
+    buffer = memoryview(bytearray(WINDOW_SIZE))
+    return lambda pos: buffer[: file.read_into(buffer, pos)]
+
+
+def summed(file: LogFile, crc: Callable[[memoryview, int], int] | None) -> int:
+    """Read the file by windows and take one CRC over all, or look at nothing."""
+    fill, value = read_by(file), 0
+    for pos in range(0, file.size, WINDOW_SIZE):
+        window = fill(pos)
+        if crc is not None:
+            value = crc(window, value)
+    return 0
+
+
+def walked(file: LogFile) -> int:
+    """Decode every record wholly, as a Python object; return how many."""
+    items = walk(file.read, base=file.base, size=file.size)
     return sum(isinstance(item, Record) for item in items)
 
 
-def summed(file: LogFile, crc: Callable[[memoryview, int], int]) -> int:
-    """Take one CRC over all bytes of the file; there are no records in it."""
-    window = memoryview(bytearray(WINDOW_SIZE))
-    value = 0
-    for pos in range(0, file.size, WINDOW_SIZE):
-        value = crc(window[: file.read_into(window, pos)], value)
+def whole(crc: Callable[[memoryview], int], data: memoryview) -> int:
+    """Take one CRC over everything."""
+    crc(data)
     return 0
 
 
-def copied(file: LogFile) -> int:
-    """Read by the same windows and look at nothing."""
-    window = memoryview(bytearray(WINDOW_SIZE))
-    for pos in range(0, file.size, WINDOW_SIZE):
-        file.read_into(window, pos)
-    return 0
+def our_ways(path: Path, file: LogFile, data: memoryview) -> dict[str, Way]:
+    """Return what is measured in this process."""
+    library = "isal" if "isal" in (crc32.__module__ or "") else "zlib"
+
+    def mapped(pos: int) -> memoryview:
+        return data[pos : pos + WINDOW_SIZE]
+
+    ways = {PLAIN: timed(lambda: whole(zlib.crc32, data))}
+    if library == "isal":
+        ways["plain isal crc32, in memory"] = timed(lambda: whole(crc32, data))
+    ways["scan without crc, in memory"] = timed(lambda: scanned(mapped, scan_pure, False))
+    for name, scan in scans().items():
+        title = f"scan with crc ({library}), {name}"
+        ways[f"{title}, in memory"] = timed(lambda scan=scan: scanned(mapped, scan, True))
+    ways["read alone, file"] = timed(lambda: summed(file, None))
+    ways["plain zlib crc32, file"] = timed(lambda: summed(file, zlib.crc32))
+    for name, scan in scans().items():
+        title = f"scan with crc ({library}), {name}"
+        ways[f"{title}, file"] = timed(lambda scan=scan: scanned(read_by(file), scan, True))
+    ways["walk: a Record each, crc, file"] = timed(lambda: walked(file))
+    for name, columns in COLUMNS.items():
+        ways[f"Arrow, {name}, file"] = timed(
+            lambda columns=columns: sum(
+                batch.num_rows for batch in iter_batches([path], columns=columns)
+            )
+        )
+    return ways
 
 
-def arrow_ways(path: Path) -> dict[str, Way]:
-    """Return the decoders into Arrow columns, none where pyarrow is not installed."""
-    if importlib.util.find_spec("pyarrow") is None:
-        return {}
-    from storefmt.columns import DEFAULT_COLUMNS, iter_batches
+@contextmanager
+def java_ways(path: Path) -> Iterator[dict[str, Way]]:
+    """Run the Java decoder over the same file; give nothing where there is no Java."""
+    if shutil.which("javac") is None:
+        print("# no javac: the rows of the Java decoder are left out", file=sys.stderr)
+        yield {}
+        return
+    target, jars = JAVA / "target", class_path()
+    source = JAVA / "src" / "Decode.java"
+    subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(target), str(source)], check=True)
+    # The serial collector: one core is what is compared.
+    command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", f"{target}:{jars}", "Decode", str(path)]
+    decoder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert decoder.stdin is not None
+    assert decoder.stdout is not None
 
-    def decoded(columns: Sequence[str]) -> int:
-        return sum(batch.num_rows for batch in iter_batches([path], columns=columns))
+    def ask(kind: str) -> Spent:
+        print(kind, file=decoder.stdin, flush=True)
+        answer = decoder.stdout.readline().split() if decoder.stdout else []
+        if not answer:
+            raise ChildProcessError(f"the Java decoder ended with {decoder.wait()}")
+        return Spent(float(answer[1]), int(answer[0]))
 
-    few = ("topic", "queue_id", "queue_offset", "commit_log_offset", "store_timestamp")
-    known = [name for name in DEFAULT_COLUMNS if name in few]
-    return {
-        "arrow, default columns": lambda _: decoded(DEFAULT_COLUMNS),
-        f"arrow, {len(known)} columns": lambda _: decoded(known),
-    }
-
-
-def ways(path: Path) -> dict[str, Way]:
-    """Return what is measured, by its name."""
-    return {
-        "read alone": copied,
-        "plain zlib crc32": lambda file: summed(file, zlib.crc32),
-        f"plain {crc_library()} crc32": lambda file: summed(file, crc32),
-        "scan, no crc": lambda file: scanned(file, False),
-        "scan with crc": lambda file: scanned(file, True),
-        "walk, no crc": lambda file: walked(file, False),
-        "walk with crc": lambda file: walked(file, True),
-        **arrow_ways(path),
-    }
-
-
-def crc_library() -> str:
-    """Return ``isal`` where it is installed, else ``zlib``."""
-    return "isal" if "isal" in (crc32.__module__ or "") else "zlib"
+    try:
+        yield {"Java MessageDecoder, no body": lambda: ask("head"), PEER: lambda: ask("body")}
+    finally:
+        decoder.stdin.close()
+        decoder.wait(60)
 
 
-def measure(path: Path, rounds: int) -> dict[str, tuple[float, int]]:
-    """Return the best CPU time (s) of each way and the records it saw."""
-    best: dict[str, tuple[float, int]] = {}
-    with LogFile(path) as file:
-        for _ in range(rounds + 1):
-            for name, way in ways(path).items():
-                started = time.process_time()
-                count = way(file)
-                spent = time.process_time() - started
-                # The first round only brings the file into the page cache.
-                known = best.get(name)
-                best[name] = (min(spent, known[0]) if known else spent, count)
-    return best
+def measure(path: Path, rounds: int) -> dict[str, list[Spent]]:
+    """Return what each way spent in each round; two more rounds warm the JIT and the cache."""
+    spent: dict[str, list[Spent]] = {}
+    with ExitStack() as stack:
+        file = stack.enter_context(LogFile(path))
+        mapping = stack.enter_context(path.open("rb"))
+        whole_file = mmap.mmap(mapping.fileno(), 0, access=mmap.ACCESS_READ)
+        java = stack.enter_context(java_ways(path))
+        ways = {**our_ways(path, file, memoryview(whole_file)), **java}
+        for way in 2 * list(java.values()):
+            way()
+        for number in range(rounds + 1):
+            for name, way in ways.items():
+                found = way()
+                if number:
+                    spent.setdefault(name, []).append(found)
+    counts = {each[0].count for each in spent.values()} - {0}
+    if len(counts) != 1:
+        raise ValueError(f"the ways do not see the same records, but {sorted(counts)}")
+    return spent
 
 
-def report(path: Path, best: dict[str, tuple[float, int]], against: str) -> None:
-    """Print one line a way: GB/s, ratio to the plain CRC, ns a record."""
+def table(path: Path, spent: dict[str, list[Spent]]) -> str:
+    """Return one line a way: GB/s, ns a record, ratios of the same round, as Markdown."""
     size = os.path.getsize(path)
-    base = best[f"plain {against} crc32"][0]
-    print(f"# {size / MIB:,.0f} MiB; Python {platform.python_version()}, {platform.machine()}")
-    print(f"{'':24}{'GB/s CPU':>10}{'x ' + against:>10}{'ns/record':>11}")
-    for name, (spent, count) in best.items():
-        each = f"{spent / count * 1e9:11,.0f}" if count else f"{'–':>11}"
-        print(f"{name:24}{size / spent / 1e9:10.2f}{base / spent:10.2f}{each}")
+    count = max(each[0].count for each in spent.values())
+    lines = [
+        f"{time.strftime('%Y-%m-%d')}, {size / MIB:,.0f} MiB, {count:,} records of "
+        f"{size / count:,.0f} bytes, medians of {len(spent[PLAIN])} rounds; "
+        f"Python {platform.python_version()}, {platform.machine()}",
+        "",
+        "| way | GB/s of CPU time | ns a record | rate against plain zlib | against Java, body |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, each in spent.items():
+        cpu_s = statistics.median(found.cpu_s for found in each)
+        ns = f"{cpu_s / count * 1e9:,.0f}" if each[0].count else "–"
+        decodes = PEER in spent and name.startswith(("Arrow", "walk", "Java"))
+        lines.append(
+            f"| {name} | {size / cpu_s / 1e9:.2f} | {ns} | {_ratio(spent[PLAIN], each)} | "
+            f"{_ratio(spent[PEER], each) if decodes else '–'} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(base: list[Spent], other: list[Spent]) -> str:
+    pairs = zip(base, other, strict=True)
+    return f"{statistics.median(a.cpu_s / b.cpu_s for a, b in pairs):.2f}x"
+
+
+def size_of(text: str) -> int:
+    """Return the bytes that ``1GiB`` or ``512MiB`` says."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", MIB)):
+        if text.endswith(unit) and text.removesuffix(unit).isdecimal():
+            return int(text.removesuffix(unit)) * factor
+    raise argparse.ArgumentTypeError(f"size {text!r}; give it as 1GiB or 512MiB")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; see the top of the file."""
+    """Measure, print the tables; see the top of the file."""
     parser = argparse.ArgumentParser(prog="benchmarks.scan", description="offline scan rates")
     parser.add_argument("file", nargs="?", type=Path, help="a commit log file (20 digits)")
-    parser.add_argument("--against", choices=["zlib", "isal"], default="zlib")
+    parser.add_argument("--size", type=size_of, default=1 << 30, help="of a log that is made")
+    parser.add_argument("--body", type=int, nargs="+", default=BODY_SIZES, help="body sizes")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--size-mib", type=int, default=512)
-    parser.add_argument("--body", type=int, default=1024, help="bytes a body")
+    parser.add_argument("--write", type=Path, help="append the tables to this file")
     options = parser.parse_args(arguments)
-    if options.against == "isal" and crc_library() != "isal":
-        parser.error("isal is not installed; `pip install isal`, or compare with zlib")
-    with tempfile.TemporaryDirectory() as scratch:
-        path = options.file
-        if path is None:
-            path = Path(scratch) / f"{0:020d}"
-            make_log(path, size=options.size_mib * MIB, body_size=options.body)
-        report(path, measure(path, options.rounds), options.against)
+    with tempfile.TemporaryDirectory(prefix="mq-scan-") as scratch:
+        paths = [options.file] if options.file else []
+        for body_size in [] if options.file else options.body:
+            folder = Path(scratch) / str(body_size)
+            folder.mkdir()
+            paths.append(folder / f"{0:020d}")
+            make_log(paths[-1], size=options.size, body_size=body_size)
+        for path in paths:
+            text = table(path, measure(path, options.rounds))
+            print(text, flush=True)
+            if options.write:
+                with options.write.open("a") as file:
+                    file.write("\n" + text)
     return 0
 
 
