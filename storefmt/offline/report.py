@@ -14,8 +14,9 @@ from storefmt.offline.charts import Bar, FileStrip, bars, cells, columns, file_m
 from storefmt.offline.findings import Finding, Report, Severity
 from storefmt.offline.info import FileView, StoreInfo
 from storefmt.offline.report_style import STYLE
-from storefmt.offline.stats import By, Key, Tally, count_records
+from storefmt.offline.stats import count_records
 from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tally import By, Key, Tally
 from storefmt.offline.timespan import filled, span_of
 from storefmt.offline.verify import verify
 

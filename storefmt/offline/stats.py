@@ -4,79 +4,22 @@
 
 Rule: there are two ways through the log and one result. Where numpy and pyarrow are
 installed whole batches are grouped (``storefmt.offline.stats_columns``), elsewhere record
-by record; a test holds them together. Memory is bounded: beyond ``KEYS_MAX`` keys, the
-rest is counted under ``OTHERS``. Damage is passed over; ``verify`` tells about it.
+by record; a test holds them together. Memory is bounded: see
+``storefmt.offline.tally``. Damage is passed over; ``verify`` tells about it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from importlib.util import find_spec
 from typing import Final
 
 from storefmt.hosts import address_text
 from storefmt.message import Record
 from storefmt.offline.opened import Opened
+from storefmt.offline.tally import By, Key, Tallies, Tally, Wanted
 from storefmt.properties import TAGS
 
-KEYS_MAX: Final = 100_000
 COLUMNS_SIZE_MIN: Final = 64 << 20
 """Logs of less, in bytes, are counted before numpy and pyarrow are loaded."""
-OTHERS: Final = "(others)"
-Key = tuple[str | int | None, ...]
-"""What records are counted under: (topic,), (topic, queue id), (tag,), (host,), (start in ms,)."""
-
-
-class By(StrEnum):
-    """What to count by."""
-
-    TOPIC = "topic"
-    QUEUE = "queue"
-    TAG = "tag"
-    PRODUCER = "producer"
-    TIME = "time"
-
-
-@dataclass(slots=True)
-class Tally:
-    """Records under one key: ``size`` in bytes of log, store times in ms."""
-
-    count: int = 0
-    size: int = 0
-    first_ms: int = 0
-    last_ms: int = 0
-
-    def add(self, count: int, size: int, first_ms: int, last_ms: int) -> None:
-        """Add records to it."""
-        self.first_ms = min(self.first_ms, first_ms) if self.count else first_ms
-        self.last_ms = max(self.last_ms, last_ms) if self.count else last_ms
-        self.count += count
-        self.size += size
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which records count; None for any. Store times in ms, both ends included."""
-
-    topic: str | None = None
-    begin_ms: int | None = None
-    end_ms: int | None = None
-
-
-@dataclass(slots=True)
-class Tallies:
-    """The tallies of one pass, by key."""
-
-    found: dict[Key, Tally]
-
-    def add(self, key: Key, count: int, size: int, first_ms: int, last_ms: int) -> None:
-        """Add records under ``key``, or under ``OTHERS`` where there are too many keys."""
-        tally = self.found.get(key)
-        if tally is None:
-            if len(self.found) >= KEYS_MAX:
-                key = (OTHERS,)
-            tally = self.found.setdefault(key, Tally())
-        tally.add(count, size, first_ms, last_ms)
 
 
 def count_records(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from storefmt.columns import iter_batches
 from storefmt.offline.opened import Opened
-from storefmt.offline.stats import By, Tallies, Wanted
+from storefmt.offline.tally import By, Tallies, Wanted
 
 _KEYS: Final = {
     By.TOPIC: ("topic",),

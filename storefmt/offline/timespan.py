@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from storefmt.offline.opened import Opened
-from storefmt.offline.stats import Tally
+from storefmt.offline.tally import Tally
 
 BUCKETS_MS: Final = (
     *(1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 3 * 3_600_000),

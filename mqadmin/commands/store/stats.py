@@ -10,8 +10,9 @@ from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, Share
 from mqadmin.times import When, iso_utc, parse_when
-from storefmt.offline.stats import By, Key, Tally, Wanted, count_records
+from storefmt.offline.stats import count_records
 from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tally import By, Key, Tally, Wanted
 
 HOUR_MS = 3_600_000
 WAYS = {

@@ -11,8 +11,9 @@ from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, Share
 from mqadmin.times import When, parse_duration, parse_when
-from storefmt.offline.stats import By, Tally, Wanted, count_records
+from storefmt.offline.stats import count_records
 from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tally import By, Tally, Wanted
 from storefmt.offline.timespan import filled, span_of
 
 SPANS_MAX: Final = 10_000

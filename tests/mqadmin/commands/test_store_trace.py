@@ -10,6 +10,7 @@ from server.pytest_plugin import RocketMQ
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import Ran, run
 from tests.mqadmin.commands.test_store_log import FIELDS
+from tests.storefmt.offline.stores import state_of
 
 
 def test_trace_rows_are_messages_with_a_step(golden: Golden) -> None:
@@ -127,3 +128,24 @@ def test_names_from_a_store_cannot_steer_the_terminal(tmp_path: Path, golden: Go
     for words in lines:
         ran = run("store", *words, output="table")
         assert "\x1b" not in ran.out + ran.err
+
+
+def test_the_store_is_only_read(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("kinds")
+    before = state_of(path)
+
+    lines: tuple[tuple[str | Path, ...], ...] = (
+        ("info", path),
+        ("trace", path, "retry1", "--scan"),
+        ("tail", path, "--from", "earliest", "--no-follow"),
+        ("hexdump", path, "0"),
+        ("stats", path),
+        ("timeline", path),
+        ("verify", path, "--deep"),
+        ("export", path, "--to", tmp_path / "x.jsonl"),
+        ("report", path, "--html", tmp_path / "x.html"),
+    )
+    for words in lines:
+        assert run("store", *words).exit_code == 0, words
+
+    assert state_of(path) == before

@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from storefmt.offline import StoreDir
-from storefmt.offline import stats as stats_module
-from storefmt.offline.stats import OTHERS, By, Wanted, count_records
+from storefmt.offline import tally as tally_module
+from storefmt.offline.stats import count_records
+from storefmt.offline.tally import OTHERS, By, Wanted
 from storefmt.offline.timespan import BUCKETS_MS, bucket_for, filled
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, store_of
@@ -80,7 +81,7 @@ def test_damage_is_passed_over(golden: Golden, columns: bool) -> None:
 def test_too_many_keys_are_counted_as_others(
     golden: Golden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stats_module, "KEYS_MAX", 3)
+    monkeypatch.setattr(tally_module, "KEYS_MAX", 3)
     with StoreDir.open(golden.store("basic")) as store:
         found = count_records(store, By.TOPIC, columns=False)
 
@@ -99,7 +100,7 @@ def test_spans_suit_the_time_between_the_ends() -> None:
 
 
 def test_empty_spans_between_others_are_there_but_not_a_million() -> None:
-    tally = stats_module.Tally(1, 100, 5, 5)
+    tally = tally_module.Tally(1, 100, 5, 5)
 
     assert [at for at, _ in filled({0: tally, 3000: tally}, 1000)] == [0, 1000, 2000, 3000]
     assert [at for at, _ in filled({0: tally, 10**12: tally}, 1000)] == [0, 10**12]
