@@ -285,4 +285,6 @@ class Rebuild:
 
 def _rows(view: IndexView) -> Iterator[tuple[int, int, int]]:
     for _, entry in view.entries():
-        yield entry.key_hash, entry.log_offset, entry.time_diff_s
+        # A damaged entry finds nothing; it is not taken over.
+        if min(entry.key_hash, entry.log_offset, entry.time_diff_s) >= 0:
+            yield entry.key_hash, entry.log_offset, entry.time_diff_s

@@ -36,6 +36,7 @@ SEGMENT: Final = struct.Struct(">II")
 _END: Final = struct.Struct(">I")
 _READ_SIZE: Final = 1 << 20
 SEGMENT_SIZE_MAX: Final = 64 << 20
+_LOG_OFFSET_MAX: Final = (1 << 63) - 1
 _POLYNOMIAL: Final = 0xEDB88320
 _TRY_SIZE_MAX: Final = 256 << 10
 
@@ -208,7 +209,8 @@ def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[Sealed, int]:
         for start in range(pos, pos + count, SEGMENT_SIZE_MAX):
             length = min(SEGMENT_SIZE_MAX, pos + count - start)
             parts += SEGMENT.pack(length, crc_of(file, start, length))
-    return Sealed(span.start, size, bytes(parts)), damage_count
+    # Twenty digits of a hostile name are more than the field holds.
+    return Sealed(min(span.start, _LOG_OFFSET_MAX), size, bytes(parts)), damage_count
 
 
 def _target(path: Path) -> OutDir:

@@ -142,6 +142,14 @@ def test_a_sealed_file_that_is_gone_is_missed(small: Path) -> None:
     assert sealed_findings(small) == [("missing_file", f"commitlog/{FILE_SIZE:020d}", 0, "")]
 
 
+def test_a_hostile_name_of_a_log_file_is_no_trouble(small: Path) -> None:
+    file = small / "commitlog" / f"{FILE_SIZE:020d}"
+    file.rename(file.with_name("9" * 20))
+
+    assert set(seal_all(small)) == {"sealed"}
+    assert seal_all(small) == ["unchanged", "unchanged"]
+
+
 def test_a_damaged_checksum_file_does_not_accuse_the_log(small: Path) -> None:
     seal_all(small)
     path = small / CHECKSUMS / f"{0:020d}"
