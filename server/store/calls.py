@@ -156,6 +156,8 @@ class RecoveryReport:
     scanned_size: int = 0
     """Bytes of commit log that were read record by record."""
     record_count: int = 0
+    checked_reads: int = 0
+    """Reads that held queue files against the safe point."""
     log_end: int = 0
     """Log offset after the last record."""
     cut_size: int = 0

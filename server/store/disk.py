@@ -222,7 +222,10 @@ class RealDisk:
         found = os.fstat(fd)
         identity = (found.st_dev, found.st_ino)
         self._locked.add(identity)
-        os.pwrite(fd, b"lock", 0)
+        # Its time tells who was the last to open the store: ours is the first that counts.
+        if os.pread(fd, 5, 0) != b"lock":
+            os.pwrite(fd, b"lock", 0)
+            os.fsync(fd)
 
         def release() -> None:
             self._locked.discard(identity)

@@ -69,6 +69,11 @@ class Dispatcher:
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
 
+    @property
+    def keys_wait(self) -> bool:
+        """Tell whether the index lacks keys of dispatched records."""
+        return self.index is not None and bool(self._waiting)
+
     def put_keys(self, now_ms: int) -> None:
         """Put the keys that wait into the index; those for which it has no space go on waiting.
 

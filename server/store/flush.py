@@ -12,12 +12,11 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 """
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 from server.store.disk import Disk, DiskFile
-from server.store.safepoint import SafePoint, write_safe_point
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
@@ -85,8 +84,8 @@ class QueueSyncJob:
     Args:
         paths: queue files to sync, ``files``: index files to sync.
         directories: with new names in them.
-        checkpoint: what is true once all of these are synced; None leaves the file.
-        safe_point: likewise.
+        checkpoint: what is true once all of these are synced.
+        say: says the same in ``dispatch.json``.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class QueueSyncJob:
         files: Sequence[Syncable],
         directories: Sequence[Path],
         checkpoint: Checkpoint,
-        safe_point: SafePoint,
+        say: Callable[[], None],
     ) -> None:
         self.error: OSError | None = None
         self.full: OSError | None = None
@@ -109,7 +108,7 @@ class QueueSyncJob:
         self._files = files
         self._directories = directories
         self._checkpoint = checkpoint
-        self._safe_point = safe_point
+        self._say = say
 
     def run(self) -> None:
         """Sync, then write the two files."""
@@ -126,7 +125,7 @@ class QueueSyncJob:
             return
         try:
             write_checkpoint(self._disk, self._store, self._checkpoint)
-            write_safe_point(self._disk, self._store, self._safe_point)
+            self._say()
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
                 self.full = error

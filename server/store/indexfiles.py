@@ -36,7 +36,7 @@ def load_index(
         OSError: the disk refused.
     """
     names = [name for name in disk.list(paths.index) if name.isdecimal()]
-    slot_count, entry_count_max = _geometry(disk, paths, config, names)
+    slot_count, entry_count_max = index_geometry(disk, paths, config, names)
     if names and slot_count != config.max_hash_slot_num:
         report.notes.append(
             f"index files have {slot_count} slots and {entry_count_max} entries, not as "
@@ -47,9 +47,9 @@ def load_index(
         stat = disk.stat(paths.index / name)
         file = None
         if stat is not None and stat.size == index_file_size(slot_count, entry_count_max):
-            file = _open(disk, paths, name, slot_count, entry_count_max)
+            file = open_index_file(disk, paths, name, slot_count, entry_count_max)
         follows = not files or files[-1].is_full
-        if file is None or not follows or not _usable(file, sealed_until_ms):
+        if file is None or not follows or not is_usable(file, sealed_until_ms):
             break
         files.append(file)
     index = Index(
@@ -61,9 +61,10 @@ def load_index(
     return index
 
 
-def _open(
+def open_index_file(
     disk: Disk, paths: StorePaths, name: str, slot_count: int, entry_count_max: int
 ) -> IndexFile | None:
+    """Return a file that has a header, None for one that has none."""
     try:
         return IndexFile(
             disk, paths.index / name, slot_count=slot_count, entry_count_max=entry_count_max
@@ -72,7 +73,8 @@ def _open(
         return None
 
 
-def _usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
+def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
+    """Tell whether a header can be right, and the file was synced when it was full."""
     in_order = (
         file.entry_count <= file.entry_count_max
         and 0 <= file.begin_log_offset <= file.end_log_offset
@@ -84,7 +86,7 @@ def _usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
     )
 
 
-def _geometry(
+def index_geometry(
     disk: Disk, paths: StorePaths, config: StoreConfig, names: list[str]
 ) -> tuple[int, int]:
     """Return slots and entries of the files: the configured ones unless a full file has others.

@@ -1,7 +1,8 @@
 """Opening a store directory: lock, look, recover, say what was found.
 
     lock ─> how did the last broker stop? ─in order, untouched since──> load
-                                          └ anything else ────────────> walk the log
+                                          ├ ours, not in order ────────> walk from the safe point
+                                          └ anything else ─────────────> walk the log
 
 Rule: a directory is served only when log, queues and index agree. ``abort`` is there
 from before the first message until a stop in order, so that a crash is always known.
@@ -15,30 +16,41 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
 from server.store.dispatch import Dispatcher
 from server.store.errors import StoreFailed
+from server.store.faststart import Plan, can_start_fast, plan_queues
 from server.store.index import Index
 from server.store.indexfiles import load_index
+from server.store.indexrewind import load_marked_index
 from server.store.logfile import CommitLog
+from server.store.progress import Progress, new_point
 from server.store.queue import queue_bases, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
 from server.store.recover import Recovery
 from server.store.safepoint import (
+    IndexMark,
     SafePoint,
+    Writer,
     fingerprints,
+    lock_time,
     read_safe_point,
     write_safe_point,
 )
+from server.store.walk import parse_record
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.errors import RecordDamaged
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
+
+SHORT_TAIL_SIZE: Final = 64 << 20
+"""Bytes of log that the next start may walk again rather than this one wait for syncs."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +63,8 @@ class OpenedStore:
     table: QueueTable
     dispatcher: Dispatcher
     checkpoint: Checkpoint
-    deleted_topics: dict[str, int]
+    point: SafePoint
+    """What ``dispatch.json`` says now."""
     report: RecoveryReport
     release: Callable[[], None]
     now_ms: int
@@ -68,9 +81,10 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
     paths = StorePaths(Path(config.store_path_root_dir))
     try:
         disk.mkdir(paths.root)
+        lock_ns = lock_time(disk, paths)
         release = disk.lock(paths.lock)
         try:
-            return _Opening(config, disk, paths).run(release, now_ms)
+            return _Opening(config, disk, paths, lock_ns=lock_ns).run(release, now_ms)
         except BaseException:
             release()
             raise
@@ -81,10 +95,11 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
 
 
 class _Opening:
-    def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths) -> None:
+    def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths, *, lock_ns: int) -> None:
         self._config = config
         self._disk = disk
         self._paths = paths
+        self._lock_ns = lock_ns
         self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
         self._point = read_safe_point(disk, paths)
         self._checkpoint = self._read_checkpoint()
@@ -93,34 +108,34 @@ class _Opening:
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
         log, end_known = self._open_log()
-        table = QueueTable(self._disk, self._paths, file_size=self._queue_file_size())
-        index = self._open_index()
-        end_known = end_known and not self._report.rebuilt_index_files
+        queue_file_size = self._queue_file_size()
+        table = QueueTable(self._disk, self._paths, file_size=queue_file_size)
         last_store_ms = self._checkpoint.physic_ms
-        dispatcher = Dispatcher(index)
+        index: Index | None = None
+        progress = self._progress(log, table)
+        if end_known:
+            index = self._open_index()
+            end_known = not self._report.rebuilt_index_files
+            if index is not None and not end_known:
+                index.close()
         if end_known:
             self._load_queues(log, table)
+            progress.claim(log_end=log.end, index=index)
         else:
-            recovery = Recovery(
-                self._disk,
-                self._paths,
-                self._config,
-                log=log,
-                table=table,
-                index=index,
-                point=self._point,
-                checkpoint=self._checkpoint,
-                report=self._report,
-            )
-            recovery.run(now_ms, cut_at=self._cut_at)
-            last_store_ms = recovery.last_store_ms or last_store_ms
-            for queue in table.queues.values():
-                if queue.unsynced:
-                    dispatcher.dirty[queue] = None
+            recovered = self._recover(log, table, now_ms, fast=True)
+            if recovered is None:
+                table = QueueTable(self._disk, self._paths, file_size=queue_file_size)
+                recovered = self._recover(log, table, now_ms, fast=False)
+            assert recovered is not None
+            progress, index, last_ms = recovered
+            last_store_ms = last_ms or last_store_ms
         self._report.log_end = log.end
+        dispatcher = Dispatcher(index)
+        for queue in table.queues.values():
+            if queue.unsynced:
+                dispatcher.dirty[queue] = None
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
-        self._mark_running(log)
         return OpenedStore(
             disk=self._disk,
             paths=self._paths,
@@ -128,27 +143,111 @@ class _Opening:
             table=table,
             dispatcher=dispatcher,
             checkpoint=self._checkpoint._replace(physic_ms=last_store_ms),
-            deleted_topics=self._deleted_topics(log.min_offset),
+            point=self._mark_running(log, progress.point),
             report=self._report,
             release=release,
             now_ms=now_ms,
             last_store_ms=last_store_ms,
         )
 
-    def _mark_running(self, log: CommitLog) -> None:
+    def _progress(
+        self, log: CommitLog, table: QueueTable, *, point: SafePoint | None = None
+    ) -> Progress:
+        return Progress(
+            self._disk,
+            self._paths,
+            log=log,
+            table=table,
+            point=point or new_point(log, self._point, writer=Writer.RECOVERING),
+            sync_log=not self._report.clean,
+        )
+
+    def _recover(
+        self, log: CommitLog, table: QueueTable, now_ms: int, *, fast: bool
+    ) -> tuple[Progress, Index | None, int] | None:
+        """Make log, queues and index agree; None when it has to be done from the beginning.
+
+        Returns:
+            What to say of it, the index, and the store time (ms) of the last record met.
+        """
+        point = self._point
+        is_ours = point is not None and self._lock_ns == point.lock_ns
+        is_ours = is_ours and point is not None and point.writer is Writer.RUNNING
+        can_start = fast and point is not None
+        if point is not None and can_start:
+            can_start = can_start_fast(
+                point,
+                log,
+                clean=self._report.clean,
+                cut_at=self._cut_at,
+                lock_ns=self._lock_ns,
+            )
+        plan: Plan | None = None
+        progress = self._progress(log, table, point=point if can_start else None)
+        if point is not None and can_start:
+            index, index_from = self._rewound_index(log, point)
+            queues = plan_queues(
+                self._disk, self._paths, table, log, point=point, report=self._report
+            )
+            starts = [index_from, *(resume.take_from for resume in queues.values())]
+            safe = point.safe_log_offset
+            plan = Plan(safe, min(safe, *starts), index_from, queues)
+            progress.behind = {key for key, one in queues.items() if one.take_from < safe}
+        else:
+            index = self._open_index()
+        recovery = Recovery(
+            self._disk,
+            self._paths,
+            self._config,
+            log=log,
+            table=table,
+            index=index,
+            point=point,
+            checkpoint=self._checkpoint,
+            report=self._report,
+            plan=plan,
+            progress=progress,
+            is_ours=is_ours,
+        )
+        if not recovery.run(now_ms, cut_at=self._cut_at):
+            return None
+        # A short tail is synced with the first upkeep: a start waits for no sync then.
+        is_short = plan is not None and plan.is_tail_only and is_ours
+        if not is_short or log.end - progress.point.safe_log_offset > SHORT_TAIL_SIZE:
+            progress.claim(log_end=log.end, index=index)
+        return progress, index, recovery.last_store_ms
+
+    def _rewound_index(self, log: CommitLog, point: SafePoint) -> tuple[Index | None, int]:
+        if not self._config.message_index_enable:
+            return None, point.safe_log_offset
+
+        def store_ms_at(log_offset: int) -> int:
+            base = log_offset - log_offset % log.file_size
+            data = log.file_at(base).pread(log.file_size - (log_offset - base), log_offset - base)
+            found = parse_record(data, 0, log_offset=log_offset, left=len(data))
+            return 0 if isinstance(found, str) else found.store_ms
+
+        return load_marked_index(
+            self._disk,
+            self._paths,
+            self._config,
+            mark=point.index or IndexMark(),
+            safe=point.safe_log_offset,
+            store_ms_at=store_ms_at,
+            report=self._report,
+        )
+
+    def _mark_running(self, log: CommitLog, point: SafePoint) -> SafePoint:
         """Leave the trace of a broker that did not stop in order, before the first message."""
         self._disk.open(self._paths.abort, create=True).close()
-        point = SafePoint(
-            safe_log_offset=log.end,
-            log_file_size=log.file_size,
-            deleted_topics=self._deleted_topics(log.min_offset),
-        )
+        point.writer = Writer.RUNNING
+        point.lock_ns = lock_time(self._disk, self._paths)
+        point.files = {}
+        point.deleted_topics = {
+            topic: end for topic, end in point.deleted_topics.items() if end > log.min_offset
+        }
         write_safe_point(self._disk, self._paths, point)
-
-    def _deleted_topics(self, log_min: int) -> dict[str, int]:
-        """Return the deleted topics that the log still has records of."""
-        known = self._point.deleted_topics if self._point is not None else {}
-        return {topic: end for topic, end in known.items() if end > log_min}
+        return point
 
     def _read_checkpoint(self) -> Checkpoint:
         data = read_file(self._disk, self._paths.checkpoint)

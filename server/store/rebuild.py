@@ -15,6 +15,7 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirty
 from typing import Final
 
 from server.store.queue import ConsumeQueue, queue_bases
+from server.store.queuecheck import Resume
 from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
 
@@ -29,22 +30,42 @@ class QueueRebuild:
         table: gives the files.
         queue: the queue; its offsets are set by ``finish``.
         log_min: log offset of the first kept byte.
+        resume: where to go on, None to hold all of the queue against the log.
     """
 
-    def __init__(self, table: QueueTable, queue: ConsumeQueue, *, log_min: int) -> None:
+    def __init__(
+        self,
+        table: QueueTable,
+        queue: ConsumeQueue,
+        *,
+        log_min: int,
+        resume: Resume | None = None,
+    ) -> None:
         self.queue = queue
         self.changed = False
         """Something on disk was not as the log says."""
         self.next: int | None = None
         """Queue offset the next record should have; None before the first one."""
         self._start = 0
+        # Entries before ``_start`` were held against the log already.
+        self._believed = False
         self._files = table.files
         self._disk = table.files.disk
         self._log_min = log_min
         self._buffer = bytearray()
         self._buffer_start = 0
-        self.existed = self._disk.is_dir(queue.directory)
+        self._resume(resume)
         self._bases = self._usable_bases()
+
+    def _resume(self, resume: Resume | None) -> None:
+        if resume is None or resume.next is None:
+            return
+        self._start = self._buffer_start = self.next = resume.next
+        self._believed = True
+        if resume.doubt:
+            for base in queue_bases(self._disk, self.queue.directory):
+                if base >= resume.next * ENTRY_SIZE:
+                    self._remove(base)
 
     def _usable_bases(self) -> list[int]:
         """Return the starts of the files that form one row up to the last, all of one size."""
@@ -74,6 +95,7 @@ class QueueRebuild:
         if self.next is None or queue_offset < self.next:
             self.flush()
             self._start = self._buffer_start = self.next = queue_offset
+            self._believed = False
         while self.next < queue_offset:
             self._buffer += FILLER
             self.next += 1
@@ -88,6 +110,8 @@ class QueueRebuild:
         Raises:
             OSError: the disk refused.
         """
+        if not self._buffer:
+            return
         wanted = bytes(self._buffer)
         found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
@@ -95,6 +119,9 @@ class QueueRebuild:
             if found != wanted:
                 self.changed = True
                 self.queue.put_bytes(self._buffer_start, wanted)
+        # What a dead process wrote can be read and need not be on the disk.
+        pos, size = self._buffer_start * ENTRY_SIZE, self._files.file_size
+        self.queue.unsynced.update(range(pos - pos % size, pos + len(wanted), size))
         self._buffer_start += len(wanted) // ENTRY_SIZE
         self._buffer.clear()
 
@@ -125,8 +152,7 @@ class QueueRebuild:
             self._start = self.next = self._end_of_unseen(log_end)
             first = self._first_entry()
         else:
-            first = self._first_entry()
-            self._check_history(first)
+            first = self.settle()
         self._cut(self.next)
         self._fix_lengths()
         queue = self.queue
@@ -134,8 +160,23 @@ class QueueRebuild:
         queue.max_offset = queue.next_offset = queue.tail_start = queue.written_count = self.next
         queue.min_offset = min_offset_of(queue, self._log_min)
 
+    def settle(self) -> int:
+        """Write what was collected and look at what is before it; returns the first entry.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.flush()
+        first = self._first_entry()
+        if not self._believed:
+            self._check_history(first)
+            self._believed = True
+        return first
+
     def _first_entry(self) -> int:
         """Return the first entry that has, or will have, a file."""
+        if self._believed and self._bases:
+            return self._bases[0] // ENTRY_SIZE
         count = self.queue.file_entry_count
         wanted = self._start - self._start % count
         if self._bases and self._bases[0] // ENTRY_SIZE <= wanted <= self._bases[-1] // ENTRY_SIZE:
@@ -182,9 +223,11 @@ class QueueRebuild:
             if base >= end_pos:
                 self._remove(base)
                 continue
-            start = max(end_pos - base, 0)
+            start = end_pos - base
+            if start >= file_size:
+                continue
             file = self._files.get(self.queue.path_at(base))
-            pos = file.next_data(start) if start < file_size else None
+            pos = file.next_data(start)
             while pos is not None and pos < file_size:
                 data = file.pread(min(len(_ZEROS), file_size - pos), pos)
                 if not data:
@@ -197,8 +240,10 @@ class QueueRebuild:
 
     def _fix_lengths(self) -> None:
         for base in queue_bases(self._disk, self.queue.directory):
-            file = self._files.get(self.queue.path_at(base))
-            if file.size() != self._files.file_size:
+            path = self.queue.path_at(base)
+            stat = self._disk.stat(path)
+            if stat is not None and stat.size != self._files.file_size:
+                file = self._files.get(path)
                 file.truncate(self._files.file_size)
                 self.queue.unsynced.add(base)
                 self.changed = True

@@ -5,6 +5,8 @@
                    └ before a place that was on the disk: damage, kept and reported
                      after a crash, where nothing was synced yet: the tail starts here
 
+After a crash of our own broker all of this begins at the safe point (see ``faststart``).
+
 Rule: a stop in order leaves no tail, so then nothing but a record that was cut short is
 erased. After a crash the log ends before the first gap that may be an unsynced write;
 records behind it were never acknowledged in SYNC_FLUSH. Whatever is cut is overwritten
@@ -19,8 +21,10 @@ from typing import Final
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk
+from server.store.faststart import Plan
 from server.store.index import Index
 from server.store.logfile import CommitLog
+from server.store.progress import SAVE_EVERY_SIZE, Progress
 from server.store.queuetable import QueueTable
 from server.store.rawproperties import has_keys, keys_of
 from server.store.recoverqueues import QueueRecovery
@@ -49,6 +53,9 @@ class Recovery:
         point: SafePoint | None,
         checkpoint: Checkpoint,
         report: RecoveryReport,
+        plan: Plan | None,
+        progress: Progress,
+        is_ours: bool,
     ) -> None:
         self.last_store_ms = 0
         self._disk = disk
@@ -59,19 +66,26 @@ class Recovery:
         self._recover_from_ms = checkpoint.recover_from_ms
         fits = point is not None and point.log_file_size == log.file_size
         self._synced_until = point.safe_log_offset if fits and point is not None else 0
-        # A start of ours takes the mark of the stop away: with it, the Java broker ran last.
-        self._ours = fits and point is not None and not point.clean
+        self._ours = fits and is_ours
         self._queues = QueueRecovery(
-            disk, paths, config, log=log, table=table, point=point, report=report
+            disk, paths, config, log=log, table=table, point=point, report=report, plan=plan
         )
+        self._plan = plan
+        self._progress = progress
+        self._index_from = 0 if plan is None else plan.index_from
+        start = log.min_offset if plan is None else plan.start
+        self._start = max(start, log.min_offset)
+        self._save_at = self._start + SAVE_EVERY_SIZE
         self._file_number = 0
         self._keys: list[DispatchEntry] = []
         self._zeros_from: int | None = None
         self._doubtful_from: int | None = None
         self._now_ms = 0
 
-    def run(self, now_ms: int, *, cut_at: int | None) -> None:
+    def run(self, now_ms: int, *, cut_at: int | None) -> bool:
         """Do it; log, queues and index are ready to serve afterwards.
+
+        False when the log ends before the safe point: then all of it has to be walked.
 
         Args:
             cut_at: log offset at which a file ended too early; None where none did.
@@ -92,12 +106,15 @@ class Recovery:
         for base in bases[-2:]:
             self._log.file_at(base).read_ahead(on=False)
         end = self._walk(bases)
+        if self._plan is not None and end < self._plan.safe:
+            return False
         self._erase_from(end)
         for base in self._log.bases[-2:]:
             self._log.file_at(base).read_ahead(on=True)
         self._log.set_end(end)
         self._queues.finish(end)
         self._finish_index(end)
+        return True
 
     def _drop_caches(self, bases: list[int]) -> None:
         """After a crash, read what may not be synced from the disk and not from memory.
@@ -112,7 +129,7 @@ class Recovery:
         """Take every record; returns where the log ends."""
         last_data = self._last_base_with_data(bases)
         walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
-        end = start = bases[0] if bases else 0
+        end = start = self._start
         gaps: list[Gap] = []
         for item in walk.items(start):
             if isinstance(item, Gap):
@@ -185,14 +202,30 @@ class Recovery:
         self._report.scanned_size += found.size
         self.last_store_ms = found.store_ms
         tags_code = self._queues.take(found)
-        if self._index is not None and self._index_lacks(self._index, found):
+        if (
+            self._index is not None
+            and found.log_offset >= self._index_from
+            and self._index_lacks(self._index, found)
+        ):
             self._keys.append(entry_of(found, tags_code))
             if len(self._keys) >= _ENTRIES_A_STEP:
                 self._put_keys(self._index)
+        if found.log_offset >= self._save_at:
+            self._save(found.log_offset + found.size)
+
+    def _save(self, until: int) -> None:
+        """Note how far this is; after damage it is all done again, to be reported again."""
+        if self._report.damaged or not self._queues.is_settled:
+            return
+        if self._index is not None:
+            self._put_keys(self._index)
+        self._progress.save(until, self._queues.rebuilds, self._index)
+        self._save_at = until + SAVE_EVERY_SIZE
 
     def _put_keys(self, index: Index) -> None:
         entries, self._keys = self._keys, []
-        index.dispatch_all(entries, self._now_ms)
+        if entries:
+            index.dispatch_all(entries, self._now_ms)
 
     def _index_lacks(self, index: Index, found: Found) -> bool:
         """Tell whether a record with keys is in no index file; drops files that skipped it."""

@@ -19,6 +19,7 @@ from server.store.append import is_queued
 from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
+from server.store.faststart import Plan
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue, queue_directories
 from server.store.queuetable import QueueTable
@@ -58,6 +59,7 @@ class QueueRecovery:
         table: QueueTable,
         point: SafePoint | None,
         report: RecoveryReport,
+        plan: Plan | None = None,
     ) -> None:
         self.lost_size = 0
         """Bytes of the log so far that are no record: that many records may be missing."""
@@ -68,7 +70,11 @@ class QueueRecovery:
         self._log_min = log.min_offset
         self._delays_ms = config.delays_ms()
         self._deleted = point.deleted_topics if point is not None else {}
-        self._rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
+        self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
+        """By topic and queue id; None for a queue that is not to be."""
+        self._resumes = {} if plan is None else plan.queues
+        self._take_from = {key: resume.take_from for key, resume in self._resumes.items()}
+        self._safe = 0 if plan is None else plan.safe
         self._suspects: dict[tuple[str, int], tuple[Found, int]] = {}
         for topic, queue_id, _ in queue_directories(disk, paths.consumequeue):
             self._add(topic, queue_id)
@@ -81,8 +87,13 @@ class QueueRecovery:
             self._report.notes.append(f"queue of a record: {error}; it gets no queue")
             rebuild = None
         else:
-            rebuild = QueueRebuild(self._table, queue, log_min=self._log_min)
-        self._rebuilds[topic, queue_id] = rebuild
+            rebuild = QueueRebuild(
+                self._table,
+                queue,
+                log_min=self._log_min,
+                resume=self._resumes.get((topic, queue_id)),
+            )
+        self.rebuilds[topic, queue_id] = rebuild
         return rebuild
 
     def _read_topics(self) -> set[str] | None:
@@ -107,11 +118,13 @@ class QueueRecovery:
         if self._deleted and found.log_offset < self._deleted.get(found.topic, 0):
             return code
         key = found.topic, found.queue_id
-        if key in self._rebuilds:
-            rebuild = self._rebuilds[key]
+        if found.log_offset < self._take_from.get(key, self._safe):
+            return code
+        if key in self.rebuilds:
+            rebuild = self.rebuilds[key]
         else:
             rebuild = self._add(*key) if self._may_come_back(found) else None
-            self._rebuilds[key] = rebuild
+            self.rebuilds[key] = rebuild
         if rebuild is not None:
             self._place(rebuild, key, found, code)
         return code
@@ -132,7 +145,9 @@ class QueueRecovery:
                 continue
             copy = found._replace(topic=name, queue_offset=int(text))
             for key in ((name, found.queue_id), (name, 0)):
-                rebuild = self._rebuilds.get(key)
+                rebuild = self.rebuilds.get(key)
+                if found.log_offset < self._take_from.get(key, self._safe):
+                    continue
                 if rebuild is not None:
                     self._place(rebuild, key, copy, code)
                     break
@@ -202,7 +217,7 @@ class QueueRecovery:
         Raises:
             OSError: the disk refused.
         """
-        for key, rebuild in self._rebuilds.items():
+        for key, rebuild in self.rebuilds.items():
             if rebuild is None:
                 continue
             if key in self._suspects:
@@ -212,6 +227,11 @@ class QueueRecovery:
                 self._report.rebuilt_queues.append(key)
             if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):
                 self._forget(rebuild.queue)
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether every record so far has its place."""
+        return not self._suspects
 
     def _forget(self, queue: ConsumeQueue) -> None:
         self._table.queues.pop((queue.topic, queue.queue_id), None)

@@ -13,6 +13,7 @@ Source: store/DefaultMessageStore.java (FlushConsumeQueueService, #shutdown),
 store/StoreCheckpoint.java, store/index/IndexService.java#flush.
 """
 
+import errno
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,9 @@ from server.store.config import StoreConfig
 from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
 from server.store.index import PAGES_A_STEP
 from server.store.opening import OpenedStore
-from server.store.safepoint import SafePoint, fingerprints, write_safe_point
+from server.store.progress import mark_of
+from server.store.safefile import QueueEnd, SafePointFile
+from server.store.safepoint import IndexMark, fingerprints
 from storefmt.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 500
@@ -39,14 +42,15 @@ class Upkeep:
         self._table = opened.table
         self._dispatcher = opened.dispatcher
         self._checkpoint = opened.checkpoint
-        self._deleted_topics = opened.deleted_topics
+        self.safe_file = SafePointFile(opened.disk, opened.paths, opened.point)
+        """The one writer of ``dispatch.json``."""
         self._release = opened.release
         self._interval_ms = config.flush_interval_consume_queue_ms
         self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
         self._next_write_ms = opened.now_ms + self._interval_ms
         self._next_sync_ms = opened.now_ms + self._thorough_interval_ms
         self._job_running = False
-        self._synced_offset = self._log.flushed_offset
+        self._synced_offset = self.safe_file.safe_log_offset
 
     def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
         """Return a job that makes the written part of the log durable."""
@@ -96,20 +100,28 @@ class Upkeep:
         dispatcher.put_keys(dispatcher.last_store_ms)
         dispatcher.write_queues()
         paths: list[Path] = []
+        ends: list[QueueEnd] = []
         for queue in dispatcher.dirty:
             if not queue.deleted:
                 paths += queue.take_unsynced()
+                ends.append(QueueEnd(queue, queue.first, queue.max_offset))
                 queue.drop_tail()
         dispatcher.dirty.clear()
         index_ms = self._checkpoint.index_ms
         files = []
+        mark: IndexMark | None = None
         if dispatcher.index is not None:
             dispatcher.index.write()
             files = dispatcher.index.take_unsynced()
+            mark = mark_of(dispatcher.index)
             full = [file.end_ms for file in files if file.is_full]
             index_ms = max(full, default=index_ms)
         self._checkpoint = Checkpoint(self.flushed_ms, dispatcher.last_store_ms, index_ms)
         self._synced_offset = self._log.flushed_offset
+        # Keys for which there was no space are in no file yet.
+        until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
+        if dispatcher.keys_wait:
+            until = 0
         return QueueSyncJob(
             self._disk,
             self._paths,
@@ -117,7 +129,7 @@ class Upkeep:
             files=files,
             directories=self._new_directories(),
             checkpoint=self._checkpoint,
-            safe_point=self._safe_point(),
+            say=lambda: self.safe_file.advance(until, ends, mark),
         )
 
     def _new_directories(self) -> list[Path]:
@@ -127,21 +139,16 @@ class Upkeep:
         roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
         return [*sorted(queues), *sorted(topics), *roots]
 
-    def _safe_point(self) -> SafePoint:
-        return SafePoint(
-            safe_log_offset=min(self._log.flushed_offset, self._dispatcher.dispatched_offset),
-            log_file_size=self._log.file_size,
-            deleted_topics=dict(self._deleted_topics),
-        )
-
     def delete_topic(self, topic: str, log_end: int) -> int:
         """Remove the queues of a topic; its records up to ``log_end`` never come back.
 
         Raises:
             OSError: the disk refused.
         """
-        self._deleted_topics[topic] = log_end
-        write_safe_point(self._disk, self._paths, self._safe_point())
+        for queue in self._table.queues.values():
+            if queue.topic == topic:
+                queue.deleted = True
+        self.safe_file.forget_topic(topic, log_end)
         return self._table.delete_topic(topic)
 
     def close(self, flushed_offset: int) -> None:
@@ -154,14 +161,14 @@ class Upkeep:
         job.run()
         if job.error is not None:
             raise job.error
+        if self._dispatcher.keys_wait:
+            raise OSError(errno.ENOSPC, "the index has no space for the last keys")
         self._log.drop_unused()
         self._table.close()
         if self._dispatcher.index is not None:
             self._dispatcher.index.close()
-        point = self._safe_point()
-        point.clean = True
-        point.files = fingerprints(self._disk, self._paths)
-        write_safe_point(self._disk, self._paths, point)
+        files = fingerprints(self._disk, self._paths)
+        self.safe_file.stop(flushed_offset, files)
         write_checkpoint(self._disk, self._paths, self._checkpoint)
         self._disk.unlink(self._paths.abort)
         self._disk.fsync_dir(self._paths.root)

@@ -1,0 +1,96 @@
+"""Whether a start after a crash may begin at the safe point, and where each part goes on.
+
+    dispatch.json ours, complete, about these files? ─no──> the whole log
+        └yes── each queue as it was? ──yes──> its next entry, from the safe point on
+                                     └─no───> that queue alone, from where it is right
+               index as it was?      ──yes──> rewound to the safe point
+                                     └─no───> from its last good file on
+
+Rule: what is read does not grow with the log. The log itself is walked from the smallest
+of these offsets; a record is taken only by a part that does not have it.
+"""
+
+from typing import NamedTuple
+
+from server.store.calls import RecoveryReport
+from server.store.disk import Disk
+from server.store.logfile import CommitLog
+from server.store.queue import ConsumeQueue
+from server.store.queuecheck import QueueCheck, Resume
+from server.store.queuetable import QueueTable
+from server.store.safepoint import SafePoint, Writer
+from storefmt.errors import BadCall
+from storefmt.paths import StorePaths
+
+
+class Plan(NamedTuple):
+    """Where a recovery begins; log offsets."""
+
+    safe: int
+    start: int
+    """First record that anybody needs."""
+    index_from: int
+    """First record whose keys the index may lack."""
+    queues: dict[tuple[str, int], Resume]
+
+    @property
+    def is_tail_only(self) -> bool:
+        """Tell whether nothing but what came after the safe point is to be looked at."""
+        return self.start >= self.safe
+
+
+def can_start_fast(
+    point: SafePoint, log: CommitLog, *, clean: bool, cut_at: int | None, lock_ns: int
+) -> bool:
+    """Tell whether the safe point speaks of the log files that are there.
+
+    Args:
+        clean: there was no abort file.
+        cut_at: log offset at which a file ended too early.
+        lock_ns: when the lock file was written, looked at before this start locked it.
+    """
+    if point.writer is Writer.STOPPED or point.log_file_size != log.file_size:
+        return False
+    if point.lock_ns != lock_ns or (clean and point.writer is Writer.RUNNING):
+        return False
+    safe, bases = point.safe_log_offset, log.bases
+    if not bases or not bases[0] <= safe <= bases[-1] + log.file_size:
+        return False
+    if cut_at is not None and cut_at < safe:
+        return False
+    row = list(range(bases[0], safe, log.file_size))
+    return bases[: len(row)] == row
+
+
+def plan_queues(
+    disk: Disk,
+    paths: StorePaths,
+    table: QueueTable,
+    log: CommitLog,
+    *,
+    point: SafePoint,
+    report: RecoveryReport,
+) -> dict[tuple[str, int], Resume]:
+    """Return where each queue that the safe point names goes on.
+
+    Raises:
+        OSError: the disk cannot be read.
+    """
+    check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
+    resumes: dict[tuple[str, int], Resume] = {}
+    for topic, ids in point.queues.items():
+        for queue_id, (first, end, until) in ids.items():
+            try:
+                directory = paths.queue_dir(topic, queue_id)
+            except BadCall:
+                continue
+            queue = ConsumeQueue(table.files, directory, topic=topic, queue_id=queue_id)
+            resume = check.resume(queue, first=first, end=end, until=until)
+            resumes[topic, queue_id] = resume
+            if resume.doubt:
+                report.notes.append(
+                    f"queue {queue_id} of {topic}: {resume.doubt}; it is built again from "
+                    f"log offset {resume.take_from}"
+                )
+    report.checked_reads = check.read_count
+    return resumes

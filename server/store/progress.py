@@ -1,0 +1,160 @@
+"""How far a recovery has come, on disk, so that the next try goes on from there.
+
+    walk ── every 256 MiB ──> queues, index, log synced ──> dispatch.json: safe up to here
+    end  ──────────────────>  the same, and the store runs
+
+Rule: what is said here was synced before. While a doubtful queue is built again from below
+the safe point, only that queue says how far it is; the safe point of the rest stands.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from server.store.disk import Disk
+from server.store.flush import sync_path
+from server.store.index import Index
+from server.store.logfile import CommitLog
+from server.store.queuetable import QueueTable
+from server.store.rebuild import QueueRebuild
+from server.store.safepoint import (
+    WHOLE,
+    IndexMark,
+    SafePoint,
+    Writer,
+    lock_time,
+    write_safe_point,
+)
+from storefmt.paths import StorePaths
+
+SAVE_EVERY_SIZE: Final = 256 << 20
+"""Bytes of log between two saves."""
+
+Rebuilds = dict[tuple[str, int], QueueRebuild | None]
+
+
+class Progress:
+    """Writes the safe point of one recovery.
+
+    Args:
+        point: what is said now; changed by every save.
+        sync_log: whether the log may hold what was never synced.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        *,
+        log: CommitLog,
+        table: QueueTable,
+        point: SafePoint,
+        sync_log: bool,
+    ) -> None:
+        self.point = point
+        self.behind: set[tuple[str, int]] = set()
+        """Queues that are built again from below the safe point."""
+        self._disk = disk
+        self._paths = paths
+        self._log = log
+        self._table = table
+        self._sync_log = sync_log
+        self._log_synced = point.safe_log_offset
+
+    def save(self, until: int, rebuilds: Rebuilds, index: Index | None) -> None:
+        """Say that every record below log offset ``until`` is in its queue and in the index.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        point = self.point
+        part = until < point.safe_log_offset
+        for (topic, queue_id), rebuild in rebuilds.items():
+            if rebuild is None or rebuild.next is None:
+                continue
+            if part and (topic, queue_id) not in self.behind:
+                continue
+            ids = point.queues.setdefault(topic, {})
+            first = rebuild.settle()
+            ids[queue_id] = first, rebuild.next, until if part else WHOLE
+        self.sync_queues()
+        if not part:
+            point.index = sync_index(index)
+            self._sync_log_until(until)
+            point.safe_log_offset = until
+        point.lock_ns = lock_time(self._disk, self._paths)
+        write_safe_point(self._disk, self._paths, point)
+
+    def sync_queues(self) -> None:
+        """Sync every queue file that is not known to be on the disk.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        for queue in self._table.queues.values():
+            for path in queue.take_unsynced():
+                sync_path(self._disk, path)
+        files = self._table.files
+        directories, files.new_directories = files.new_directories, set()
+        topics = {directory.parent for directory in directories}
+        roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
+        for directory in [*sorted(directories), *sorted(topics), *roots]:
+            self._sync_directory(directory)
+
+    def _sync_directory(self, directory: Path) -> None:
+        if self._disk.is_dir(directory):
+            self._disk.fsync_dir(directory)
+
+    def _sync_log_until(self, until: int) -> None:
+        size = self._log.file_size
+        if self._sync_log:
+            for base in self._log.bases:
+                if base < until and base + size > self._log_synced:
+                    self._log.file_at(base).fdatasync()
+        self._log_synced = until
+
+    def claim(self, *, log_end: int, index: Index | None) -> None:
+        """Let the point say that all of the store is on the disk; ``write`` is the caller's.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.sync_queues()
+        self.point.index = sync_index(index)
+        self.point.safe_log_offset = log_end
+        self.point.queues = {}
+        for (topic, queue_id), queue in self._table.queues.items():
+            if queue.max_offset > queue.first:
+                ends = queue.first, queue.max_offset, WHOLE
+                self.point.queues.setdefault(topic, {})[queue_id] = ends
+
+
+def sync_index(index: Index | None) -> IndexMark | None:
+    """Write and sync the index; returns what there is of it.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if index is None:
+        return None
+    index.write()
+    for file in index.take_unsynced():
+        file.fdatasync()
+    return mark_of(index)
+
+
+def mark_of(index: Index | None) -> IndexMark | None:
+    """Return what there is of an index now; it must be written."""
+    if index is None:
+        return None
+    header = tuple(index.files[-1].header) if index.files else ()
+    return IndexMark(names=[file.path.name for file in index.files], header=header)
+
+
+def new_point(log: CommitLog, known: SafePoint | None, *, writer: Writer) -> SafePoint:
+    """Return a point that promises nothing yet and keeps what was known of other things."""
+    point = SafePoint(log_file_size=log.file_size, writer=writer)
+    if known is not None:
+        point.deleted_topics = dict(known.deleted_topics)
+        point.clock_ms = known.clock_ms
+        point.sealed_ms = dict(known.sealed_ms)
+    return point

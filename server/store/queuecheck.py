@@ -1,0 +1,143 @@
+"""Whether the files of one queue are still as the safe point says.
+
+    first            n                 end
+    | file | … | file with n-1 | free |      entries below n point at records below safe
+                        └─> the record it points at says: topic, queue id, offset n-1
+
+Rule: a queue is believed when every file is there with its size, when the ends of each
+file are entries in order, and when the last entry before the safe point and its record
+agree. Anything else is a doubt, and costs a walk of the log for this queue alone, from
+the last file that can still be believed. What is read does not grow with the messages.
+
+Source: store/ConsumeQueue.java#recover (which looks at the last three files only).
+"""
+
+from typing import Final, NamedTuple
+
+from server.store.disk import Disk
+from server.store.logfile import CommitLog
+from server.store.queue import ConsumeQueue, QueueFiles, queue_bases
+from server.store.safepoint import WHOLE
+from server.store.walk import parse_record
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.message import RECORD_SIZE_MIN
+from storefmt.properties import INNER_MULTI_DISPATCH, parse_properties
+
+_STEP: Final = 512
+
+
+class Resume(NamedTuple):
+    """Where the recovery of one queue goes on."""
+
+    next: int | None
+    """Entry that is written next; None starts with the first record that is met."""
+    take_from: int
+    """Log offset of the first record that is not in the queue yet."""
+    doubt: str = ""
+    """What was wrong with it; empty when all is well."""
+
+
+class QueueCheck:
+    """Looks at the queues of one store after a crash.
+
+    Args:
+        safe: log offset up to which log and queues were synced.
+    """
+
+    def __init__(self, disk: Disk, files: QueueFiles, log: CommitLog, *, safe: int) -> None:
+        self.read_count = 0
+        """Reads of queue files and of the log."""
+        self._disk = disk
+        self._files = files
+        self._log = log
+        self._safe = safe
+
+    def resume(self, queue: ConsumeQueue, *, first: int, end: int, until: int) -> Resume:
+        """Return where a queue goes on that had the entries from ``first`` to ``end``.
+
+        Args:
+            until: log offset up to which it has every record, or ``WHOLE``.
+
+        Raises:
+            OSError: the disk cannot be read.
+        """
+        safe = self._safe if until == WHOLE else until
+        if end <= first:
+            return Resume(None, safe)
+        believed = Resume(None, self._log.min_offset)
+        size = self._files.file_size
+        bases = set(queue_bases(self._disk, queue.directory))
+        previous = -1
+        for base in range(first * ENTRY_SIZE, end * ENTRY_SIZE, size):
+            stat = self._disk.stat(queue.path_at(base)) if base in bases else None
+            if stat is None or stat.size != size:
+                found = "there is none" if stat is None else f"it has {stat.size} bytes"
+                return believed._replace(doubt=f"file {base}: {found}, expected {size} bytes")
+            last = min(end, (base + size) // ENTRY_SIZE) - 1
+            low, high = self._entry(queue, base // ENTRY_SIZE), self._entry(queue, last)
+            if low[1] <= 0 or high[1] <= 0 or not previous < low[0] + low[1] <= high[0] + high[1]:
+                if FILLER_SIZE not in (low[1], high[1]) or 0 in (low[1], high[1]):
+                    return believed._replace(doubt=f"file {base}: entries out of order")
+            elif high[1] != FILLER_SIZE:
+                previous = high[0]
+                if last + 1 < end:
+                    believed = Resume(last + 1, high[0] + high[1])
+        doubt, number = self._end_below(queue, first, end, safe)
+        return believed._replace(doubt=doubt) if doubt else Resume(number, safe)
+
+    def _entry(self, queue: ConsumeQueue, number: int) -> tuple[int, int, int]:
+        log_offset, size, tags_code = CQ_ENTRY.unpack(self._read(queue, number, 1))
+        return log_offset, size, tags_code
+
+    def _read(self, queue: ConsumeQueue, start: int, count: int) -> bytes:
+        self.read_count += 1
+        pos = start * ENTRY_SIZE
+        in_file = pos % self._files.file_size
+        file = self._files.get(queue.path_at(pos - in_file))
+        return file.pread(count * ENTRY_SIZE, in_file)
+
+    def _end_below(self, queue: ConsumeQueue, first: int, end: int, safe: int) -> tuple[str, int]:
+        """Return what is wrong, and the entry after the last one that points below ``safe``."""
+        per_file = queue.file_entry_count
+        while end > first:
+            start = max(first, end - _STEP, (end - 1) - (end - 1) % per_file)
+            entries = list(CQ_ENTRY.iter_unpack(self._read(queue, start, end - start)))
+            for number in range(end - 1, start - 1, -1):
+                log_offset, size, _ = entries[number - start]
+                if size == FILLER_SIZE:
+                    continue
+                if size <= 0:
+                    return f"entry {number} is empty", 0
+                if log_offset < safe:
+                    # Fillers behind it stand for records that the log lost before.
+                    tail = [entry[1] == FILLER_SIZE for entry in entries[number - start + 1 :]]
+                    fillers = tail.index(False) if False in tail else len(tail)
+                    return self._doubt(queue, number, log_offset, size), number + 1 + fillers
+            end = start
+        return "", first
+
+    def _doubt(self, queue: ConsumeQueue, number: int, log_offset: int, size: int) -> str:
+        """Return how entry ``number`` differs from its record, "" when it does not."""
+        log = self._log
+        if log_offset < log.min_offset:
+            return ""
+        base = log_offset - log_offset % log.file_size
+        if base not in log.bases or not RECORD_SIZE_MIN <= size <= log.file_size:
+            return f"entry {number} points at no record"
+        self.read_count += 1
+        pos = log_offset - base
+        found = parse_record(
+            log.file_at(base).pread(size, pos),
+            0,
+            log_offset=log_offset,
+            left=log.file_size - pos,
+        )
+        if isinstance(found, str):
+            return f"entry {number} points at no record ({found})"
+        names = (found.topic, found.queue_id, found.queue_offset, found.size)
+        if names == (queue.topic, queue.queue_id, number, size):
+            return ""
+        copies = parse_properties(found.properties).get(INNER_MULTI_DISPATCH, "").split(",")
+        if queue.topic in copies and found.size == size:
+            return ""
+        return f"entry {number} points at another record"

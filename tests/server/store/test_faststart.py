@@ -1,0 +1,304 @@
+"""Starts after a crash of our own: only what came after the safe point is walked."""
+
+import copy
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from server.store import opening, recover
+from server.store.config import StoreConfig
+from server.store.store import MessageStore
+from tests.server.store.simdisk import PowerCut, SimDisk
+from tests.server.store.stores import (
+    LOG_FILE_SIZE,
+    START_MS,
+    abandon,
+    bodies,
+    flush,
+    index_contents,
+    message,
+    open_store,
+    put_all,
+    small_config,
+    tree,
+)
+
+SYNCED, COUNT = 90, 100
+FOLDERS = ("commitlog", "consumequeue")
+
+
+def sync(store: MessageStore) -> None:
+    """Let everything reach the disk, as the upkeep of once a minute does."""
+    flush(store)
+    job = store.housekeeping(START_MS + 3_600_000)
+    assert job is not None
+    job.run()
+    store.end_flush(job)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that was killed after 100 messages, 90 of them below its safe point."""
+    root = tmp_path_factory.mktemp("killed") / "store"
+    store = open_store(small_config(root))
+    put_all(store, range(SYNCED))
+    sync(store)
+    put_all(store, range(SYNCED, COUNT))
+    # Queues and index are in the page cache, and nothing says that they are on the disk.
+    assert store.housekeeping(START_MS + 3_602_000) is None
+    abandon(store)
+    return root
+
+
+@pytest.fixture(scope="module")
+def whole(killed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same store, recovered by a walk of all of its log and stopped in order."""
+    root = tmp_path_factory.mktemp("whole") / "store"
+    shutil.copytree(killed, root)
+    (root / "dispatch.json").unlink()
+    store = open_store(small_config(root))
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    return root
+
+
+@pytest.fixture
+def root(killed: Path, tmp_path: Path) -> Path:
+    """A private copy of ``killed``; times of files stay."""
+    shutil.copytree(killed, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def check_equal(root: Path, whole: Path) -> None:
+    """The bytes are those that a walk of the whole log leaves."""
+    assert tree(root, *FOLDERS) == tree(whole, *FOLDERS)
+    assert index_contents(root) == index_contents(whole)
+
+
+def test_start_after_a_kill_walks_the_tail_alone(root: Path, whole: Path) -> None:
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT - SYNCED
+    assert store.recovery.rebuilt_queues == []
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    for number in range(COUNT):
+        assert len(store.query("topic-a", f"k{number}", count_max=9).records) == 1
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_kill_right_after_a_start_costs_the_same_tail_again(root: Path, whole: Path) -> None:
+    for _ in range(3):
+        store = open_store(small_config(root))
+        assert store.recovery.record_count == COUNT - SYNCED
+        abandon(store)
+
+    store = open_store(small_config(root))
+    sync(store)
+    abandon(store)
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == 0
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_start_after_a_java_broker_came_in_between_walks_everything(root: Path) -> None:
+    (root / "lock").write_bytes(b"lock")
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    abandon(store)
+
+
+def queue_file(root: Path, number: int) -> Path:
+    return sorted((root / "consumequeue" / "topic-a" / "0").iterdir())[number]
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "all queues gone": lambda root: shutil.rmtree(root / "consumequeue"),
+    "queue gone": lambda root: shutil.rmtree(root / "consumequeue/topic-a/0"),
+    "first file gone": lambda root: queue_file(root, 0).unlink(),
+    "middle file gone": lambda root: queue_file(root, 1).unlink(),
+    "last file gone": lambda root: queue_file(root, -1).unlink(),
+    "all but the first gone": lambda root: [queue_file(root, -1).unlink() for _ in range(2)],
+    "file short": lambda root: os.truncate(queue_file(root, 1), 399),
+    "file long": lambda root: os.truncate(queue_file(root, 1), 401),
+    "file empty": lambda root: os.truncate(queue_file(root, -1), 0),
+    "garbage": lambda root: queue_file(root, 1).write_bytes(b"\xa5" * 400),
+    "zeros": lambda root: queue_file(root, 0).write_bytes(bytes(400)),
+    "another file's content": lambda root: shutil.copyfile(
+        queue_file(root, 0), queue_file(root, 1)
+    ),
+    "last entries gone": lambda root: queue_file(root, -1).write_bytes(bytes(400)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_doubtful_queue_alone_is_built_again(root: Path, whole: Path, damage: str) -> None:
+    other = root / "consumequeue" / "topic-a" / "1"
+    DAMAGES[damage](root)
+    before = {path: path.stat().st_mtime_ns for path in sorted(other.glob("*"))[:-1]}
+
+    store = open_store(small_config(root))
+
+    if before:
+        assert store.recovery.rebuilt_queues == [("topic-a", 0)]
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert any("built again" in note for note in store.recovery.notes)
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_queue_with_good_files_is_built_again_from_the_last_of_them(root: Path) -> None:
+    queue_file(root, -1).unlink()
+
+    store = open_store(small_config(root))
+
+    # Entries 0 to 39 are in two whole files; the log is walked behind record 39's.
+    assert store.recovery.record_count == COUNT - 2 * 39 - 1
+    abandon(store)
+
+
+INDEX_DAMAGES: dict[str, Callable[[list[Path]], object]] = {
+    "all gone": lambda files: [file.unlink() for file in files],
+    "first gone": lambda files: files[0].unlink(),
+    "last gone": lambda files: files[-1].unlink(),
+    "last short": lambda files: os.truncate(files[-1], 500),
+    "first header zero": lambda files: files[0].write_bytes(bytes(40) + files[0].read_bytes()[40:]),
+    "last header zero": lambda files: files[-1].write_bytes(
+        bytes(40) + files[-1].read_bytes()[40:]
+    ),
+    "last slots garbage": lambda files: files[-1].write_bytes(
+        files[-1].read_bytes()[:40] + b"\x7f" * 64 + files[-1].read_bytes()[104:]
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", INDEX_DAMAGES)
+def test_damaged_index_gets_every_key_back(root: Path, whole: Path, damage: str) -> None:
+    INDEX_DAMAGES[damage](sorted((root / "index").iterdir()))
+
+    store = open_store(small_config(root))
+
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path) -> None:
+    path = root / "dispatch.json"
+    text = path.read_bytes()
+    assert b'"safeLogOffset": ' in text
+    at = text.index(b'"safeLogOffset": ') + len(b'"safeLogOffset": ')
+    path.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_interrupted_recovery_goes_on_where_it_was(
+    root: Path, whole: Path, is_foreign: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", LOG_FILE_SIZE // 4)
+    if is_foreign:
+        (root / "dispatch.json").unlink()
+    else:
+        shutil.rmtree(root / "consumequeue")
+    taken = 0
+
+    def interrupt(self: recover.Recovery, found: object) -> None:
+        nonlocal taken
+        taken += 1
+        if taken == 80:
+            raise KeyboardInterrupt
+        take(self, found)  # type: ignore[arg-type]
+
+    take = recover.Recovery._take
+    monkeypatch.setattr(recover.Recovery, "_take", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        open_store(small_config(root))
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count < COUNT // 2
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def small(disk: SimDisk) -> StoreConfig:
+    config = small_config(Path("/store"), sync=True, log_file_size=4096)
+    config.flush_interval_consume_queue_ms = 10
+    config.flush_consume_queue_thorough_interval_ms = 40
+    return config
+
+
+def run(disk: SimDisk, chance: random.Random) -> None:
+    """Put, flush, sync, delete a topic, until the power goes."""
+    now_ms = START_MS
+    store = open_store(small(disk), disk=disk)
+    for number in range(200):
+        topic = chance.choice(["topic-a", "topic-a", "topic-b", "gone"])
+        body = b"%d:" % number + b"x" * chance.randrange(600)
+        store.put(message(number, topic=topic, body=body), now_ms)
+        store.write(now_ms)
+        if chance.random() < 0.5:
+            flush(store)
+        now_ms += chance.randrange(20)
+        job = store.housekeeping(now_ms)
+        if job is not None:
+            job.run()
+            store.end_flush(job)
+        if chance.random() < 0.02:
+            store.delete_topic("gone")
+
+
+def contents(disk: SimDisk) -> dict[str, bytes]:
+    """Every file that counts; index files by their order."""
+    names = sorted(path for path in disk.names if path.parent.name != "store")
+    index = [path for path in names if path.parent.name == "index"]
+    return {
+        f"index {index.index(path)}" if path in index else str(path): bytes(disk.names[path].seen)
+        for path in names
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fast_start_leaves_the_bytes_of_a_whole_walk(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    for number in range(12):
+        disk = SimDisk()
+        cut = chance.randrange(20, 900)
+
+        def stop(name: str, path: Path, *, disk: SimDisk = disk, cut: int = cut) -> None:
+            if disk.clock == cut:
+                raise PowerCut
+
+        disk.on_call = stop
+        with pytest.raises(PowerCut):
+            run(disk, random.Random(seed * 100 + number))
+        # A kill leaves all that was written, a power cut any part of what was not synced.
+        fast = disk.crash(cut) if number % 3 else copy.deepcopy(disk)
+        fast.on_call = SimDisk().on_call
+        slow = copy.deepcopy(fast)
+
+        store = open_store(small(fast), disk=fast)
+        with monkeypatch.context() as patch:
+            patch.setattr(opening, "can_start_fast", lambda *args, **names: False)
+            other = open_store(small(slow), disk=slow)
+
+        assert store.recovery.record_count <= other.recovery.record_count
+        assert store.queues() == other.queues()
+        store.close(START_MS)
+        other.close(START_MS)
+        assert contents(fast) == contents(slow)
