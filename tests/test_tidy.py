@@ -1,6 +1,7 @@
 """The house rules that a machine can hold: sizes, names, and what must not be swallowed."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,18 @@ def test_sources_keep_the_rule(rule: str) -> None:
     found = [finding for path in SOURCES for finding in check(path)]
 
     assert found == []
+
+
+def test_every_package_is_installed() -> None:
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+
+    packages = {
+        ".".join(path.relative_to(REPOSITORY).parent.parts)
+        for path in in_packages()
+        if path.name == "__init__.py"
+    }
+
+    assert set(declared["tool"]["setuptools"]["packages"]) == packages
 
 
 def too_long(path: Path) -> Iterator[str]:
