@@ -1,6 +1,6 @@
 """One connection's bytes: frames in, a queue of bytes out. Both ends build on it.
 
-    socket ── 64 KiB reads ── FrameReader ── on_frames(all complete frames of the read)
+    socket ── 256 KiB reads ─ FrameReader ── on_frames(all complete frames of the read)
     send ── out list ── one transport.write a loop turn ── socket
 
 Rule: what is sent in one turn of the loop leaves in one write. A peer that does not read is
@@ -17,7 +17,7 @@ from remoting.frame import FrameReader, RawFrame
 
 LOG = logging.getLogger(__name__)
 
-_READ_SIZE: Final = 65_536
+_READ_SIZE: Final = 262_144
 PAUSE_SIZE: Final = 262_144
 """Unsent bytes at which we stop reading from a peer."""
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from server.runtime.settings import SettingsError
+from server.runtime.turns import new_loop
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
@@ -81,7 +82,8 @@ def serve(
     configure_logging()
     told: tuple[type[Exception], ...] = (StartFailed, OSError, *expected)
     try:
-        asyncio.run(_serve(make, address=address, ready=ready))
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(_serve(make, address=address, ready=ready))
     except told as error:
         complain(program, error)
         return EXIT_FAILED
