@@ -48,8 +48,9 @@ class DiffRow(Row):
     "store diff",
     "compare two stores: first divergence, then queue by queue",
     details="For a master and its slave, or a store before and after. One log that starts "
-    "later or ends earlier is no divergence, but its queues lack messages. The exit code is 1 "
-    "where anything is different.",
+    "later or ends earlier is no divergence, but its queues lack messages. CHANGED counts the "
+    "messages that both have and that differ; of the log, the bytes from the first difference "
+    "to the end. The exit code is 1 where anything is different.",
     examples=(("mqadmin store diff A B", "the log first, then each queue that differs"),),
     rows=DiffRow,
     needs=Needs.STORE,
