@@ -156,13 +156,14 @@ class Recoder:
                 named = parse_properties(text)
                 return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
             self._last_entry = shape
-        values = found.groups()
         _, _, _, tags, keys, unique, _ = shape
-        return (
-            tags_code(values[tags]) if tags >= 0 else 0,
-            _index_keys(values[unique] if unique >= 0 else "", values[keys] if keys >= 0 else ""),
-            False,
-        )
+        if keys < 0 and unique >= 0:
+            found_keys: tuple[str, ...] = (found[unique + 1],)
+        else:
+            found_keys = _index_keys(
+                found[unique + 1] if unique >= 0 else "", found[keys + 1] if keys >= 0 else ""
+            )
+        return tags_code(found[tags + 1]) if tags >= 0 else 0, found_keys, False
 
     def _shape_of(self, text: str) -> _Shape | None:
         """Return how a text is read, None when it has to be read by name."""

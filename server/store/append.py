@@ -28,7 +28,7 @@ from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
 from storefmt import layout
-from storefmt.message import BLANK_SIZE_MIN, MAGIC_V1, TOPIC_SIZE_V1_MAX, body_crc
+from storefmt.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
 from storefmt.properties import PROPERTIES_SIZE_MAX
 from storefmt.sysflag import (
     BORN_HOST_V6,
@@ -137,11 +137,12 @@ class Appender:
         if not sys_flag & TRANSACTION_MASK or is_queued(sys_flag):
             queue_offset = queue.next_offset
             queue.next_offset = queue_offset + 1
+        crc = crc32(body) & CRC_MASK
         self._log.parts += (
             head.pack(
-                size, MAGIC_V1, body_crc(body), queue_id, flag, queue_offset, log_offset, sys_flag,
-                born_ms, born_host, now_ms, store_host, reconsume_times,
-                prepared_transaction_offset, body_size,
+                size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, sys_flag, born_ms,
+                born_host, now_ms, store_host, reconsume_times, prepared_transaction_offset,
+                body_size,
             ),
             body, topic_part, properties_size.to_bytes(2, "big"), properties,
         )  # fmt: skip
@@ -173,6 +174,7 @@ class Appender:
         first = queue.next_offset if queued else 0
         log_offsets: list[int] = []
         total = 0
+        known_size, middle = -1, b""
         for body, properties, flag, tags_code, keys in run.messages:
             body_size, properties_size = len(body), len(properties)
             size = other_size + body_size + properties_size
@@ -185,11 +187,15 @@ class Appender:
             log_offset = log.place(size)
             queue_offset = queue.next_offset if queued else 0
             queue.next_offset += queued
-            crc = body_crc(body)
+            crc = crc32(body) & CRC_MASK
+            if properties_size != known_size:
+                # Messages of a batch mostly have properties of one length.
+                known_size = properties_size
+                middle = topic_part + properties_size.to_bytes(2, "big")
             log.parts += (
                 pack(size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, shared,
                      body_size),
-                body, topic_part, properties_size.to_bytes(2, "big"), properties,
+                body, middle, properties,
             )  # fmt: skip
             entry = (
                 topic,

@@ -104,6 +104,10 @@ class Reader:
             following = queue_offset + skip - queue_offset % skip
             return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
         log_end = self._log.written_offset
+        # Later entries lie nearer to the end: what is in memory for the first is for all.
+        in_memory = log_end - CQ_ENTRY.unpack_from(data)[0] <= self._memory_size
+        enough = min(count_max, self._count_max)
+        limit = self._size_max if size_max is None else min(size_max, self._size_max)
         picked: list[tuple[int, int]] = []
         total = scanned = log_offset = 0
         skip_until = -1
@@ -112,10 +116,14 @@ class Reader:
             if log_offset < skip_until or size == FILLER_SIZE:
                 scanned += 1
                 continue
-            if picked and self._is_full(
-                len(picked), total, size, count_max, size_max, log_end - log_offset
-            ):
-                break
+            if picked:
+                if in_memory:
+                    if len(picked) >= enough or total + size > limit:
+                        break
+                elif self._is_full(
+                    len(picked), total, size, count_max, size_max, log_end - log_offset
+                ):
+                    break
             scanned += 1
             if accept is not None and not is_ext_address(tags_code) and not accept(tags_code):
                 continue
