@@ -34,11 +34,11 @@ def is_plain(
     Args:
         newest: a zero for each slot; zeros again where the answer is no.
         log_end: entries must lie before it; None for no such limit.
-        any_count: the header may count other slots: a broker runs.
+        any_count: the header may be behind: a broker runs, or was killed.
     """
     slots = np.frombuffer(newest, dtype=np.int32)
     try:
-        good = _header_plain(view) and _entries_plain(view, slots, log_end)
+        good = _header_plain(view) and _entries_plain(view, slots, log_end, any_count)
         good = good and _slots_plain(view, slots, any_count)
     except StoreError:
         # Whoever looks closely will say what it is.
@@ -58,7 +58,9 @@ def _header_plain(view: IndexView) -> bool:
     return 0 <= header.begin_log_offset <= header.end_log_offset
 
 
-def _entries_plain(view: IndexView, slots: npt.NDArray[np.int32], log_end: int | None) -> bool:
+def _entries_plain(
+    view: IndexView, slots: npt.NDArray[np.int32], log_end: int | None, any_border: bool
+) -> bool:
     header, count = view.header, view.entry_count
     low = header.begin_log_offset
     for first in range(1, count, ENTRIES_A_READ):
@@ -70,6 +72,8 @@ def _entries_plain(view: IndexView, slots: npt.NDArray[np.int32], log_end: int |
         hashes = entries["key_hash"].astype(np.int64)
         offsets = entries["log_offset"].astype(np.int64)
         high = int(offsets[-1])
+        if not any_border and first == 1 and offsets[0] != low:
+            return False
         if offsets[0] < low or (np.diff(offsets) < 0).any() or high > header.end_log_offset:
             return False
         if log_end is not None and high >= log_end:
@@ -82,7 +86,7 @@ def _entries_plain(view: IndexView, slots: npt.NDArray[np.int32], log_end: int |
         if not _chains_plain(hashes % len(slots), entries["previous"], first, slots):
             return False
         low = high
-    return True
+    return any_border or count <= 1 or low == header.end_log_offset
 
 
 def _chains_plain(

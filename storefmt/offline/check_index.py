@@ -43,7 +43,7 @@ def check_index(
     size, whole = 0, []
     usual = usual_size(store.tree.index)
     # Entries of damaged records do not point beyond the log.
-    log_end = max([store.log.end, *(end for _, end in holes)])
+    log_end = max([store.log.end, store.log.data_end, *(end for _, end in holes)])
     for view in store.index_files:
         if view.span.size != usual or view.span.size < HEADER.size:
             findings.error(
@@ -135,7 +135,7 @@ class IndexCheck:
     def _check_entries(self, view: IndexView, newest: "array[int]") -> None:
         header, slot_count = view.header, len(newest)
         low = header.begin_log_offset
-        beyond = 0
+        beyond, last_good = 0, 0
         for number, entry in view.entries():
             slot = entry.key_hash % slot_count
             pos = entry_pos(number, slot_count=slot_count)
@@ -150,7 +150,9 @@ class IndexCheck:
                     f"{low} to {header.end_log_offset}", 8,
                 )  # fmt: skip
             else:
-                low = entry.log_offset
+                if number == 1 and entry.log_offset != low:
+                    self._border(16, "begin_log_offset", low, entry.log_offset)
+                low, last_good = entry.log_offset, number
                 if entry.log_offset >= self.log_end and self.store.log.spans:
                     beyond = beyond or number
             if entry.time_diff_s < 0:
@@ -158,8 +160,15 @@ class IndexCheck:
             if entry.previous != newest[slot]:
                 self._add("index_chain", pos + 16, "previous", entry.previous, newest[slot], 4)
             newest[slot] = number
+        if 1 <= last_good == header.entry_count - 1 and low != header.end_log_offset:
+            self._border(24, "end_log_offset", header.end_log_offset, low)
         if beyond:
             self._beyond_end(view, beyond, slot_count)
+
+    def _border(self, pos: int, field: str, found: int, expected: int) -> None:
+        # A broker that runs, or was killed, may have put an entry and not yet the header.
+        if not self.store.aborted:
+            self._add("index_header", pos, field, found, expected, 8)
 
     def _lost_entries(self, view: IndexView, number: int, newest: "array[int]") -> None:
         count = view.entry_count - number

@@ -83,6 +83,15 @@ class LogView:
             break
         return span.start + after
 
+    @cached_property
+    def data_end(self) -> int:
+        """Log offset behind the last byte that is not zero; beyond ``end`` where damage is."""
+        for span in reversed(self.spans):
+            size = self.open(span).data_end()
+            if size:
+                return span.start + size
+        return self.min_offset
+
     @property
     def last_end(self) -> int:
         """Log offset behind the last whole record, without a blank after it."""
