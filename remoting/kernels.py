@@ -150,18 +150,9 @@ def parse_send_v2(header: bytes) -> SendV2 | None:
     if front is None:
         return None
     (
-        queue_id,
-        sys_flag,
-        born,
-        flag,
-        properties,
-        reconsumed,
-        unit_mode,
-        reconsume_max,
-        batch,
-        command_flag,
-        opaque,
-    ) = found.groups()
+        queue_id, sys_flag, born, flag, properties, reconsumed, unit_mode, reconsume_max, batch,
+        command_flag, opaque,
+    ) = found.groups()  # fmt: skip
     if "\\" in properties:
         # The separators are all that most clients escape; two replacements are cheaper.
         plain = properties.replace("\\u0001", "\x01").replace("\\u0002", "\x02")

@@ -198,16 +198,8 @@ class Appender:
                 body, middle, properties,
             )  # fmt: skip
             entry = (
-                topic,
-                queue_id,
-                queue_offset,
-                log_offset,
-                size,
-                tags_code,
-                now_ms,
-                sys_flag,
-                keys,
-            )
+                topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys,
+            )  # fmt: skip
             add_entry(_new_entry(DispatchEntry, entry))
             add_queue(queue)
             log_offsets.append(log_offset)
