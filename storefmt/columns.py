@@ -12,6 +12,7 @@ Source: as ``storefmt.message`` and ``storefmt.scan``, with which the rows agree
 """
 
 import bisect
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +36,7 @@ from storefmt.hosts import address_text
 from storefmt.javahash import tags_code
 from storefmt.message import CRC_MASK, Record, crc32
 from storefmt.properties import KEYS, PRODUCER_GROUP, TAGS, UNIQUE_KEY
-from storefmt.scan import Damage, LogFile, next_start, scan_log, walk
+from storefmt.scan import Damage, Found, LogFile, next_start, scan_log, walk
 
 ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
@@ -187,7 +188,7 @@ class _FileScan:
         found = next_start(file.read, first, base=file.base, end=stop, data_after=file.data_after)
         return stop if found is None else found
 
-    def _read(self, pos: int, window_size: int) -> tuple[list[int], int]:
+    def _read(self, pos: int, window_size: int) -> Found:
         size = min(window_size, self._file.size - pos)
         if len(self._buffer) < size + PAD_SIZE:
             self._buffer = np.empty(max(size, WINDOW_SIZE) + PAD_SIZE, dtype=np.uint8)
@@ -195,7 +196,7 @@ class _FileScan:
         size = self._file.read_into(view[:size], pos)
         return scan_log(view, 0, size)
 
-    def _some(self, starts: list[int], first: int) -> list[int]:
+    def _some(self, starts: "array[int]", first: int) -> "array[int]":
         """Return the starts of the next batch: as many as the limits allow, one at least."""
         end = bisect.bisect_right(starts, starts[first] + self._bytes_max, first)
         # The last of them must end within the limit, too.

@@ -17,9 +17,10 @@ Source: store/CommitLog.java#checkMessageAndReturnSize, which stops at the first
 import os
 import re
 import struct
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from storefmt import layout
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
@@ -56,7 +57,10 @@ _SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 
 Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
-Scan = Callable[[memoryview, int, int, bool], tuple[list[int], int]]
+# Named as text: an array type takes no parameter before Python 3.12.
+Found: TypeAlias = "tuple[array[int], int]"
+"""Where records start, and the position behind the last of them."""
+Scan = Callable[[memoryview, int, int, bool], Found]
 PURE: Final = "MQ_PURE"
 """Environment variable: when set, nothing that is compiled is used."""
 
@@ -86,9 +90,7 @@ class Damage(NamedTuple):
 LogItem = Record | Blank | End | Damage
 
 
-def scan_log(
-    data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False
-) -> tuple[list[int], int]:
+def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
     """Return where records start, by looking at sizes and magics, and perhaps CRCs.
 
     Args:
@@ -97,9 +99,9 @@ def scan_log(
         check_crc: stop before a record whose body does not fit its CRC (or its size), too.
 
     Returns:
-        The starts, and the position behind the last of these records: there is no good
-        record, or one that does not end before ``end``. What else is in the records was
-        not checked.
+        The starts as 64-bit numbers, and the position behind the last of these records:
+        there is no good record, or one that does not end before ``end``. What else is in
+        the records was not checked.
 
     Raises:
         BadCall: ``pos`` to ``end`` is no part of ``data``.
@@ -109,11 +111,11 @@ def scan_log(
     return _scan(memoryview(data), pos, end, check_crc)
 
 
-def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> tuple[list[int], int]:
+def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
     """Do what ``scan_log`` does, in plain Python."""
     if check_crc:
         return _scan_crc(data, pos, end)
-    starts: list[int] = []
+    starts = array("q")
     append, unpack = starts.append, _SIZE_MAGIC.unpack_from
     usual, last = MAGIC_V1, end - _SIZE_MAGIC.size
     while pos <= last:
@@ -127,8 +129,8 @@ def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> tuple[li
     return starts, pos
 
 
-def _scan_crc(data: memoryview, pos: int, end: int) -> tuple[list[int], int]:
-    starts: list[int] = []
+def _scan_crc(data: memoryview, pos: int, end: int) -> Found:
+    starts = array("q")
     append, unpack, crc_of, mask = starts.append, _CRC_HEAD.unpack_from, crc32, CRC_MASK
     head_size, usual, last = _CRC_HEAD.size, MAGIC_V1, end - RECORD_SIZE_MIN
     while pos <= last:

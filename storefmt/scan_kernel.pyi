@@ -1,5 +1,7 @@
 """Types of the compiled kernel, which is there only where it was built."""
 
+from array import array
+
 def scan_compiled(
     data: memoryview, pos: int, end: int, check_crc: bool
-) -> tuple[list[int], int]: ...
+) -> tuple[array[int], int]: ...

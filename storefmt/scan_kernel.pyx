@@ -9,6 +9,9 @@ moved from body to body: a slice for each would cost as much as the CRC.
 Source: as ``storefmt.scan``.
 """
 
+from array import array
+
+from cpython cimport array as c_array
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -66,12 +69,13 @@ cdef bint _good_body(const unsigned char *at, int64_t size, _Span body) except -
 
 
 cdef int64_t _walk(
-    const unsigned char *data, int64_t pos, int64_t end, bint check_crc, list starts
+    const unsigned char *data, int64_t pos, int64_t end, bint check_crc, c_array.array starts
 ) except -1:
     cdef _Span body = _Span()
     cdef const unsigned char *at
     cdef int64_t size
     cdef uint32_t magic
+    cdef Py_ssize_t count = 0
     while pos <= end - RECORD_SIZE_MIN:
         at = data + pos
         size, magic = _i32(at), _u32(at + 4)
@@ -82,7 +86,10 @@ cdef int64_t _walk(
                 break
         elif size < RECORD_SIZE_MIN:
             break
-        starts.append(pos)
+        # Grows by an eighth at a time.
+        c_array.resize_smart(starts, count + 1)
+        starts.data.as_longlongs[count] = pos
+        count += 1
         pos += size
     return pos
 
@@ -90,7 +97,7 @@ cdef int64_t _walk(
 def scan_compiled(data, int64_t pos, int64_t end, bint check_crc):
     """Return what ``scan_pure`` returns; refuse what is not within ``data``."""
     cdef Py_buffer whole
-    cdef list starts = []
+    cdef c_array.array starts = array("q")
     PyObject_GetBuffer(data, &whole, PyBUF_SIMPLE)
     try:
         if pos < 0 or end < pos or end > whole.len:
