@@ -9,7 +9,7 @@ UV     ?= uv
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 
-.PHONY: shell test check unit kernel bench soak docs lock clean
+.PHONY: shell test check unit kernel bench soak fuzz docs lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -32,6 +32,11 @@ kernel: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 7200
+
+# Seconds for each of some twenty decoders.
+FUZZ_SECONDS ?= 10
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run

@@ -1,0 +1,1 @@
+"""Fuzzing: every decoder of ``storefmt`` and ``remoting`` takes any bytes."""

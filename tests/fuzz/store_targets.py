@@ -1,0 +1,300 @@
+"""Targets of ``storefmt``: every format of a store directory, and what is read out of it."""
+
+import struct
+from collections.abc import Callable, Iterator
+
+from storefmt import batchqueue, consumequeue, consumequeue_ext, dledger, index, timer
+from storefmt.batch import join_batch, split_batch
+from storefmt.checkpoint import Checkpoint
+from storefmt.errors import RecordDamaged, StoreError
+from storefmt.hosts import host_text
+from storefmt.layout import LAYOUTS
+from storefmt.message import Record, decode_record, decode_records
+from storefmt.msgid import decode_unique_id, parse_offset_id
+from storefmt.properties import format_properties, hashmap_order, parse_properties
+from storefmt.scan import Blank, Damage, End, scan_log, scan_pure, walk
+from storefmt.story import describe
+from storefmt.sysflag import COMPRESSED, Compression, inflate
+from tests.fuzz.seeds import golden_records, java_files, store_files
+from tests.fuzz.target import Target
+
+BODY_SIZE_MAX = 1 << 20
+DEFECTS = (StoreError,)
+
+
+def reader(data: bytes) -> Callable[[int, int], bytes]:
+    return lambda pos, size: data[pos : pos + size]
+
+
+def look_at(record: Record) -> None:
+    """Ask a record for everything that it can tell."""
+    found = record.properties
+    assert parse_properties(format_properties(found)) == found
+    assert sorted(hashmap_order(list(found))) == sorted(found)
+    _ = record.tags, record.keys, record.unique_key, record.tags_code, record.msg_id
+    assert parse_offset_id(record.msg_id) == (record.store_host, record.log_offset)
+    assert host_text(record.born_host)
+    assert all(isinstance(line, str) for line in describe(record).sentences())
+
+
+def read_record(data: bytes) -> None:
+    record = decode_record(data)
+    assert decode_record(data, check_crc=False) == record
+    assert decode_records(data[: record.size]) == [record]
+    look_at(record)
+    inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
+
+
+def read_log(data: bytes) -> None:
+    """Walk a file of records: no byte is passed over, and all readers agree."""
+    view = memoryview(data)
+    for check_crc in (False, True):
+        found = scan_log(data, 0, len(data), check_crc=check_crc)
+        assert found == scan_pure(view, 0, len(data), check_crc)
+    pos, starts = 0, []
+    for item in walk(reader(data), base=0, size=len(data)):
+        if isinstance(item, Record):
+            assert decode_record(data, pos) == item
+            starts.append(pos)
+            pos += item.size
+        elif isinstance(item, Damage):
+            assert item.pos == pos
+            assert item.size > 0
+            pos += item.size
+        else:
+            assert isinstance(item, Blank | End)
+            assert item.pos == pos
+            pos = len(data)
+    assert pos == len(data)
+    whole = list(found[0])
+    assert starts[: len(whole)] == whole or any(_refused(data, start) for start in whole)
+
+
+def _refused(data: bytes, start: int) -> bool:
+    # A scan looks at sizes and CRCs alone: lengths inside and topics are the decoder's.
+    try:
+        decode_record(data, start)
+    except RecordDamaged:
+        return True
+    return False
+
+
+def read_batch(data: bytes) -> None:
+    entries = split_batch(data)
+    assert split_batch(join_batch(entries)) == entries
+
+
+def read_queue(data: bytes) -> None:
+    entries = consumequeue.decode_entries(data)
+    assert b"".join(consumequeue.encode_entry(*entry) for entry in entries) == data
+    for entry in entries:
+        if consumequeue.is_ext_address(entry.tags_code):
+            there = consumequeue.ext_offset(entry.tags_code)
+            assert consumequeue.ext_address(there) == entry.tags_code
+
+
+def read_batch_queue(data: bytes) -> None:
+    entries = batchqueue.decode_entries(data)
+    assert b"".join(map(batchqueue.encode_entry, entries)) == data
+    for queue_offset in (0, 1, 1 << 62):
+        batchqueue.entry_of(entries, queue_offset)
+
+
+def read_ext(data: bytes) -> None:
+    for pos, unit in consumequeue_ext.decode_units(data):
+        assert consumequeue_ext.encode_unit(unit) == data[pos : pos + unit.size]
+
+
+def read_index(data: bytes) -> None:
+    header = index.IndexHeader.decode(data)
+    rest = data[index.HEADER.size :]
+    count = len(rest) // index.ENTRY.size
+
+    def entry(number: int) -> index.IndexEntry:
+        return index.IndexEntry.decode(rest[(number - 1) * 20 : number * 20])
+
+    for first in range(1, count + 1):
+        chain = index.walk_chain(first, read_entry=entry, entry_count=count + 1)
+        index.select_offsets(
+            chain,
+            key_hash=header.slot_count,
+            begin_ms=header.begin_ms,
+            query_begin_ms=0,
+            query_end_ms=1 << 62,
+            count_max=64,
+        )
+
+
+def read_checkpoint(data: bytes) -> None:
+    found = Checkpoint.decode(data)
+    assert Checkpoint.decode(found.encode()) == found
+
+
+def read_timer(data: bytes) -> None:
+    which, data = data[:1], data[1:]
+    if which == b"c":
+        found = timer.TimerCheckpoint.decode(data)
+        assert timer.TimerCheckpoint.decode(found.encode()) == found
+    elif which == b"w":
+        for number, slot in timer.decode_slots(data):
+            assert timer.encode_slot(slot) == data[number * 32 : number * 32 + 32]
+            list(timer.walk_slot(slot, _unit_reader(data)))
+    else:
+        for pos, unit in timer.decode_units(data):
+            assert timer.encode_unit(unit) == data[pos : pos + timer.UNIT_SIZE]
+
+
+def _unit_reader(data: bytes) -> Callable[[int], timer.TimerUnit]:
+    def unit_at(pos: int) -> timer.TimerUnit:
+        unit = timer.decode_unit(data, pos) if pos >= 0 else None
+        if not isinstance(unit, timer.TimerUnit):
+            raise RecordDamaged("no unit there", kind="bad_chain")
+        return unit
+
+    return unit_at
+
+
+def read_dledger(data: bytes) -> None:
+    which, data = data[:1], data[1:]
+    if which == b"i":
+        entries = list(dledger.decode_index(data))
+        assert data.startswith(b"".join(map(dledger.encode_index, entries)))
+    elif which == b"s":
+        dledger.parse_state(data.decode("utf-8", "replace"))
+    else:
+        dledger.looks_like_entries(data)
+        for pos, item in dledger.walk_entries(reader(data), base=0, size=len(data)):
+            if isinstance(item, dledger.DledgerEntry):
+                assert dledger.encode_entry(item) == data[pos : pos + item.size]
+                record = item.record()
+                if record is not None:
+                    look_at(record)
+
+
+def read_properties(data: bytes) -> None:
+    found = parse_properties(data)
+    assert parse_properties(format_properties(found)) == found
+    assert sorted(hashmap_order(list(found))) == sorted(found)
+
+
+def read_ids(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    for decode in (decode_unique_id, parse_offset_id):
+        decode(text)
+
+
+CODECS = (*Compression, None)
+
+
+def read_body(data: bytes) -> None:
+    codec = CODECS[data[0] % len(CODECS)] if data else None
+    flag = 0 if codec is None else COMPRESSED | codec
+    assert len(inflate(data[1:], flag, size_max=BODY_SIZE_MAX)) <= BODY_SIZE_MAX
+
+
+def read_layouts(data: bytes) -> None:
+    """Name every byte, as the hexdump does."""
+    if data:
+        declared = LAYOUTS[data[0] % len(LAYOUTS)]
+        end = 1
+        for span in declared.spans(data, 1):
+            assert span.pos == end
+            end += span.size
+        assert end <= len(data)
+
+
+def _logs() -> Iterator[bytes]:
+    yield from golden_records()
+    for end in (bytes(40), struct.pack(">ii", 64, -875286124).ljust(64, b"\0")):
+        yield from (record + end for record in golden_records()[::20])
+
+
+def _bodies() -> Iterator[bytes]:
+    plain = b"a body that has some words in it, a body of words" * 3
+    import zlib
+
+    import lz4.frame
+    import zstandard
+
+    for number, codec in enumerate(CODECS):
+        pack = {
+            Compression.LZ4: lz4.frame.compress,
+            Compression.ZSTD: zstandard.compress,
+            Compression.ZLIB: zlib.compress,
+            None: bytes,
+        }[codec]
+        yield bytes([number]) + pack(plain)
+
+
+def _prefixed(mark: bytes, inputs: Iterator[bytes]) -> Iterator[bytes]:
+    return (mark + data for data in inputs)
+
+
+def _timers() -> Iterator[bytes]:
+    yield from _prefixed(b"c", store_files("config/timercheck", size=64))
+    yield from _prefixed(b"l", store_files("timerlog/*", size=1040))
+    yield from _prefixed(b"l", java_files("five", "timerlog"))
+    for wheel in (*java_files("five", "timerwheel"), *store_files("timerwheel", size=38707200)):
+        slots = [wheel[at : at + 32] for at in range(0, len(wheel), 32)]
+        used = b"".join(slot for slot in slots if slot != bytes(32))
+        yield b"w" + used[:320]
+
+
+def _dledgers() -> Iterator[bytes]:
+    yield from _prefixed(b"d", java_files("dledger", "/data/"))
+    yield from _prefixed(b"i", (data[:512] for data in java_files("dledger", "/index/")))
+    yield b"s" + b"endIndex=22\ncommittedIndex=22\ncurrTerm=0\nvoteLeader=n0\n"
+
+
+def _ids() -> Iterator[bytes]:
+    for record in golden_records()[::10]:
+        found = decode_record(record)
+        yield found.msg_id.encode()
+        yield (found.unique_key or "").encode()
+
+
+def store_targets() -> list[Target]:
+    """Return the targets of the binary formats."""
+    records = golden_records
+    return [
+        Target("record", read_record, DEFECTS, records),
+        Target("log", read_log, DEFECTS, _logs),
+        Target("batch", read_batch, DEFECTS, _batches),
+        Target("queue", read_queue, DEFECTS, lambda: store_files("consumequeue/*/*/*", size=100)),
+        Target("batch_queue", read_batch_queue, DEFECTS, _batch_queues),
+        Target("ext", read_ext, DEFECTS, lambda: store_files("consumequeue_ext/*/*/*", size=200)),
+        Target("index", read_index, DEFECTS, _indexes),
+        Target("checkpoint", read_checkpoint, DEFECTS, lambda: store_files("checkpoint", size=64)),
+        Target("timer", read_timer, DEFECTS, _timers),
+        Target("dledger", read_dledger, DEFECTS, _dledgers),
+        Target("properties", read_properties, DEFECTS, _property_texts),
+        Target("ids", read_ids, DEFECTS, _ids),
+        Target("body", read_body, DEFECTS, _bodies),
+        Target("layouts", read_layouts, DEFECTS, _layouts),
+    ]
+
+
+def _batches() -> Iterator[bytes]:
+    yield join_batch([])
+    for record in golden_records()[::20]:
+        found = decode_record(record)
+        yield join_batch([(found.flag, found.body[:200], found.properties_raw)] * 2)
+
+
+def _batch_queues() -> Iterator[bytes]:
+    entry = batchqueue.BatchQueueEntry(4096, 300, 7, 1_763_700_000_000, 5, 3)
+    yield batchqueue.encode_entry(entry) * 2
+
+
+def _indexes() -> Iterator[bytes]:
+    for data in store_files("index/*", size=22040):
+        yield data[:40] + data[2040:2340]
+
+
+def _property_texts() -> Iterator[bytes]:
+    return (decode_record(record).properties_raw for record in golden_records())
+
+
+def _layouts() -> Iterator[bytes]:
+    record = golden_records()[0]
+    return (bytes([number]) + record for number in range(len(LAYOUTS)))
