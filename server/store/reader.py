@@ -1,6 +1,6 @@
 """Reading messages: by queue and offset, by time, by log offset, by key.
 
-    queue entries ──accept(tags_code)──> log offsets ──adjacent ones merged──> one pread each
+    queue entries ──accept(tags_code)──> log offsets ──near ones together──> one pread each
 
 Rule: the status, the next offset and every limit are Java's, because clients act on
 them. Only what was dispatched can be seen, and all that was dispatched is written.
@@ -27,6 +27,8 @@ from storefmt.sysflag import BORN_HOST_V6
 SCAN_COUNT: Final = 800
 """Queue entries that one get looks at, at most (more only if more messages are asked for)."""
 _MERGE_SIZE_MAX: Final = 1 << 20
+_GAP_SIZE_MAX: Final = 10_240
+"""Bytes between two records that are cheaper to read than to read around."""
 _HEAD: Final = struct.Struct(">ii20xqi")
 _TIME_V4: Final = struct.Struct(">q")
 _STORE_MS_POS: Final = 56
@@ -165,26 +167,39 @@ class Reader:
         return total + size > limit or count >= self._count_max
 
     def _read_merged(self, picked: list[tuple[int, int]]) -> list[bytes]:
-        """Return the records, adjacent ones read at once."""
+        """Return the records, those that lie together read at once."""
         chunks: list[bytes] = []
         if not picked:
             return chunks
-        start = end = picked[0][0]
         file_size = self._log.file_size
+        start = end = picked[0][0]
+        together: list[tuple[int, int]] = []
         for log_offset, size in picked:
-            merged = log_offset + size - start
-            if log_offset != end or merged > _MERGE_SIZE_MAX or end % file_size == 0:
+            gap = log_offset - end
+            if gap or log_offset + size - start > _MERGE_SIZE_MAX or end % file_size == 0:
                 if end > start:
-                    self._read_into(chunks, start, end)
+                    together.append((start, end))
                 start = log_offset
+                near = 0 <= gap <= _GAP_SIZE_MAX and log_offset % file_size >= gap > 0
+                if together and not (
+                    near and log_offset + size - together[0][0] <= _MERGE_SIZE_MAX
+                ):
+                    self._read_into(chunks, together)
+                    together = []
             end = log_offset + size
-        self._read_into(chunks, start, end)
+        together.append((start, end))
+        self._read_into(chunks, together)
         return chunks
 
-    def _read_into(self, chunks: list[bytes], start: int, end: int) -> None:
-        data = self._log.read(start, end - start)
-        if data is not None:
+    def _read_into(self, chunks: list[bytes], together: list[tuple[int, int]]) -> None:
+        first = together[0][0]
+        data = self._log.read(first, together[-1][1] - first)
+        if data is None:
+            return
+        if len(together) == 1:
             chunks.append(data)
+        else:
+            chunks += [data[start - first : end - first] for start, end in together]
 
     def read_record(self, log_offset: int) -> bytes | None:
         """Return the record that starts at ``log_offset``, None where none does."""

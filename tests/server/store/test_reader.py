@@ -1,5 +1,6 @@
 """Gets, searches by time and queries: Java's statuses, next offsets and limits."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,3 +164,29 @@ def test_put_that_is_not_written_cannot_be_read(store: MessageStore) -> None:
 
     assert store.max_offset("topic-a", 0) == 50
     assert store.read_record(place.log_offset) is None
+
+
+@pytest.mark.parametrize("log_file_size", [8192, 1 << 16, 1 << 20])
+def test_records_read_at_once_with_what_lies_between_are_the_records(
+    tmp_path: Path, log_file_size: int
+) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=log_file_size))
+    print("seed 7")
+    rng = random.Random(7)
+    places: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    for number in range(300):
+        queue_id = rng.choice([0, 0, 0, 1, 1, 2])
+        one = message(number, queue_id=queue_id, body=bytes(rng.choice([0, 10, 500, 7000])))
+        places[queue_id].append(store.put(one, START_MS).log_offset)
+        store.write(START_MS)
+
+    for queue_id, log_offsets in places.items():
+        at = 0
+        while at < len(log_offsets):
+            found = store.get_message("topic-a", queue_id, at, count_max=32)
+            whole = [store.read_record(place) for place in log_offsets[at : found.next_offset]]
+            assert found.count == len(whole) == found.next_offset - at > 0
+            assert b"".join(found.chunks) == b"".join(one for one in whole if one is not None)
+            assert None not in whole
+            at = found.next_offset
+    store.close(START_MS)
