@@ -41,6 +41,7 @@ from storefmt.paths import StorePaths
 LOG = logging.getLogger(__name__)
 
 HOUSEKEEPING_MS: Final = 200
+CLEAN_MS: Final = 1_000
 DELAY_MS: Final = 50
 CALLS_MS: Final = 200
 SECOND_MS: Final = 1_000
@@ -58,6 +59,7 @@ class BrokerApp:
         self._services = Services(clock)
         self._client = RemotingClient()
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
+        self._cleaning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="retention")
         self._server = RemotingServer(
             on_frame=self._too_early,
             on_close=self._on_close,
@@ -96,6 +98,7 @@ class BrokerApp:
             await self._server.stop()
             store.close(self._clock.now_ms())
             self._disk.shutdown()
+            self._cleaning.shutdown()
             raise
         self._report(store)
         registration = self._registration = Registration(
@@ -143,6 +146,7 @@ class BrokerApp:
         """
         broker = self.broker
         broker.sender.close()
+        broker.store.cleaner.close()
         await self._services.stop()
         if self._registration is not None:
             await self._registration.stop()
@@ -155,6 +159,7 @@ class BrokerApp:
             await self._files.close()
         finally:
             self._disk.shutdown()
+            self._cleaning.shutdown()
             broker.store.close(self._clock.now_ms())
 
     # Frames.
@@ -218,6 +223,7 @@ class BrokerApp:
         every(config.flush_consumer_offset_interval_ms, self._save_offsets, name="consumer offsets")
         every(config.flush_delay_offset_interval_ms, self._save_delay_offsets, name="delay offsets")
         every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
+        every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
         every(CALLS_MS, broker.calls.expire, name="requests to clients")
@@ -261,6 +267,13 @@ class BrokerApp:
     async def _flush(self, now_ms: int) -> None:
         if not self._config.store.is_sync_flush:
             await self._run_job(self.broker.store.begin_flush())
+
+    async def _clean(self, now_ms: int) -> None:
+        cleaner = self.broker.store.cleaner
+        job = cleaner.step(now_ms)
+        if job is not None:
+            await asyncio.get_running_loop().run_in_executor(self._cleaning, job.run)
+            cleaner.end(job)
 
     async def _run_job(self, job: SyncJob | None) -> None:
         """Let a thread do what waits for the disk, then tell the store."""

@@ -56,6 +56,9 @@ a warning would not do. The values listed mean the same here and in Java."""
 IMPORTANT_OF_STORE: Final = frozenset(
     {
         "accessMessageInMemoryMaxRatio",
+        "cleanFileForciblyEnable",
+        "deleteWhen",
+        "fileReservedTime",
         "flushDiskType",
         "flushIntervalCommitLog",
         "maxTransferBytesOnMessageInDisk",
@@ -67,6 +70,16 @@ IMPORTANT_OF_STORE: Final = frozenset(
     }
 )
 """Keys of the store that ``-m`` prints, as Java's ``@ImportantField`` marks them."""
+
+
+MAY_BE_ZERO_IN_STORE: Final = frozenset(
+    {
+        "deleteCommitLogFilesInterval",
+        "deleteConsumeQueueFilesInterval",
+        "deleteWhen",
+        "fileReservedTime",
+    }
+)
 
 
 def default_store_path() -> Path:
@@ -209,12 +222,14 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:
             yield f"namesrvAddr has {address!r}, expected host:port, several joined by ;"
     for key, text in format_settings(config.store):
-        if text.lstrip("-").isdecimal() and int(text) < 1:
-            yield f"{key} is {text}, expected an integer, at least 1"
-    try:
-        config.store.delays_ms()
-    except ValueError as error:
-        yield str(error)
+        low = 0 if key in MAY_BE_ZERO_IN_STORE else 1
+        if text.lstrip("-").isdecimal() and int(text) < low:
+            yield f"{key} is {text}, expected an integer, at least {low}"
+    for check in (config.store.delays_ms, config.store.delete_hours):
+        try:
+            check()
+        except ValueError as error:
+            yield str(error)
 
 
 def printed(config: BrokerConfig, *, important_only: bool = False) -> list[tuple[str, str]]:

@@ -59,6 +59,25 @@ class StoreConfig:
     """Percent of the machine's memory; data further back than that is "in disk"."""
     max_msgs_num_batch: int = 64
     """Most messages one query by key returns."""
+    file_reserved_time_h: int = field(default=72, metadata=_key("fileReservedTime"))
+    """Hours that a commit log file is kept after its last message."""
+    delete_when: str = "04"
+    """Hours of the day, local time, in which expired files are deleted; several joined by ;"""
+    disk_max_used_space_ratio: int = 75
+    """Percent of the disk in use from which expired files are deleted at any hour."""
+    disk_space_clean_forcibly_ratio: int = 85
+    """Percent from which files that are not expired go too, where that is allowed."""
+    disk_space_warning_level_ratio: int = 90
+    """Percent from which nothing more is stored."""
+    clean_file_forcibly_enable: bool = False
+    """Delete files that are not expired rather than refuse messages; true in Java."""
+    clean_resource_interval_ms: int = field(default=10_000, metadata=_key("cleanResourceInterval"))
+    delete_commit_log_files_interval_ms: int = field(
+        default=100, metadata=_key("deleteCommitLogFilesInterval")
+    )
+    delete_consume_queue_files_interval_ms: int = field(
+        default=100, metadata=_key("deleteConsumeQueueFilesInterval")
+    )
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
     @property
@@ -75,6 +94,18 @@ class StoreConfig:
     def is_sync_flush(self) -> bool:
         """Tell whether a message is acknowledged only when it is on the disk."""
         return self.flush_disk_type is FlushDiskType.SYNC_FLUSH
+
+    def delete_hours(self) -> frozenset[int]:
+        """Return the hours of the day in which expired files are deleted.
+
+        Raises:
+            ValueError: ``delete_when`` has a part that is no hour.
+        """
+        parts = [part.strip() for part in self.delete_when.split(";") if part.strip()]
+        for part in parts:
+            if not part.isdecimal() or int(part) > 23:
+                raise ValueError(f"deleteWhen part {part!r}; expected hours 00 to 23 joined by ;")
+        return frozenset(int(part) for part in parts)
 
     def delays_ms(self) -> dict[int, int]:
         """Return the delay in ms of each delay level, from 1.

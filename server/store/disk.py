@@ -24,6 +24,20 @@ class FileStat(NamedTuple):
     modified_ns: int
 
 
+class DiskUsage(NamedTuple):
+    """Space of the disk that holds a path, in bytes."""
+
+    used: int
+    usable: int
+    """What is left for programs without special rights."""
+
+    @property
+    def percent(self) -> int:
+        """Percent in use, rounded up, as Java counts it."""
+        whole = self.used + self.usable
+        return -(-self.used * 100 // whole) if whole else 0
+
+
 class DiskFile(Protocol):
     """One open file; positions and sizes are bytes."""
 
@@ -84,6 +98,9 @@ class Disk(Protocol):
 
     def rmdir(self, path: Path) -> None:
         """Remove an empty directory."""
+
+    def usage(self, path: Path) -> DiskUsage:
+        """Return how full the disk is that holds a directory."""
 
     def fsync_dir(self, path: Path) -> None:
         """Return when the names in the directory are on the disk."""
@@ -197,6 +214,11 @@ class RealDisk:
 
     def rmdir(self, path: Path) -> None:
         path.rmdir()
+
+    def usage(self, path: Path) -> DiskUsage:
+        found = os.statvfs(path)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize
+        return DiskUsage(used, found.f_bavail * found.f_frsize)
 
     def fsync_dir(self, path: Path) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -238,6 +238,17 @@ class Index:
         self._skip_keys = self._keys_at_end(self.files)
         return len(gone)
 
+    def take_expired(self, log_min: int) -> list[Path]:
+        """Let go of the files whose records are all below ``log_min``; the last one stays."""
+        gone: list[Path] = []
+        while len(self.files) > 1 and self.files[0].end_log_offset < log_min:
+            if self.files[0] in self._active:
+                break
+            file = self.files.pop(0)
+            file.close()
+            gone.append(file.path)
+        return gone
+
     def has_all(self, number: int, keys: tuple[str, ...]) -> bool:
         """Tell whether the last record of the ``number`` first files has all its keys there."""
         return self._keys_at_end(self.files[:number]) >= len(keys)

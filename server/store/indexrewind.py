@@ -54,6 +54,11 @@ def load_marked_index(
         OSError: the disk refused.
     """
     names = [name for name in disk.list(paths.index) if name.isdecimal()]
+    if mark.names and mark.names[0] in names:
+        # Expired, and said so, and not deleted before the crash.
+        for name in names[: names.index(mark.names[0])]:
+            disk.unlink(paths.index / name)
+        names = names[names.index(mark.names[0]) :]
     kept = [name for name, wanted in zip(names, mark.names, strict=False) if name == wanted]
     slot_count, entry_count_max = index_geometry(disk, paths, config, kept)
     rewinding = _Rewind(disk, slot_count, entry_count_max, safe=safe, store_ms_at=store_ms_at)

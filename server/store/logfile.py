@@ -193,6 +193,10 @@ class CommitLog:
         self._unsynced = {}
         return [self.file_at(base) for base in self._syncing]
 
+    def sync_ended(self) -> None:
+        """Let go of the files of the last ``take_unsynced``."""
+        self._syncing = {}
+
     def read(self, log_offset: int, size: int) -> bytes | None:
         """Return ``size`` written bytes, None where they are not all in one kept file."""
         base = self._base_of(log_offset)
@@ -233,6 +237,26 @@ class CommitLog:
         self._disk.unlink(self._directory / log_file_name(base))
         self.bases.remove(base)
         self._known.discard(base)
+
+    def is_at_rest(self, base: int) -> bool:
+        """Tell whether a file is full, on the disk and in nobody's hands."""
+        is_full = base + self.file_size <= self.flushed_offset
+        return is_full and base not in self._unsynced and base not in self._syncing
+
+    def let_go(self, bases: list[int]) -> list[Path]:
+        """Read the oldest files no more; returns their paths, for who deletes them."""
+        for base in bases:
+            if base in self._open:
+                self._open.pop(base).close()
+            self.bases.remove(base)
+            self._known.discard(base)
+        return [self._directory / log_file_name(base) for base in bases]
+
+    def take_back(self, paths: list[Path]) -> None:
+        """Read files again that could not be deleted."""
+        bases = [int(path.name) for path in paths]
+        self.bases = sorted({*self.bases, *bases})
+        self._known.update(bases)
 
     def erase_tail(self, base: int, pos: int) -> int:
         """Make a file zeros from ``pos`` on and sync it; returns the bytes that were not.

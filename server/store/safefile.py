@@ -100,6 +100,12 @@ class SafePointFile:
 
         self.change(apply)
 
+    def note_clock(self, clock_ms: int, sealed_ms: dict[int, int]) -> None:
+        """Keep what the clock of retention shows, for the next write."""
+        with self._lock:
+            self._point.clock_ms = clock_ms
+            self._point.sealed_ms = sealed_ms
+
     def stop(self, log_end: int, files: dict[str, tuple[int, int]]) -> None:
         """Say that the store was stopped in order, and how every file looks then.
 

@@ -27,6 +27,7 @@ from server.store.calls import (
     RecoveryReport,
     RunResult,
 )
+from server.store.clean import Cleaner
 from server.store.config import StoreConfig
 from server.store.disk import Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
@@ -61,6 +62,14 @@ class MessageStore:
         self._dispatcher = opened.dispatcher
         self._reader = Reader(config, opened.log, self._queues, opened.dispatcher.index)
         self._upkeep = Upkeep(config, opened)
+        self.cleaner = Cleaner(
+            config,
+            opened,
+            safe_file=self._upkeep.safe_file,
+            store_ms_at=self._reader.store_ms,
+        )
+        """Deletes old data; its jobs run in a thread of their own."""
+        self._policy = self.cleaner.policy
         self._waiting: list[DispatchEntry] = []
         self._waiting_queues: list[ConsumeQueue] = []
         self._written_ms = opened.last_store_ms
@@ -110,7 +119,8 @@ class MessageStore:
         Args:
             now_ms: store time of the record.
         """
-        if self.is_read_only or self._closed:
+        if self.is_read_only or self._closed or self._policy.disk_full:
+            self.failure = self.failure or self._policy.disk_full
             return _REFUSED
         try:
             return self._appender.put(message, now_ms)
@@ -138,7 +148,8 @@ class MessageStore:
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Give messages of one queue their places, as ``put`` does for one."""
-        if self.is_read_only or self._closed:
+        if self.is_read_only or self._closed or self._policy.disk_full:
+            self.failure = self.failure or self._policy.disk_full
             return RunResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, [], 0)
         try:
             return self._appender.put_run(run, now_ms)
@@ -212,6 +223,7 @@ class MessageStore:
             raise StoreFailed(self.failure)
         if not isinstance(job, FlushJob):
             return
+        self._log.sync_ended()
         self._log.flushed_offset = max(self._log.flushed_offset, job.until)
         self._upkeep.flushed_ms = job.store_ms
         count = job.entry_count

@@ -17,7 +17,6 @@ from server.runtime.request import Request
 _ACL: Final = "access control lists are not supported by this broker yet"
 _REPLY: Final = "request-reply messages are not supported by this broker yet"
 _TRANSACTION: Final = "transactional messages are not supported by this broker yet"
-_DELETION: Final = "this broker does not delete old data yet"
 _NAMESRV: Final = "answered by name servers"
 _CLIENT: Final = "answered by clients"
 _NOBODY: Final = "a number that nothing of 4.9.7 handles"
@@ -33,8 +32,6 @@ REFUSED: Final = {
     RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _ACL,
     RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: _ACL,
     RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: _ACL,
-    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: _DELETION,
-    RequestCode.DELETE_EXPIRED_COMMITLOG: _DELETION,
 }
 """A Java broker handles these; here they are refused with the reason."""
 

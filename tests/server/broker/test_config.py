@@ -65,7 +65,9 @@ def test_who_binds_one_interface_is_reached_there() -> None:
 def test_every_key_of_ours_is_a_key_of_java_but_bind_address() -> None:
     ours = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
 
-    assert ours - BROKER_KEYS == {"bindAddress"}
+    # The two ratios are system properties in 4.9 and settings in 5.x.
+    ratios = {"diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
+    assert ours - BROKER_KEYS == {"bindAddress", *ratios}
 
 
 def test_no_key_is_claimed_by_broker_and_store() -> None:

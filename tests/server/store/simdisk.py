@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from server.store.disk import FileStat
+from server.store.disk import DiskUsage, FileStat
 
 SECTOR = 512
 
@@ -55,6 +55,7 @@ class SimDisk:
         self.directories: set[Path] = set()
         self.on_call: Callable[[str, Path], None] = lambda name, path: None
         self.clock = 0
+        self.usage_now = DiskUsage(10, 90)
 
     def crash(self, seed: int) -> "SimDisk":
         """Return the disk as the next start of the machine finds it."""
@@ -110,6 +111,9 @@ class SimDisk:
 
     def rmdir(self, path: Path) -> None:
         self.directories.discard(path)
+
+    def usage(self, path: Path) -> DiskUsage:
+        return self.usage_now
 
     def fsync_dir(self, path: Path) -> None:
         self.call("fsync_dir", path)

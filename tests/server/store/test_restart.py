@@ -1,7 +1,7 @@
 """The size of the backlog does not count when a killed broker starts: counted, not timed.
 
-    | 1 M, 10 M or 100 M messages, all holes but what a start may look at | 50 messages |
-                                                              safe point ┘
+| 1 M, 10 M or 100 M messages, all holes but what a start may look at | 50 messages |
+                                                          safe point ┘
 """
 
 from collections.abc import Iterator
