@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 from storefmt.checkpoint import CHECKPOINT_SIZE, Checkpoint
+from storefmt.dledger import DIRECTORY_PREFIX, find_directories
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
 from storefmt.offline.files import OpenFiles
 from storefmt.offline.geometry import detect
@@ -22,6 +23,7 @@ from storefmt.offline.log import LogView
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import FileSpan, QueueKey, Tree, read_tree
 from storefmt.paths import StorePaths
+from storefmt.scan import log_files
 
 T = TypeVar("T")
 PARTS: Final = ("commitlog", "consumequeue", "index", "config")
@@ -60,7 +62,7 @@ class Opened:
         """Open the store directory at ``path`` (storePathRootDir of a broker).
 
         Raises:
-            NotAStore: nothing is there, or nothing that a broker made.
+            NotAStore: nothing is there, or nothing that a broker made, or a Raft log (DLedger).
             StoreError: a directory in it cannot be listed.
         """
         root = Path(path)
@@ -68,6 +70,7 @@ class Opened:
             raise NotAStore(f"{root}: no such directory; give a broker's storePathRootDir")
         if not root.is_dir():
             raise NotAStore(f"{root}: a file, expected the directory storePathRootDir")
+        _refuse_dledger(root)
         # A broker that has stored nothing yet has made no more than these.
         started = (root / "config").is_dir() and (root / "lock").is_file()
         if not started and not any((root / part).is_dir() for part in PARTS[:3]):
@@ -183,3 +186,22 @@ class Opened:
     def span_name(self, span: FileSpan) -> str:
         """Return the name of a file relative to the store."""
         return self.tree.name(span.path)
+
+
+def _refuse_dledger(root: Path) -> None:
+    """Raise NotAStore where the log is a Raft log: in ``commitlog/`` is none, or its beginning."""
+    # It has an index/ of its own, as a store has.
+    if root.name.startswith(DIRECTORY_PREFIX) and (root / "data").is_dir():
+        raise NotAStore(f"{root}: the Raft log of a DLedger store, try {root.parent}")
+    try:
+        members = [one for one in find_directories(root) if log_files(one.data)]
+    except OSError as error:
+        raise StoreError(f"{root}: {error.strerror}; list it as its owner") from error
+    if not members:
+        return
+    data = members[0].data
+    older = ", behind an older log in commitlog" if (root / "commitlog").is_dir() else ""
+    raise NotAStore(
+        f"{root}: a DLedger store, its log is the Raft log {data.relative_to(root)}{older}, which "
+        f"is not read as a store; `mqadmin store carve {root} -o jsonl` gives its records"
+    )

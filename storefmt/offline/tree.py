@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from storefmt.dledger import DIRECTORY_PREFIX
 from storefmt.errors import StoreError
 from storefmt.paths import StorePaths, parse_log_file_name
 
@@ -110,7 +111,7 @@ def read_tree(root: Path) -> Tree:
             tree.config.append(span)
     for entry in _entries(root):
         span = _span(entry, 0)
-        if entry.name not in KNOWN_AT_ROOT:
+        if entry.name not in KNOWN_AT_ROOT and not entry.name.startswith(DIRECTORY_PREFIX):
             _stranger(tree, entry, "root")
         elif span is not None:
             tree.other.append(span)
