@@ -1,31 +1,23 @@
 """What several topic commands share: kinds of topics, permissions as text.
 
-Source: common/topic/TopicValidator.java, common/constant/PermName.java (4.9.7).
+Source: common/constant/PermName.java (4.9.7); ``storefmt.vocabulary`` for the names.
 """
 
 import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from storefmt import vocabulary
+from storefmt.vocabulary import TopicKind
+
 Kind = Literal["normal", "retry", "dead_letter", "system"]
 
-RETRY_PREFIX: Final = "%RETRY%"
-DEAD_LETTER_PREFIX: Final = "%DLQ%"
-SYSTEM_PREFIX: Final = "rmq_sys_"
-SYSTEM_TOPICS: Final = frozenset(
-    {
-        "TBW102",
-        "SCHEDULE_TOPIC_XXXX",
-        "BenchmarkTest",
-        "RMQ_SYS_TRANS_HALF_TOPIC",
-        "RMQ_SYS_TRACE_TOPIC",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-        "SELF_TEST_TOPIC",
-        "OFFSET_MOVED_EVENT",
-    }
-)
-REPLY_SUFFIX: Final = "_REPLY_TOPIC"
+_KINDS: Final[dict[TopicKind, Kind]] = {
+    TopicKind.ORDINARY: "normal",
+    TopicKind.LMQ: "normal",
+    TopicKind.RETRY: "retry",
+    TopicKind.DLQ: "dead_letter",
+}
 
 READ, WRITE, INHERIT = 4, 2, 1
 PERM_TEXT: Final = re.compile(r"[rR-]?[wW-]?[xX-]?")
@@ -33,13 +25,8 @@ PERM_TEXT: Final = re.compile(r"[rR-]?[wW-]?[xX-]?")
 
 def kind_of(topic: str, *, brokers_and_clusters: Collection[str] = ()) -> Kind:
     """Return what a topic is for; every broker and cluster has a topic of its own name."""
-    if topic.startswith(RETRY_PREFIX):
-        return "retry"
-    if topic.startswith(DEAD_LETTER_PREFIX):
-        return "dead_letter"
-    if topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in brokers_and_clusters:
-        return "system"
-    return "system" if topic.endswith(REPLY_SUFFIX) else "normal"
+    kind = _KINDS.get(vocabulary.kind_of(topic), "system")
+    return "system" if kind == "normal" and topic in brokers_and_clusters else kind
 
 
 def perm_text(perm: int) -> str:

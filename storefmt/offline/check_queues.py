@@ -23,11 +23,11 @@ from storefmt.offline.missing import MissingEntries
 from storefmt.offline.opened import Opened
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import FileSpan
+from storefmt.vocabulary import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from storefmt.offline.bulk import Bulk
 
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 
 

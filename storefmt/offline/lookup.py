@@ -15,9 +15,9 @@ from storefmt.errors import BadCall, NotInStore, RecordDamaged, StoreError
 from storefmt.message import Record
 from storefmt.msgid import parse_offset_id
 from storefmt.offline.opened import Opened
+from storefmt.vocabulary import TopicKind, kind_of
 
 TIME_MAX_MS = (1 << 63) - 1
-_SYSTEM_PREFIXES = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_", "%RETRY%", "%DLQ%", "rmq_sys_")
 
 
 def find_message(store: Opened, message_id: str) -> Record:
@@ -154,4 +154,4 @@ def _matches(record: Record, topic: str, key: str, begin_ms: int, end_ms: int) -
 
 
 def _preference(record: Record) -> tuple[bool, int]:
-    return record.topic.startswith(_SYSTEM_PREFIXES), record.log_offset
+    return kind_of(record.topic) is not TopicKind.ORDINARY, record.log_offset

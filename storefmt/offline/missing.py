@@ -18,8 +18,13 @@ from storefmt.offline.entries import REBUILD, missing_place
 from storefmt.offline.findings import Findings, Severity
 from storefmt.offline.matching import Expected, Matching
 from storefmt.offline.opened import Opened
+from storefmt.vocabulary import TopicKind, kind_of
 
-_SYSTEM: Final = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_", "%LMQ%", "TRANS_CHECK_MAX_TIME_TOPIC")
+_UNLISTED: Final = (
+    TopicKind.DELAY, TopicKind.HALF, TopicKind.OP, TopicKind.CHECK_MAX, TopicKind.TRACE,
+    TopicKind.LMQ,
+)  # fmt: skip
+"""Kinds of topics that a broker may use without a line in topics.json."""
 
 
 @dataclass(slots=True)
@@ -137,4 +142,4 @@ class MissingEntries:
 def is_known_topic(topic: str, config: StoreConfig) -> bool:
     """Return whether a topic is there: not deleted, as far as the config can tell."""
     known = topic in config.topics.topics or not config.topics_known
-    return known or topic.startswith(_SYSTEM)
+    return known or kind_of(topic) in _UNLISTED

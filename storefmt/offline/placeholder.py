@@ -20,12 +20,13 @@ from typing import Final, NamedTuple
 from storefmt.message import BLANK_SIZE_MIN, blank, encode_record, record_size
 from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, TAGS, format_properties
 from storefmt.sysflag import TRANSACTION_ROLLBACK
+from storefmt.vocabulary import TopicKind, kind_of
 
 DAMAGED_TAG: Final = "MQADMIN_DAMAGED"
 DAMAGED_TOPIC: Final = "MQADMIN_DAMAGED"
 """Topic of fillers, and where a delayed message that was lost is delivered to."""
 FILLER_SIZE_MAX: Final = 1 << 20
-_SYSTEM: Final = ("RMQ_SYS_", "SCHEDULE_TOPIC_XXXX")
+_CONSUMED: Final = (TopicKind.DELAY, TopicKind.HALF, TopicKind.OP)
 
 
 class Slot(NamedTuple):
@@ -108,10 +109,11 @@ def _size(topic: bytes, properties: bytes, stamp: Stamp) -> int:
 
 def _properties(slot: Slot) -> bytes:
     properties = {TAGS: DAMAGED_TAG}
-    if slot.topic.startswith(_SYSTEM):
+    kind = kind_of(slot.topic)
+    if kind in _CONSUMED:
         # The broker itself consumes these: it must find where to send the message on.
         properties |= {REAL_TOPIC: DAMAGED_TOPIC, REAL_QUEUE_ID: "0"}
-        if slot.topic.startswith(_SYSTEM[1]):
+        if kind is TopicKind.DELAY:
             properties[DELAY] = str(slot.queue_id + 1)
     return format_properties(properties).encode()
 

@@ -30,15 +30,11 @@ from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import QueueKey
 from storefmt.paths import check_topic_name
 from storefmt.properties import DELAY, TAGS, parse_properties
+from storefmt.vocabulary import SCHEDULE_TOPIC, is_light, parse_delay_levels
 
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
-DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-"""``messageDelayLevel`` unless the broker's settings say otherwise."""
 TOPIC_SIZE_MAX: Final = 255
-_UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DELAY_UNKNOWN_MS: Final = 1000
 _TAGS: Final = f"{TAGS}\x01".encode()
-LMQ_PREFIX: Final = "%LMQ%"
 
 
 class Placed(NamedTuple):
@@ -155,7 +151,7 @@ class Placement:
         for queue_id in queue_ids:
             if (topic, queue_id) in self.store.tree.queues:
                 return queue_id
-        return 0 if self._light and topic.startswith(LMQ_PREFIX) else queue_ids[0]
+        return 0 if self._light and is_light(topic) else queue_ids[0]
 
     def _has_queue(self, record: Record) -> bool:
         topic = record.topic
@@ -248,12 +244,7 @@ def parse_delays(text: str) -> dict[int, int]:
     Raises:
         BadCall: a part is not a number and a unit.
     """
-    delays: dict[int, int] = {}
-    for level, part in enumerate(text.split(), 1):
-        if part[-1] not in _UNIT_MS or not (part[:-1].isascii() and part[:-1].isdigit()):
-            raise BadCall(f"messageDelayLevel part {part!r}; expected as 10s, 5m, 2h or 1d")
-        delays[level] = int(part[:-1]) * _UNIT_MS[part[-1]]
-    return delays
+    return dict(enumerate(parse_delay_levels(text), 1))
 
 
 def _level(text: str) -> int:

@@ -24,11 +24,12 @@ from storefmt.offline.indexes import IndexView
 from storefmt.offline.indexwriter import IndexFiles
 from storefmt.offline.opened import Opened
 from storefmt.offline.outdir import OutDir, copy_file, progress_none
-from storefmt.offline.placement import DELAY_LEVELS, Placed, Placement, parse_delays
+from storefmt.offline.placement import Placed, Placement, parse_delays
 from storefmt.offline.queuefiles import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
 from storefmt.offline.solid import ProgressCall, SolidLog
 from storefmt.offline.tree import V5_MARKS, QueueKey
 from storefmt.offline.walk import Damage
+from storefmt.vocabulary import DELAY_LEVELS
 
 SIZE_MAX: Final = 0x7FFFFFFF
 BUFFERED_SIZE_MAX: Final = 8 << 20

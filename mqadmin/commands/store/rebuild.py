@@ -10,9 +10,9 @@ from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from storefmt.offline.outdir import OutDir
-from storefmt.offline.placement import DELAY_LEVELS
 from storefmt.offline.rebuild import Shape, rebuild
 from storefmt.offline.storedir import StoreDir
+from storefmt.vocabulary import DELAY_LEVELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

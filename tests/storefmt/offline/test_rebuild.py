@@ -8,9 +8,10 @@ import pytest
 from storefmt.consumequeue import decode_entries
 from storefmt.errors import BadCall
 from storefmt.offline.outdir import OutDir
-from storefmt.offline.placement import DELAY_LEVELS, parse_delays
+from storefmt.offline.placement import parse_delays
 from storefmt.offline.rebuild import Rebuilt, Shape, rebuild
 from storefmt.offline.storedir import StoreDir
+from storefmt.vocabulary import DELAY_LEVELS
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
 
