@@ -212,7 +212,8 @@ class EntryPass:
             entries = [entry for _, entry in (*view.entries(low, 1), *view.entries(high - 1, 1))]
             if len(entries) != 2 or any(e.is_filler or e.is_free for e in entries):
                 continue
-            if entries[1].log_offset < log_start:
+            # In order, or one of the two is damaged.
+            if entries[0].log_offset <= entries[1].log_offset < log_start:
                 self.note_expired(entries[0].log_offset)
 
     def note_expired(self, log_offset: int) -> None:

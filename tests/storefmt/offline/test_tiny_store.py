@@ -134,7 +134,9 @@ def test_every_bit_of_the_log(store: Path, step: int) -> None:
                 # Which of the two is wrong, a property or what was made of it, nobody can say.
                 assert not deep.ok, (name, bit, field)
             elif field in UNSEEN_FIELDS:
-                assert files_told(report) <= {name}, (name, bit, field)
+                # Next to a last record that is too old, the checkpoint looks too new.
+                also = {"checkpoint"} if field == "store_ms" else set[str]()
+                assert files_told(report) <= {name} | also, (name, bit, field)
             else:
                 assert files_told(report) == {name}, (name, bit, field, report.findings)
                 # Twice where a value is impossible, and not that of the queue either.
@@ -180,6 +182,15 @@ def test_every_bit_of_the_queues(store: Path, step: int) -> None:
                 report = look_at(store)
             assert files_told(report) == {name}, (name, bit, report.findings)
             assert any(one.pos // 20 == bit // 160 for one in report.findings), (name, bit)
+
+
+def test_last_entry_of_a_queue_file_is_told_of_no_log_file(store: Path) -> None:
+    file = store / "consumequeue" / "orders" / "0" / f"{0:020d}"
+
+    with changed(file, flipped(file.read_bytes(), 8 * (QUEUE_FILE_SIZE - 20))):
+        report = report_of(store)
+
+    assert files_told(report) == {str(file.relative_to(store))}
 
 
 @pytest.mark.parametrize("step", [*STEPS, 31])
