@@ -1,11 +1,11 @@
 """Dispatch: a stored record gets its queue entry and its index entries.
 
 Rule: everything here is memory first. Keys wait for each other, since one insertion of many
-costs less than many (2 us a turn with one message): they reach the index when enough have come together, when
-somebody asks it, or with the next upkeep, and always before anything says that they are
-there. A disk that is full or broken while queues or
-index are written does not lose an entry: it stays in memory and is written later, and
-after a crash it is built again from the commit log.
+costs less than many (2 us a turn with one message): they reach the index when enough have
+come together, when somebody asks it, or with the next upkeep, and always before anything
+says that they are there. A disk that is full or broken while queues or index are written
+does not lose an entry: it stays in memory and is written later, and after a crash it is
+built again from the commit log.
 
 Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcherBuildIndex,
 CommitLogDispatcherBuildConsumeQueue).
