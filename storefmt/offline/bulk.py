@@ -9,8 +9,8 @@ checks, so the findings are the same with and without numpy. What is no whole re
 left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
 """
 
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,11 @@ from storefmt.errors import BadCall, RecordDamaged
 from storefmt.javahash import tags_code
 from storefmt.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.files import StoreFile
 from storefmt.offline.matching import Marks, Matching
 from storefmt.offline.outliers import CLOCK_SLACK_MS
 from storefmt.offline.queues import QueueView
+from storefmt.offline.tree import FileSpan, QueueKey
 from storefmt.paths import check_topic_name
 from storefmt.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX, TAGS
 from storefmt.scan import scan_log
@@ -35,6 +37,8 @@ Flags = npt.NDArray[np.bool_]
 WINDOW_SIZE: Final = 4 << 20
 RECORDS_MIN: Final = 4
 """Windows with fewer records are not worth it: large messages, damage, the end."""
+COUNT_MIN: Final = 2
+"""Records of a window that are passed at least, before its last one."""
 QUEUE_SPAN_MAX: Final = 1 << 16
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 TOPICS_MAX: Final = 100_000
@@ -60,14 +64,24 @@ assert _HEAD.itemsize == 88
 assert _ENTRY.itemsize == ENTRY_SIZE
 
 
+class Marked(NamedTuple):
+    """Entries of a queue that records of a window have: ``first`` and what to add to it."""
+
+    key: QueueKey
+    first: int
+    more: npt.NDArray[np.uint16]
+
+
 @dataclass(slots=True)
 class Window:
     """Whole records of one window of a file, and which of them are plain.
 
     Attributes:
+        data: the bytes; empty where another process had them.
         pos: position of the window in the file; ``starts``: of the records in ``data``.
         plain: nothing is odd about the record itself or its queue entry.
         odd_neighbours: some record differs from both of its neighbours.
+        marked: the queue entries of the plain records.
     """
 
     data: bytes
@@ -75,15 +89,27 @@ class Window:
     starts: Ints
     plain: Flags
     odd_neighbours: bool
+    marked: list[Marked]
 
     def odd(self, count: int) -> list[int]:
         """Return which of the first ``count`` records are not plain."""
         found: list[int] = np.flatnonzero(~self.plain[:count]).tolist()
         return found
 
-    def record(self, number: int) -> Record:
-        """Decode one record."""
-        return decode_record(self.data, int(self.starts[number]), check_crc=False)
+    def record(self, number: int, file: StoreFile) -> Record:
+        """Decode one record, any but the last."""
+        start, end = self.starts[number : number + 2].tolist()
+        if self.data:
+            return decode_record(self.data, start, check_crc=False)
+        return decode_record(file.read(self.pos + start, end - start), check_crc=False)
+
+    def up_to(self, stop: int) -> "Window":
+        """Return it ending with the first record at or behind ``stop``, or whole."""
+        number = int(np.searchsorted(self.starts, stop - self.pos))
+        if not COUNT_MIN <= number < len(self.starts):
+            return self
+        kept = slice(number + 1)
+        return replace(self, starts=self.starts[kept], plain=self.plain[kept])
 
 
 @dataclass(slots=True)
@@ -102,6 +128,20 @@ class Bulk:
     _topics: dict[bytes, str | None] = field(default_factory=dict)
     _good_topics: set[bytes] = field(default_factory=set)
     _codes: dict[bytes, int] = field(default_factory=dict)
+
+    def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
+        """Return the window at a position of a file, as ``window``, its entries marked."""
+        file = self.matching.store.log.open(span)
+        found = self.window(file.read(pos, self.window_size), pos, base)
+        if found is not None:
+            self.mark(found)
+        return found
+
+    def mark(self, window: Window) -> None:
+        """Mark the entries that records of ``window`` have."""
+        for key, first, more in window.marked:
+            if self.matching.view(key) is not None:
+                _mark(self.matching.marks[key], more.astype(np.int64) + first)
 
     def window(self, data: bytes, pos: int, base: int) -> Window | None:
         """Return the records at the start of ``data``, None where they are too few.
@@ -129,13 +169,14 @@ class Bulk:
         plain = v4 & self._fields_good(view, heads, starts, shape, base + pos)
         plain &= np.fromiter((topic in self._good_topics for topic in topics), bool, count)
         codes = self._tags(data, shape, plain)
-        self._match(heads, topics, codes, plain)
+        marked = self._match(heads, topics, codes, plain)
         return Window(
             data=data,
             pos=pos,
             starts=starts,
             plain=plain,
             odd_neighbours=_odd_neighbours(heads, v4),
+            marked=marked,
         )
 
     def _whole(self, data: bytes, starts: Ints, shape: "Shape", v4: Flags) -> int:
@@ -231,8 +272,9 @@ class Bulk:
 
     def _match(
         self, heads: npt.NDArray[np.void], topics: list[bytes], codes: Ints, plain: Flags
-    ) -> None:
-        """Hold plain records against their queue entries; mark those that fit."""
+    ) -> list[Marked]:
+        """Hold plain records against their queue entries; return those that fit."""
+        marked: list[Marked] = []
         groups: dict[tuple[bytes, int], list[int]] = {}
         queue_ids = heads["queue_id"].tolist()
         for number in np.flatnonzero(plain).tolist():
@@ -244,8 +286,13 @@ class Bulk:
             fits = np.zeros(len(rows), dtype=bool)
             if view is not None:
                 fits = self._fits(view, heads[rows], codes[rows], key[0] == SCHEDULE_TOPIC)
-                _mark(self.matching.marks[key], heads["queue_offset"][rows[fits]])
+                # ``fits`` is only true within QUEUE_SPAN_MAX from the smallest one on.
+                offsets = heads["queue_offset"][rows[fits]].astype(np.int64)
+                if len(offsets):
+                    first = int(offsets.min())
+                    marked.append(Marked(key, first, (offsets - first).astype(np.uint16)))
             plain[rows[~fits]] = False
+        return marked
 
     def _fits(
         self, view: QueueView, heads: npt.NDArray[np.void], codes: Ints, delayed: bool
@@ -340,7 +387,7 @@ def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
 
 
 def _mark(marks: Marks, offsets: npt.NDArray[np.int64]) -> None:
-    numbers = offsets.astype(np.int64) - marks.start
+    numbers = offsets - marks.start
     bits = np.frombuffer(marks.bits, dtype=np.uint8)
     # Entries that came since the queue was measured are left out, as in ``Marks.set``.
     numbers = numbers[numbers >> 3 < len(bits)]

@@ -9,7 +9,7 @@ runs is writing there, one that recovered leaves old bytes there.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.hosts import port_of
@@ -26,7 +26,7 @@ from storefmt.paths import check_topic_name
 from storefmt.sysflag import inflate
 
 if TYPE_CHECKING:
-    from storefmt.offline.bulk import Bulk, Window
+    from storefmt.offline.bulk import Window
 
 INFLATED_SIZE_MAX: Final = 64 << 20
 _TOPIC_SIZE_MAX: Final = 255
@@ -39,6 +39,13 @@ _TORN: Final = bytes(4)
 """What no producer ends its properties with, but a page that was never written does."""
 _RECOVER: Final = "a broker that recovers cuts the log here; salvage what follows first"
 _CARE: Final = "the body is as it was sent; do not trust this field"
+
+
+class Windows(Protocol):
+    """Judges windows: ``bulk.Bulk`` in this process, ``judged.Judged`` in others."""
+
+    def at(self, span: FileSpan, pos: int, base: int) -> "Window | None":
+        """Return the window at a position, None where that is not worth it."""
 
 
 @dataclass(slots=True)
@@ -62,7 +69,7 @@ class LogCheck:
     records: int = 0
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
-    bulk: "Bulk | None" = None
+    bulk: Windows | None = None
     on_done: Callable[[int], None] = lambda done: None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
@@ -137,11 +144,10 @@ class LogCheck:
             else:
                 return
 
-    def _pass_windows(self, bulk: "Bulk", span: FileSpan, pos: int, base: int) -> int:
+    def _pass_windows(self, bulk: Windows, span: FileSpan, pos: int, base: int) -> int:
         """Check windows as long as they begin with good records; return where they end."""
-        file = self.store.log.open(span)
         while True:
-            window = bulk.window(file.read(pos, bulk.window_size), pos, base)
+            window = bulk.at(span, pos, base)
             if window is None:
                 return pos
             # The walk must see what ends the file: the last record, or what is behind it.
@@ -151,21 +157,22 @@ class LogCheck:
 
     def _check_window(self, span: FileSpan, window: "Window", base: int, count: int) -> None:
         """Check the first ``count`` records of a window: those that are not plain one by one."""
+        file = self.store.log.open(span)
         if window.odd_neighbours:
             for number in range(count):
-                record, pos = window.record(number), window.pos + int(window.starts[number])
+                record, pos = window.record(number, file), window.pos + int(window.starts[number])
                 self._check_record(span, pos, record, base)
             return
         for number in sorted({0, 1, *window.odd(count)}):
-            record, pos = window.record(number), window.pos + int(window.starts[number])
+            record, pos = window.record(number, file), window.pos + int(window.starts[number])
             if number < 2:
                 self._check_neighbours(span, pos, record)
             if not window.plain[number]:
                 self._check_fields(span, pos, record, base)
                 self.queues.record(span, pos, record, base + pos)
         self._neighbours.skip_to(
-            window.record(count - 2),
-            (span, window.pos + int(window.starts[count - 1]), window.record(count - 1)),
+            window.record(count - 2, file),
+            (span, window.pos + int(window.starts[count - 1]), window.record(count - 1, file)),
         )
         self.records += count
         self.size += int(window.starts[count])

@@ -7,6 +7,8 @@ What a broker wrote after the seal is checked as in any store.
 Source: ours, see ``storefmt.offline.seal``.
 """
 
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,7 @@ from storefmt.message import MAGIC_BLANK, MAGIC_V2, Record
 from storefmt.offline.files import StoreFile
 from storefmt.offline.findings import SAME_KIND_MAX, Findings, Severity
 from storefmt.offline.opened import Opened
+from storefmt.offline.parallel import map_files
 from storefmt.offline.seal import Sealed, Segment, changed, flipped_bit, read_sealed
 from storefmt.offline.tree import FileSpan
 from storefmt.offline.walk import Blank, End, walk_file
@@ -25,25 +28,44 @@ _MAGIC: Final = slice(4, 8)
 _HINT: Final = "take the record from a slave or a backup, or turn the bit back in a copy"
 
 
-def check_seal(store: Opened, findings: Findings, directory: Path) -> None:
-    """Hold every log file against its checksums in ``directory``, where there are any."""
+def check_seal(
+    store: Opened, findings: Findings, directory: Path, *, worker_count: int = 1
+) -> None:
+    """Hold every log file against its checksums in ``directory``, where there are any.
+
+    Args:
+        worker_count: processes that share the files.
+    """
     if not directory.is_dir():
         return
     known = {span.path.name: span for span in store.log.spans}
-    for name, span in known.items():
-        path = directory / name
-        if path.is_file():
-            _check_file(store, findings, span, path)
-        elif store.log.open(span).first_data() is not None:
-            findings.error(
-                "not_sealed",
-                store.span_name(span),
-                found="no checksums",
-                expected=f"checksums/{name}",
-                severity=Severity.INFO,
-                hint="run `store seal` again to cover what was written since",
-            )
+    found = map_files(
+        _check_one,
+        ((span, directory / name) for name, span in known.items()),
+        make=partial(Opened, store.tree),
+        worker_count=min(worker_count, len(known)),
+    )
+    with closing(found):
+        for of_file in found:
+            findings.merge(of_file)
     _check_missing(store, findings, directory, known)
+
+
+def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
+    span, path = task
+    findings = Findings()
+    if path.is_file():
+        _check_file(store, findings, span, path)
+    elif store.log.open(span).first_data() is not None:
+        findings.error(
+            "not_sealed",
+            store.span_name(span),
+            found="no checksums",
+            expected=f"checksums/{path.name}",
+            severity=Severity.INFO,
+            hint="run `store seal` again to cover what was written since",
+        )
+    return findings
 
 
 def _check_missing(

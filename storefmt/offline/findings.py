@@ -114,6 +114,11 @@ class Findings:
             )
         )
 
+    def merge(self, other: "Findings") -> None:
+        """Add what another one has collected, about files that this one knows not."""
+        self.found += other.found
+        self._counts.update(other._counts)
+
     @property
     def ok(self) -> bool:
         """Return whether nothing worse than ``info`` was found."""

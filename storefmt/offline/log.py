@@ -92,6 +92,11 @@ class LogView:
                 return span.start + size
         return self.min_offset
 
+    @cached_property
+    def data_size(self) -> int:
+        """Bytes of the files that are no holes."""
+        return sum(last - first for span in self.spans for first, last in self.open(span).extents())
+
     @property
     def last_end(self) -> int:
         """Log offset behind the last whole record, without a blank after it."""

@@ -15,7 +15,9 @@ segment that changed is never sealed again.
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,6 +26,7 @@ from storefmt.message import Record, crc32
 from storefmt.offline.files import StoreFile
 from storefmt.offline.opened import Opened
 from storefmt.offline.outdir import OutDir, SparseFile, progress_none
+from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.solid import ProgressCall
 from storefmt.offline.tree import FileSpan
 from storefmt.offline.walk import Blank, Damage, walk_file
@@ -39,6 +42,7 @@ SEGMENT_SIZE_MAX: Final = 64 << 20
 _LOG_OFFSET_MAX: Final = (1 << 63) - 1
 _POLYNOMIAL: Final = 0xEDB88320
 _TRY_SIZE_MAX: Final = 256 << 10
+_SPARE: Final = ".tmp"
 
 
 class Segment(NamedTuple):
@@ -116,12 +120,17 @@ class SealResult:
 
 
 def seal(
-    store: Opened, target: Path, *, progress: ProgressCall = progress_none
+    store: Opened,
+    target: Path,
+    *,
+    jobs: int | None = 1,
+    progress: ProgressCall = progress_none,
 ) -> Iterator[SealResult]:
     """Write checksums of every log file into ``target``, and yield what became of each.
 
     Args:
         target: ``checksums`` in the store, or another directory.
+        jobs: processes that share the files where the log is large; None for one a core.
 
     Raises:
         BadCall: the target is no directory of checksums.
@@ -130,21 +139,35 @@ def seal(
     out = _target(target)
     spans, done = store.log.spans, 0
     total = sum(span.size for span in spans)
-    for span, base in zip(spans, store.log.bases, strict=True):
-        file = store.log.open(span)
-        path = out.file(span.path.name)
-        old = read_sealed(path) if path.exists() else None
-        if old is not None and next(changed(file, old), None) is not None:
-            yield SealResult(store.span_name(span), "differs", 0, old.size, 0)
-        elif file.first_data() is not None:
-            new, damage_count = _segments(file, span, base)
-            result = "unchanged" if new == old else "extended" if old else "sealed"
-            if new != old:
-                _write(path, new.encode())
-            count = len(new.segments) // SEGMENT.size
-            yield SealResult(store.span_name(span), result, count, new.size, damage_count)
-        done += span.size
-        progress(done, total)
+    results = map_files(
+        _seal_file,
+        ((number, out.file(span.path.name)) for number, span in enumerate(spans)),
+        make=partial(Opened, store.tree),
+        worker_count=min(workers_for(store.log.data_size, jobs), len(spans)),
+    )
+    with closing(results):
+        for span, result in zip(spans, results, strict=True):
+            if result is not None:
+                yield result
+            done += span.size
+            progress(done, total)
+
+
+def _seal_file(store: Opened, task: tuple[int, Path]) -> SealResult | None:
+    """Seal the log file of a number into a path; None where it holds nothing."""
+    number, path = task
+    span, base = store.log.spans[number], store.log.bases[number]
+    file, name = store.log.open(span), store.span_name(span)
+    old = read_sealed(path) if path.exists() else None
+    if old is not None and next(changed(file, old), None) is not None:
+        return SealResult(name, "differs", 0, old.size, 0)
+    if file.first_data() is None:
+        return None
+    new, damage_count = _segments(file, span, base)
+    result = "unchanged" if new == old else "extended" if old else "sealed"
+    if new != old:
+        _write(path, new.encode())
+    return SealResult(name, result, len(new.segments) // SEGMENT.size, new.size, damage_count)
 
 
 def read_sealed(path: Path) -> Sealed:
@@ -217,7 +240,9 @@ def _target(path: Path) -> OutDir:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise BadCall(f"{path} is no directory; move it away or name another one")
     if path.is_dir():
-        known = all(len(each.name) == 20 and each.name.isdigit() for each in path.iterdir())
+        # A file that a killed run has not finished is written anew.
+        names = [each.name.removesuffix(_SPARE) for each in path.iterdir()]
+        known = all(len(name) == 20 and name.isdigit() for name in names)
         if not known:
             raise BadCall(f"{path} holds other files than checksums; name another directory")
     path.mkdir(parents=True, exist_ok=True)
@@ -226,7 +251,7 @@ def _target(path: Path) -> OutDir:
 
 def _write(path: Path, data: bytes) -> None:
     """Put a whole new file in place of the old one, or leave the old one."""
-    spare = path.with_name(f"{path.name}.tmp")
+    spare = path.with_name(f"{path.name}{_SPARE}")
     try:
         file = SparseFile(spare, size=len(data))
         try:

@@ -9,13 +9,16 @@ by record; a test holds them together. Memory is bounded: see
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
 from storefmt.hosts import address_text
 from storefmt.message import Record
 from storefmt.offline.opened import Opened
-from storefmt.offline.tally import By, Key, Tallies, Tally, Wanted
+from storefmt.offline.parallel import map_files, workers_for
+from storefmt.offline.tally import OTHERS, By, Counting, Key, Tallies, Tally, Wanted
 from storefmt.properties import TAGS
 
 COLUMNS_SIZE_MIN: Final = 64 << 20
@@ -29,6 +32,7 @@ def count_records(
     wanted: Wanted | None = None,
     bucket_ms: int = 3_600_000,
     columns: bool | None = None,
+    jobs: int | None = 1,
     on_done: Callable[[int], None] = lambda size: None,
 ) -> dict[Key, Tally]:
     """Return the tallies of the records of a log.
@@ -36,6 +40,8 @@ def count_records(
     Args:
         bucket_ms: with ``By.TIME``, the span of one key; spans begin at multiples of it (UTC).
         columns: use numpy and pyarrow; None for whether they are there, and worth loading.
+        jobs: processes to use where the log is large and has more than one file; None for
+            one a core. Numpy and pyarrow are needed; the tallies are the same.
         on_done: told how many bytes of the log were gone through, now and then.
     """
     only = wanted or Wanted()
@@ -44,10 +50,8 @@ def count_records(
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
     if columns:
-        # Heavy, and not installed everywhere.
-        from storefmt.offline.stats_columns import count_batches
-
-        count_batches(store, by, tallies, wanted=only, bucket_ms=bucket_ms, on_done=on_done)
+        worker_count = workers_for(store.log.data_size, jobs)
+        _count_files(store, by, tallies, only, bucket_ms, on_done, worker_count=worker_count)
     else:
         _count_one_by_one(store, by, tallies, only, bucket_ms, on_done)
     return tallies.found
@@ -56,6 +60,41 @@ def count_records(
 def has_columns() -> bool:
     """Return whether numpy and pyarrow are installed; neither is imported."""
     return find_spec("numpy") is not None and find_spec("pyarrow") is not None
+
+
+def _count_files(
+    store: Opened,
+    by: By,
+    tallies: Tallies,
+    wanted: Wanted,
+    bucket_ms: int,
+    on_done: Callable[[int], None],
+    *,
+    worker_count: int,
+) -> None:
+    # Heavy, and not installed everywhere.
+    from storefmt.offline.stats_columns import count_batches, count_file
+
+    paths = [span.path for span in store.log.spans]
+    add = partial(count_batches, by=by, tallies=tallies, wanted=wanted, bucket_ms=bucket_ms)
+    worker_count = min(worker_count, len(paths))
+    if worker_count <= 1:
+        add(paths, on_done=on_done)
+        return
+    sizes = {span.path: span.size for span in store.log.spans}
+    results = map_files(
+        count_file, paths, make=partial(Counting, by, wanted, bucket_ms), worker_count=worker_count
+    )
+    done = 0
+    with closing(results):
+        for path, found in zip(paths, results, strict=True):
+            if (OTHERS,) in found:
+                # What has no key of its own depends on the files before.
+                add([path], on_done=lambda size: None)
+            else:
+                tallies.merge(found)
+            done += sizes[path]
+            on_done(done)
 
 
 def _count_one_by_one(

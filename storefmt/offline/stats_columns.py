@@ -6,7 +6,8 @@ Rule: the same numbers as the slow way, ten times as fast; nothing else may impo
 module, so that commands which count nothing load neither numpy nor pyarrow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storefmt.columns import iter_batches
-from storefmt.offline.opened import Opened
-from storefmt.offline.tally import By, Tallies, Wanted
+from storefmt.offline.tally import By, Counting, Key, Tallies, Tally, Wanted
 
 _KEYS: Final = {
     By.TOPIC: ("topic",),
@@ -28,7 +28,7 @@ _INT64: Final = np.iinfo(np.int64)
 
 
 def count_batches(
-    store: Opened,
+    paths: Sequence[Path],
     by: By,
     tallies: Tallies,
     *,
@@ -36,17 +36,31 @@ def count_batches(
     bucket_ms: int,
     on_done: Callable[[int], None],
 ) -> None:
-    """Add every record of the log to ``tallies``; arguments as ``stats.count_records``."""
+    """Add every record of some log files to ``tallies``; see ``stats.count_records``."""
     names = dict.fromkeys(("topic", "store_size", "store_timestamp", *_KEYS[by]))
     done = 0
     for batch in iter_batches(
-        [span.path for span in store.log.spans],
+        paths,
         columns=tuple(names),
         on_damage=lambda file, damage: None,
     ):
         done += int(pc.sum(batch.column("store_size")).as_py() or 0)
         on_done(done)
         _add(tallies, batch, by, wanted, bucket_ms)
+
+
+def count_file(counting: Counting, path: Path) -> dict[Key, Tally]:
+    """Return the tallies of one log file."""
+    tallies = Tallies({})
+    count_batches(
+        [path],
+        counting.by,
+        tallies,
+        wanted=counting.wanted,
+        bucket_ms=counting.bucket_ms,
+        on_done=lambda size: None,
+    )
+    return tallies.found
 
 
 def _add(tallies: Tallies, batch: Any, by: By, wanted: Wanted, bucket_ms: int) -> None:

@@ -49,6 +49,15 @@ class Wanted:
     end_ms: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What is counted, and by what; ``bucket_ms`` is for ``By.TIME``."""
+
+    by: By
+    wanted: Wanted
+    bucket_ms: int
+
+
 @dataclass(slots=True)
 class Tallies:
     """The tallies of one pass, by key."""
@@ -63,3 +72,8 @@ class Tallies:
                 key = (OTHERS,)
             tally = self.found.setdefault(key, Tally())
         tally.add(count, size, first_ms, last_ms)
+
+    def merge(self, found: dict[Key, Tally]) -> None:
+        """Add other tallies, of records that come after those counted so far."""
+        for key, tally in found.items():
+            self.add(key, tally.count, tally.size, tally.first_ms, tally.last_ms)

@@ -10,19 +10,21 @@ report is complete. ``ok`` means no error and no warning (see ``storefmt.offline
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from storefmt.errors import StoreError
 from storefmt.offline.check_index import check_index
-from storefmt.offline.check_log import LogCheck
+from storefmt.offline.check_log import LogCheck, Windows
 from storefmt.offline.check_queues import QueueCheck
 from storefmt.offline.check_seal import check_seal
 from storefmt.offline.check_tree import check_tree
 from storefmt.offline.config import OFFSETS, StoreConfig, read_config
 from storefmt.offline.findings import Findings, Report, Severity
 from storefmt.offline.opened import Opened
+from storefmt.offline.parallel import workers_for
 from storefmt.offline.seal import CHECKSUMS
 
 BULK_SIZE_MIN: Final = 16 << 20
@@ -35,6 +37,7 @@ def verify(
     deep: bool = False,
     bulk: bool | None = None,
     checksums: Path | None = None,
+    jobs: int | None = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Return everything that is wrong with a store.
@@ -42,6 +45,8 @@ def verify(
     Args:
         bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
             there and the log is large enough. The findings are the same.
+        jobs: processes to use where the log is large; None for one a core. Numpy is needed
+            for the log itself; the report is the same.
         progress: told the bytes of log that are done, and all of them, now and then.
         checksums: directory that ``store seal`` made; the store's own where None.
         deep: also decompress bodies, and hold every index entry against its record and
@@ -58,17 +63,19 @@ def verify(
     size = store.log.end - store.log.min_offset
     if bulk is None:
         bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
-    log = LogCheck(
-        store,
-        findings,
-        queues,
-        deep=deep,
-        bulk=queues.bulk(deep) if bulk else None,
-        on_done=lambda done: progress(done, size),
-    )
-    log.run()
+    worker_count = workers_for(store.log.data_size, jobs)
+    with _windows(store, queues, bulk, deep, worker_count) as windows:
+        log = LogCheck(
+            store,
+            findings,
+            queues,
+            deep=deep,
+            bulk=windows,
+            on_done=lambda done: progress(done, size),
+        )
+        log.run()
     queues.finish(log.holes, config)
-    check_seal(store, findings, checksums or store.root / CHECKSUMS)
+    check_seal(store, findings, checksums or store.root / CHECKSUMS, worker_count=worker_count)
     index_size = check_index(store, findings, log.holes, deep=deep, bulk=bulk)
     _check_offsets(store, config, findings)
     return Report(
@@ -79,6 +86,20 @@ def verify(
         seconds=round(time.monotonic() - started_s, 3),
         findings=findings.all(),
     )
+
+
+def _windows(
+    store: Opened, queues: QueueCheck, bulk: bool, deep: bool, worker_count: int
+) -> AbstractContextManager[Windows | None]:
+    if not bulk:
+        return nullcontext()
+    windows = queues.bulk(deep)
+    if worker_count == 1:
+        return nullcontext(windows)
+    # As ``bulk``, it needs numpy.
+    from storefmt.offline.judged import Judged
+
+    return Judged(store, windows, worker_count=worker_count)
 
 
 def _check_offsets(store: Opened, config: StoreConfig, findings: Findings) -> None:

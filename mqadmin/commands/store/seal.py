@@ -7,6 +7,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, Usage
+from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
@@ -23,6 +24,7 @@ class Arguments:
         str | None,
         option("another directory than DIR/checksums", metavar="OUT", kind=Kind.DIR),
     ] = None
+    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ def seal_store(call: Call, args: Arguments) -> Outcome:
 def _rows(call: Call, args: Arguments) -> Iterator[SealRow]:
     target = Path(args.to) if args.to else call.store_dir / CHECKSUMS
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "seal") as progress:
-        for done in seal(store, target, progress=progress):
+        for done in seal(store, target, jobs=jobs_of(args.jobs), progress=progress):
             yield SealRow(
                 file=done.file,
                 result=done.result,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
@@ -37,6 +38,7 @@ class Arguments:
         option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
     ] = None
     limit: Annotated[int | None, option("so many rows at most", short="c")] = None
+    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,12 @@ def show_stats(call: Call, args: Arguments) -> Outcome:
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset
         found = count_records(
-            store, by, wanted=wanted, bucket_ms=HOUR_MS, on_done=lambda size: progress(size, total)
+            store,
+            by,
+            wanted=wanted,
+            bucket_ms=HOUR_MS,
+            jobs=jobs_of(args.jobs),
+            on_done=lambda size: progress(size, total),
         )
     size = max(1, sum(tally.size for tally in found.values()))
     largest = max((tally.size for tally in found.values()), default=1)

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
@@ -35,6 +36,7 @@ class Arguments:
         When | None,
         option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
     ] = None
+    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ def show_timeline(call: Call, args: Arguments) -> Outcome:
             By.TIME,
             wanted=wanted,
             bucket_ms=bucket_ms,
+            jobs=jobs_of(args.jobs),
             on_done=lambda size: progress(size, total),
         )
     tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}

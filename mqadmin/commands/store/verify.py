@@ -6,6 +6,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, NotFound
+from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
@@ -25,6 +26,7 @@ class Arguments:
         str | None,
         option("where `store seal --to` wrote; DIR/checksums is used by itself", kind=Kind.DIR),
     ] = None
+    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,9 @@ def verify_store(call: Call, args: Arguments) -> Outcome:
     if checksums is not None and not checksums.is_dir():
         raise NotFound(f"{checksums}: no directory of checksums", hint="`store seal` makes one")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
-        report = verify(store, deep=args.deep, checksums=checksums, progress=progress)
+        report = verify(
+            store, deep=args.deep, checksums=checksums, jobs=jobs_of(args.jobs), progress=progress
+        )
     row = ReportRow(
         ok=report.ok,
         files=report.files,

@@ -1,0 +1,65 @@
+"""Work on parts of files in several processes, with the results in the order of the parts.
+
+    tasks ──2 a worker at most──> worker: function(made, task) ──in order──> results
+                                  made = make(), once in each worker
+
+Rule: a task and its result are small values, since both are pickled; the bytes of a log
+never are. With one worker nothing is started, and no module for it loaded: see
+``storefmt.offline.workers``. What comes out is the same for every number of workers.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterable
+from typing import Final, TypeVar
+
+Task = TypeVar("Task")
+Made = TypeVar("Made")
+Result = TypeVar("Result")
+
+PARALLEL_SIZE_MIN: Final = 512 << 20
+"""Bytes of data that are worth it: a worker takes 0.2 s of CPU time to start and import
+numpy, as one core takes for 100 MiB of log; two of them gain nothing below 350 MiB."""
+WORKERS_MAX: Final = 8
+"""Each takes some 40 MiB, and one process puts their results together."""
+
+
+def workers_for(data_size: int, jobs: int | None) -> int:
+    """Return how many processes to use for so many bytes.
+
+    Args:
+        jobs: at most so many; None for the cores there are.
+    """
+    if data_size < PARALLEL_SIZE_MIN:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(WORKERS_MAX, cores or 1 if jobs is None else jobs))
+
+
+def map_files(
+    function: Callable[[Made, Task], Result],
+    tasks: Iterable[Task],
+    *,
+    make: Callable[[], Made],
+    worker_count: int,
+) -> Generator[Result, None, None]:
+    """Yield ``function(made, task)`` for each task, in their order.
+
+    Close it to end the workers before it is used up.
+
+    Args:
+        function: of a module, as ``make``; both are called in the workers. What it raises
+            is raised here.
+        worker_count: 1 does everything in this process.
+
+    Raises:
+        StoreError: a worker was killed.
+    """
+    if worker_count > 1:
+        # Not loaded by the many commands that never need it.
+        from storefmt.offline.workers import results_of
+
+        yield from results_of(function, tasks, make=make, worker_count=worker_count)
+        return
+    made = make()
+    for task in tasks:
+        yield function(made, task)

@@ -1,0 +1,110 @@
+"""The processes behind ``storefmt.offline.parallel``: started, kept busy, ended.
+
+Rule: whoever stops early, by an error, by Ctrl-C or by not asking for more, ends the
+workers, and a worker whose parent is gone ends itself: none is left behind.
+
+Workers are spawned, not forked, as other threads may run in this process: a script that
+asks for them needs its ``if __name__ == "__main__"``.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing.connection import wait
+from typing import Any, Final
+
+from storefmt.errors import StoreError
+from storefmt.offline.parallel import Made, Result, Task
+
+_AHEAD: Final = 2
+"""Tasks a worker that are handed out: one is done, one waits for it."""
+_FAILED: Final = "failed"
+
+_made: list[object] = []
+"""What ``make`` returned, in a worker."""
+
+
+def results_of(
+    function: Callable[[Made, Task], Result],
+    tasks: Iterable[Task],
+    *,
+    make: Callable[[], Made],
+    worker_count: int,
+) -> Generator[Result, None, None]:
+    """Yield the results in the order of the tasks; see ``parallel.map_files``."""
+    left = iter(tasks)
+    flying: deque[tuple[Task, Future[tuple[str, Any]]]] = deque()
+    with _pool(make, worker_count) as pool:
+        try:
+            for task in islice(left, _AHEAD * worker_count):
+                flying.append((task, _submit(pool, function, task)))
+            while flying:
+                task, future = flying.popleft()
+                failed, result = future.result()
+                if failed:
+                    # Errors with attributes cannot be pickled: the task raises it here.
+                    result = function(make(), task)
+                for task in islice(left, 1):
+                    flying.append((task, _submit(pool, function, task)))
+                yield result
+        except BrokenProcessPool:
+            raise StoreError(
+                "a worker process was killed, for lack of memory perhaps; use one: --jobs 1"
+            ) from None
+
+
+@contextmanager
+def _pool(make: Callable[[], object], worker_count: int) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(
+        worker_count,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(make,),
+    )
+    try:
+        yield pool
+    except BaseException:
+        # A task may go over a whole file: nobody waits for it any more.
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _submit(
+    pool: ProcessPoolExecutor, function: Callable[[Made, Task], object], task: Task
+) -> Future[tuple[str, Any]]:
+    # Ctrl-C reaches every process of the terminal, and is for the parent to handle. What
+    # is blocked here stays blocked in a worker, from before its first line.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(_do, function, task)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(make: Callable[[], object]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _made[:] = [make()]
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _do(function: Callable[[Any, Any], object], task: object) -> tuple[str, object]:
+    try:
+        return "", function(_made[0], task)
+    except StoreError:
+        return _FAILED, None
