@@ -129,6 +129,7 @@ class BrokerApp:
         broker.expect_deadline = self._expect_deadline
         broker.when_registered = self._when_registered
         broker.turn.open(loop)
+        broker.cold.open(loop)
         self._declare_files(broker, paths)
         dispatcher = Dispatcher(
             collect(handlers), broker, clock=self._clock, on_response=broker.calls.on_response
@@ -153,6 +154,7 @@ class BrokerApp:
         await self._client.close()
         if self._expiry is not None:
             self._expiry.cancel()
+        broker.cold.close()
         await broker.turn.close()
         await self._server.stop()
         try:

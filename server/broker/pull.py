@@ -12,7 +12,7 @@ Source: broker/processor/PullMessageProcessor.java.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageModel, MessageQueue, OffsetMovedEvent, SubscriptionData
@@ -20,11 +20,13 @@ from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.answers import pull_refused, pulled
 from server.broker.clients import Consumers
+from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
 from server.broker.groups import Groups
 from server.broker.hold import OWNED_COUNT_MAX, WAIT_MS_MAX, HeldPull, Hold
 from server.broker.offsets import Offsets
 from server.broker.permissions import is_readable
+from server.broker.pullfields import PullFields
 from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
@@ -37,6 +39,7 @@ from server.broker.subscription import (
 )
 from server.broker.topics import Topics
 from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
+from server.store.disk import ColdRead
 from server.store.store import MessageStore
 from storefmt.configs import SubscriptionGroup
 from storefmt.javahash import tags_code
@@ -47,6 +50,7 @@ SUSPEND: Final = 2
 SUBSCRIPTION: Final = 4
 
 _FOUND: Final = GetStatus.FOUND
+_ERROR: Final = ResponseCode.SYSTEM_ERROR
 _CODES: Final = {
     GetStatus.FOUND: ResponseCode.SUCCESS,
     GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
@@ -59,33 +63,6 @@ _CODES: Final = {
     GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
 }
 _EMPTY: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
-
-
-class PullFields(Protocol):
-    """The fields of a pull header, from the kernel or the typed header."""
-
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def queue_offset(self) -> int: ...
-    @property
-    def max_msg_nums(self) -> int: ...
-    @property
-    def sys_flag(self) -> int: ...
-    @property
-    def commit_offset(self) -> int: ...
-    @property
-    def suspend_timeout_millis(self) -> int: ...
-    @property
-    def subscription(self) -> str | None: ...
-    @property
-    def sub_version(self) -> int: ...
-    @property
-    def expression_type(self) -> str | None: ...
 
 
 class Waiting(NamedTuple):
@@ -127,7 +104,9 @@ class Puller:
         store_host: bytes,
         put_event: MovedEvents,
         on_hold: Callable[[int], None],
+        cold: ColdReads,
     ) -> None:
+        self._cold = cold
         self._store = store
         self._config = config
         self._topics = topics
@@ -166,13 +145,9 @@ class Puller:
             pull.max_msg_nums,
             accepts,
         )
-        result = self._read(waiting)
-        code = self._code_of(waiting, result)
-        may_wait = pull.sys_flag & SUSPEND and self._hold.owned_count(conn) < OWNED_COUNT_MAX
-        if code is ResponseCode.PULL_NOT_FOUND and may_wait:
-            self._suspend(waiting, pull.suspend_timeout_millis, now_ms)
-        else:
-            self._answer(waiting, result, code, now_ms)
+        self._serve(
+            waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
+        )
         if pull.sys_flag & COMMIT and pull.commit_offset >= 0:
             self._offsets.commit(
                 pull.consumer_group,
@@ -180,6 +155,34 @@ class Puller:
                 queue_id=pull.queue_id,
                 queue_offset=pull.commit_offset,
             )
+
+    def _serve(self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0) -> None:
+        """Answer a pull, let it wait, or come again when what it wants is in memory.
+
+        Args:
+            wait_ms: how long it may wait for messages; None for not at all.
+        """
+        try:
+            result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
+        except ColdRead as cold:
+            self._cold.warm(cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1))
+            return
+        code = self._code_of(waiting, result)
+        has_room = self._hold.owned_count(waiting.conn) < OWNED_COUNT_MAX
+        if code is ResponseCode.PULL_NOT_FOUND and wait_ms is not None and has_room:
+            self._suspend(waiting, wait_ms, now_ms)
+        else:
+            self._answer(waiting, result, code, now_ms)
+
+    def _again(self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int) -> None:
+        conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
+        if conn.is_closing:
+            return
+        try:
+            self._serve(waiting, wait_ms, now_ms, tries)
+        except OSError as error:
+            remark = f"the messages cannot be read: {error}"
+            conn.send(pull_refused(serialize, opaque, code=_ERROR, remark=remark))
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note which waiting pulls the messages that became visible wake."""
@@ -211,9 +214,7 @@ class Puller:
 
     def _answer_held(self, pulls: Iterable[HeldPull[Waiting]], now_ms: int) -> None:
         for held in pulls:
-            waiting = held.pull
-            result = self._read(waiting)
-            self._answer(waiting, result, self._code_of(waiting, result), now_ms)
+            self._serve(held.pull, None, now_ms)
 
     def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
         accepts = waiting.accepts
@@ -233,7 +234,7 @@ class Puller:
         )
         self._on_hold(deadline_ms)
 
-    def _read(self, waiting: Waiting) -> GetResult:
+    def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
         return self._store.get_message(
             waiting.topic,
             waiting.queue_id,
@@ -241,6 +242,7 @@ class Puller:
             count_max=waiting.count_max,
             size_max=self._size_max,
             accept=waiting.accepts,
+            may_wait=may_wait,
         )
 
     @staticmethod

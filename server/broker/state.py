@@ -22,6 +22,7 @@ from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.answers import SendAnswers
 from server.broker.calls import ClientCalls
 from server.broker.clients import Consumers, Producers
+from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
 from server.broker.delay import DelayLevels, DelayService
 from server.broker.groups import Groups
@@ -101,6 +102,7 @@ class Broker:
         self.locks = LockTable()
         self.calls = ClientCalls()
         self.hold: Hold[Waiting] = Hold()
+        self.cold = ColdReads(clock)
         answers = SendAnswers(
             region=config.region_id, trace_on=config.trace_on, store_host=self.store_host
         )
@@ -156,6 +158,7 @@ class Broker:
             store_host=self.store_host,
             put_event=self.put_unanswered,
             on_hold=lambda deadline_ms: self.expect_deadline(deadline_ms),
+            cold=self.cold,
         )
 
     @property

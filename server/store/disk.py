@@ -7,12 +7,14 @@ keep or tear what was not synced; tests replace it by one that does so on purpos
 Source: of the lock, DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
 
+import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 from server.store.errors import StoreLocked
 
@@ -22,6 +24,61 @@ class FileStat(NamedTuple):
 
     size: int
     modified_ns: int
+
+
+class ColdRead(BlockingIOError):
+    """A read under ``no_wait`` that would have waited for the disk.
+
+    It holds a descriptor of its own: ``warm`` or ``drop`` has to be called, once.
+    """
+
+    def __init__(self, fd: int, size: int, pos: int) -> None:
+        super().__init__(errno.EAGAIN, "not in the page cache")
+        self._reads = [(os.dup(fd), size, pos)]
+
+    def join(self, other: "ColdRead") -> None:
+        """Take over what another one has to read."""
+        self._reads += other._reads
+        other._reads = []
+
+    def warm(self) -> None:
+        """Read what was asked for into the page cache; for another thread."""
+        try:
+            for fd, size, pos in self._reads:
+                # The outcome is for the read that comes again, errors as well.
+                with contextlib.suppress(OSError):
+                    os.pread(fd, size, pos)
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Give the descriptors back without a read."""
+        for fd, _, _ in self._reads:
+            os.close(fd)
+        self._reads = []
+
+
+class _Mode(threading.local):
+    """How the reads of this thread are done."""
+
+    no_wait = False
+
+
+_MODE: Final = _Mode()
+_BUFFER: Final = threading.local()
+
+
+@contextlib.contextmanager
+def no_wait() -> Iterator[None]:
+    """Let reads of this thread raise ``ColdRead`` rather than wait for the disk.
+
+    Only reads of a ``RealDisk``; where the file system cannot tell, they wait as ever.
+    """
+    _MODE.no_wait = True
+    try:
+        yield
+    finally:
+        _MODE.no_wait = False
 
 
 class DiskUsage(NamedTuple):
@@ -116,12 +173,17 @@ class Disk(Protocol):
 class RealFile:
     """A file descriptor."""
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_can_tell", "_fd")
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._can_tell = True
 
     def pread(self, size: int, pos: int) -> bytes:
+        if _MODE.no_wait and self._can_tell:
+            found = self._pread_cached(size, pos)
+            if found is not None:
+                return found
         data = os.pread(self._fd, size, pos)
         if len(data) == size or not data:
             return data
@@ -131,6 +193,26 @@ class RealFile:
             parts.append(data)
             got += len(data)
         return b"".join(parts)
+
+    def _pread_cached(self, size: int, pos: int) -> bytes | None:
+        """Return what is in the page cache; None where the file system cannot tell.
+
+        Raises:
+            ColdRead: not all of it is.
+        """
+        buffer = _buffer(size)
+        try:
+            count = os.preadv(self._fd, [memoryview(buffer)[:size]], pos, os.RWF_NOWAIT)
+        except BlockingIOError:
+            raise ColdRead(self._fd, size, pos) from None
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
+            self._can_tell = False
+            return None
+        if count < size and pos + count < self.size():
+            raise ColdRead(self._fd, size, pos)
+        return bytes(memoryview(buffer)[:count])
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         done = os.pwrite(self._fd, data, pos)
@@ -254,6 +336,14 @@ class RealDisk:
             os.close(fd)
 
         return release
+
+
+def _buffer(size: int) -> bytearray:
+    """Return a buffer of this thread, at least ``size`` bytes long."""
+    found: bytearray | None = getattr(_BUFFER, "data", None)
+    if found is None or len(found) < size:
+        found = _BUFFER.data = bytearray(max(size, 1 << 18))
+    return found
 
 
 def read_file(disk: Disk, path: Path) -> bytes | None:

@@ -17,6 +17,7 @@ from typing import Final
 
 from server.store.calls import GetResult, GetStatus, QueryResult
 from server.store.config import StoreConfig
+from server.store.disk import ColdRead
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue
@@ -167,8 +168,13 @@ class Reader:
         return total + size > limit or count >= self._count_max
 
     def _read_merged(self, picked: list[tuple[int, int]]) -> list[bytes]:
-        """Return the records, those that lie together read at once."""
+        """Return the records, those that lie together read at once.
+
+        Raises:
+            ColdRead: under ``no_wait``, for all of them that are not in the page cache.
+        """
         chunks: list[bytes] = []
+        cold: list[ColdRead] = []
         if not picked:
             return chunks
         file_size = self._log.file_size
@@ -184,16 +190,26 @@ class Reader:
                 if together and not (
                     near and log_offset + size - together[0][0] <= _MERGE_SIZE_MAX
                 ):
-                    self._read_into(chunks, together)
+                    self._read_into(chunks, together, cold)
                     together = []
             end = log_offset + size
         together.append((start, end))
-        self._read_into(chunks, together)
+        self._read_into(chunks, together, cold)
+        if cold:
+            for one in cold[1:]:
+                cold[0].join(one)
+            raise cold[0]
         return chunks
 
-    def _read_into(self, chunks: list[bytes], together: list[tuple[int, int]]) -> None:
+    def _read_into(
+        self, chunks: list[bytes], together: list[tuple[int, int]], cold: list[ColdRead]
+    ) -> None:
         first = together[0][0]
-        data = self._log.read(first, together[-1][1] - first)
+        try:
+            data = self._log.read(first, together[-1][1] - first)
+        except ColdRead as error:
+            cold.append(error)
+            return
         if data is None:
             return
         if len(together) == 1:

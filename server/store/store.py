@@ -29,7 +29,7 @@ from server.store.calls import (
 )
 from server.store.clean import Cleaner
 from server.store.config import StoreConfig
-from server.store.disk import Disk, RealDisk
+from server.store.disk import Disk, RealDisk, no_wait
 from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
 from server.store.opening import OpenedStore, open_directory
@@ -288,8 +288,30 @@ class MessageStore:
         count_max: int,
         size_max: int | None = None,
         accept: Accept | None = None,
+        may_wait: bool = True,
     ) -> GetResult:
-        """Return the messages of a queue from ``queue_offset`` on; see ``Reader``."""
+        """Return the messages of a queue from ``queue_offset`` on; see ``Reader``.
+
+        Args:
+            may_wait: False raises rather than wait for a disk.
+
+        Raises:
+            ColdRead: something is not in the page cache; ``warm`` it, and ask again.
+            OSError: the disk cannot be read there.
+        """
+        if not may_wait:
+            queue = self._queues.get((topic, queue_id))
+            # The newest messages were just written: they need not be asked for politely.
+            if queue is not None and queue_offset < queue.tail_start:
+                with no_wait():
+                    return self._reader.get_message(
+                        topic,
+                        queue_id,
+                        queue_offset,
+                        count_max=count_max,
+                        size_max=size_max,
+                        accept=accept,
+                    )
         return self._reader.get_message(
             topic, queue_id, queue_offset, count_max=count_max, size_max=size_max, accept=accept
         )

@@ -1,0 +1,66 @@
+"""Reads that would wait for a disk, done by threads so that the loop never does.
+
+    pull ─ in the page cache ──────────────────────────> answered at once
+         └ not (ColdRead) ─ thread reads it ─ loop ────> asked again, now from memory
+
+Rule: a thread only brings bytes into the page cache; what a pull is answered is decided on
+the loop, each time anew, as if the pull had come then. After a number of tries the loop
+waits itself: memory that is so short would never let the pull through. Where the file
+system cannot tell what is cached (tmpfs), nothing is ever cold.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from server.runtime.clock import Clock
+from server.store.disk import ColdRead
+
+TRIES_MAX: Final = 40
+"""A pull reads a queue file and at most 32 places of the log."""
+THREADS: Final = 4
+
+Again = Callable[[int], object]
+"""Called on the loop with ``now_ms`` when the bytes are in memory."""
+
+
+class ColdReads:
+    """The threads of one broker that wait for cold reads."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.count = 0
+        """Reads that were left to a thread."""
+        self._clock = clock
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._workers: ThreadPoolExecutor | None = None
+
+    @property
+    def tries_max(self) -> int:
+        """How often a pull comes again before the loop waits; 0 while there are no threads."""
+        return TRIES_MAX if self._workers is not None else 0
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work for this loop from now on."""
+        self._loop = loop
+        self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
+
+    def warm(self, cold: ColdRead, again: Again) -> None:
+        """Let a thread read what was not in memory, then call ``again``."""
+        if self._workers is None or self._loop is None:
+            cold.drop()
+            return
+        self.count += 1
+        future = self._loop.run_in_executor(self._workers, cold.warm)
+        future.add_done_callback(lambda done: self._warmed(again))
+
+    def _warmed(self, again: Again) -> None:
+        # Whoever asked is gone when the broker stops.
+        if self._workers is not None:
+            again(self._clock.now_ms())
+
+    def close(self) -> None:
+        """Wait for the threads; nobody is called any more."""
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.shutdown()

@@ -1,0 +1,104 @@
+"""Pulls of data that is not in memory: a thread reads it, and the answer is the same."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import ResponseCode
+from server.store.disk import ColdRead
+from storefmt.message import Record
+from tests.server.broker.desk import Desk, running
+
+COUNT = 300
+
+
+def forget(store: Path) -> None:
+    """Drop every file of a store from the page cache."""
+    for path in (*store.rglob("commitlog/*"), *store.rglob("consumequeue/*/*/*")):
+        fd = os.open(path, os.O_RDWR)
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+async def fill(desk: Desk) -> None:
+    await desk.create_topic()
+    await desk.heartbeat()
+    for number in range(COUNT):
+        await desk.send(body=b"%d " % number * 300)
+    store = desk.app.broker.store
+    # Queue entries reach their files with the upkeep.
+    async with asyncio.timeout(10):
+        while store._queues["T", 0].tail_start < COUNT - 150:
+            await asyncio.sleep(0.1)
+
+
+def bodies(records: list[Record]) -> list[bytes]:
+    return [record.body.split()[0] for record in records]
+
+
+def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
+    async def run() -> tuple[list[bytes], int, int]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            forget(tmp_path)
+            cold = await desk.messages(queue_offset=10)
+            count = desk.app.broker.cold.count
+            warm = await desk.messages(queue_offset=10)
+            assert bodies(warm) == bodies(cold)
+            return bodies(cold), count, desk.app.broker.cold.count
+
+    found, count, after = asyncio.run(run())
+
+    assert found == [b"%d" % number for number in range(10, 10 + len(found))]
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")
+    assert after == count
+
+
+def test_sends_are_answered_while_a_cold_read_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> tuple[int, int, bool]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            hangs, loop = asyncio.Event(), asyncio.get_running_loop()
+            warm = ColdRead.warm
+
+            def hang(cold: ColdRead) -> None:
+                asyncio.run_coroutine_threadsafe(hangs.wait(), loop).result(30)
+                warm(cold)
+
+            monkeypatch.setattr(ColdRead, "warm", hang)
+            forget(tmp_path)
+            pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
+            while not desk.app.broker.cold.count and not pull.done():
+                await asyncio.sleep(0)
+            sent = await desk.send(body=b"meanwhile")
+            was_waiting = not pull.done()
+            hangs.set()
+            return (await pull).code, sent.code, was_waiting
+
+    pulled, sent, was_waiting = asyncio.run(run())
+
+    assert (pulled, sent) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
+    if not was_waiting:
+        pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
+    tmp_path: Path,
+) -> None:
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            forget(tmp_path)
+            pull = asyncio.ensure_future(desk.pull(queue_offset=10))
+            await asyncio.sleep(0)
+            await desk.client.close()
+            await asyncio.gather(pull, return_exceptions=True)
+            return len(desk.app.broker.hold)
+
+    assert asyncio.run(run()) == 0

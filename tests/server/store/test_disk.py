@@ -1,0 +1,113 @@
+"""Reads that must not wait for a disk."""
+
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.store.disk import ColdRead, DiskFile, RealDisk, no_wait
+
+SIZE = 1 << 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "file").write_bytes(bytes(range(256)) * (SIZE // 256))
+    return tmp_path / "file"
+
+
+def forget(path: Path) -> None:
+    """Drop a file from the page cache."""
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def open_cold(path: Path) -> DiskFile:
+    """Return an open file of which nothing is cached; skips where the system cannot tell."""
+    forget(path)
+    file = RealDisk().open(path)
+    try:
+        with no_wait():
+            file.pread(10, 0)
+    except ColdRead as cold:
+        # The kernel has begun to read what was asked for: end that, and forget it again.
+        cold.warm()
+        forget(path)
+        return file
+    pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_cached_read_returns_the_bytes(path: Path) -> None:
+    file = RealDisk().open(path)
+
+    with no_wait():
+        assert file.pread(300, 256) == path.read_bytes()[256:556]
+        assert file.pread(100, SIZE - 10) == path.read_bytes()[-10:]
+        assert file.pread(100, SIZE + 10) == b""
+    file.close()
+
+
+def test_cold_read_raises_until_it_was_warmed(path: Path) -> None:
+    file = open_cold(path)
+    with no_wait(), pytest.raises(ColdRead) as raised:
+        file.pread(1000, 4096)
+
+    raised.value.warm()
+
+    with no_wait():
+        assert file.pread(1000, 4096) == path.read_bytes()[4096:5096]
+    file.close()
+
+
+def test_read_of_which_a_part_is_cached_is_cold(path: Path) -> None:
+    file = open_cold(path)
+    file.read_ahead(on=False)
+    file.pread(4096, 0)
+
+    with no_wait(), pytest.raises(ColdRead) as raised:
+        file.pread(65536, 0)
+
+    raised.value.warm()
+    file.close()
+
+
+def test_other_threads_and_plain_reads_wait(path: Path) -> None:
+    file = open_cold(path)
+    found: list[bytes] = []
+    other = threading.Thread(target=lambda: found.append(file.pread(256, 0)))
+
+    with no_wait():
+        other.start()
+        other.join()
+
+    forget(path)
+    assert found == [bytes(range(256))] == [file.pread(256, 0)]
+    file.close()
+
+
+def test_read_is_warmed_after_its_file_is_closed_and_deleted(path: Path) -> None:
+    file = open_cold(path)
+    with no_wait(), pytest.raises(ColdRead) as raised:
+        file.pread(1000, 0)
+    file.close()
+    path.unlink()
+
+    raised.value.warm()
+
+
+def test_system_that_cannot_tell_is_read_as_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> int:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    file = RealDisk().open(path)
+    monkeypatch.setattr(os, "preadv", refuse)
+
+    with no_wait():
+        assert file.pread(256, 0) == bytes(range(256))
+    file.close()
