@@ -39,6 +39,7 @@ class SafePointFile:
         self._paths = paths
         self._point = point
         self._lock = threading.Lock()
+        self._noted = point.clock_ms, dict(point.sealed_ms)
 
     @property
     def safe_log_offset(self) -> int:
@@ -48,12 +49,12 @@ class SafePointFile:
     @property
     def sealed_ms(self) -> dict[int, int]:
         """What the clock of retention showed when each log file was full."""
-        return dict(self._point.sealed_ms)
+        return dict(self._noted[1])
 
     @property
     def clock_ms(self) -> int:
         """What the clock of retention last showed."""
-        return self._point.clock_ms
+        return self._noted[0]
 
     def change(self, change: Callable[[SafePoint], None]) -> None:
         """Change what is said and write it.
@@ -63,6 +64,7 @@ class SafePointFile:
         """
         with self._lock:
             change(self._point)
+            self._point.clock_ms, self._point.sealed_ms = self._noted
             write_safe_point(self._disk, self._paths, self._point)
 
     def advance(self, until: int, ends: Iterable[QueueEnd], index: IndexMark | None) -> None:
@@ -101,10 +103,8 @@ class SafePointFile:
         self.change(apply)
 
     def note_clock(self, clock_ms: int, sealed_ms: dict[int, int]) -> None:
-        """Keep what the clock of retention shows, for the next write."""
-        with self._lock:
-            self._point.clock_ms = clock_ms
-            self._point.sealed_ms = sealed_ms
+        """Keep what the clock of retention shows, for the next write; waits for nobody."""
+        self._noted = clock_ms, sealed_ms
 
     def stop(self, log_end: int, files: dict[str, tuple[int, int]]) -> None:
         """Say that the store was stopped in order, and how every file looks then.

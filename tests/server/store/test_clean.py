@@ -346,3 +346,20 @@ def test_deletion_leaves_what_the_java_broker_left(golden: Golden, tmp_path: Pat
     ours = [file.begin_log_offset for file in store._reader._index.files]
     assert ours == recorded[: len(ours)] != []
     store.close(START_MS)
+
+
+def test_clock_and_ages_survive_a_restart(tmp_path: Path) -> None:
+    store = filled(settings(tmp_path, file_reserved_time_h=2))
+    clean(store)
+    shown = store.cleaner.policy.clock_ms
+    store.close(START_MS)
+
+    # The wall clock is a month ahead now: one hour of it counts, and two are reserved.
+    config = settings(tmp_path, file_reserved_time_h=2)
+    again = MessageStore.open(config, now_ms=START_MS + 30 * 24 * 3_600_000)
+    again.cleaner.delete_by_hand()
+    clean(again, START_MS + 30 * 24 * 3_600_000)
+
+    assert again.cleaner.policy.clock_ms == shown + 3_600_000
+    assert again.min_log_offset == 0
+    again.close(START_MS)
