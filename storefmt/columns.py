@@ -41,7 +41,8 @@ from storefmt.scan import Damage, Found, LogFile, next_start, scan_log, walk
 ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
 WINDOW_SIZE: Final = 8 << 20
-_MS_MAX: Final = np.iinfo(np.int64).max // 1000
+_YEAR_1_MS: Final = -62_135_596_800_000
+_YEAR_10000_MS: Final = 253_402_300_800_000
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _STRING: Final = pa.string()
 
@@ -266,8 +267,8 @@ class _Batch:
 
     def _timestamp(self, name: str) -> Any:
         times = self._records.ints(name)
-        # Damage may hold any time; what microseconds cannot say is null.
-        strange = np.abs(times) > _MS_MAX
+        # Damage may hold any time; what no calendar has, Python's and SQL's refuse: it is null.
+        strange = (times < _YEAR_1_MS) | (times >= _YEAR_10000_MS)
         return pa.array(np.where(strange, 0, times) * 1000, mask=strange).view(_TIMESTAMP)
 
     def _address(self, name: str) -> Any:

@@ -18,7 +18,7 @@ from tests.storefmt.test_message import SMALL  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("scan_way")
 EVERY = tuple(columns.SCHEMA.names)
-MICROSECONDS_MAX = (2**63 - 1) // 1000
+YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 
 
 def row_of(record: Record, file: str) -> dict:
@@ -58,7 +58,7 @@ def row_of(record: Record, file: str) -> dict:
 
 
 def microseconds(time_ms: int) -> int | None:
-    return time_ms * 1000 if abs(time_ms) <= MICROSECONDS_MAX else None
+    return time_ms * 1000 if YEAR_1_MS <= time_ms < YEAR_10000_MS else None
 
 
 def rows_of(batches) -> list[dict]:
@@ -281,3 +281,17 @@ def test_columns_come_in_the_order_they_were_asked_for(corpus) -> None:
 def test_unknown_column_is_refused_with_the_known_ones(corpus) -> None:
     with pytest.raises(BadCall, match=r"no column nope; there are file, commit_log_offset"):
         list(columns.iter_batches(corpus("kinds").log_files(), columns=("nope",)))
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "year"),
+    [(YEAR_1_MS, 1), (YEAR_10000_MS - 1, 9999), (YEAR_1_MS - 1, None), (YEAR_10000_MS, None),
+     (-(2**63), None), (2**63 - 1, None), ((2**63 - 1) // 1000, None)],
+)  # fmt: skip
+def test_time_that_no_calendar_has_is_null(tmp_path: Path, time_ms: int, year: int | None) -> None:
+    path = write_log(tmp_path, [{"store_ms": time_ms}])
+
+    (batch,) = columns.iter_batches([path], columns=["store_timestamp"])
+
+    (row,) = batch.to_pylist()
+    assert (row["store_timestamp"] and row["store_timestamp"].year) == year
