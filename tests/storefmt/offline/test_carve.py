@@ -45,7 +45,7 @@ def test_a_file_that_was_shifted_cut_and_renamed(golden: Golden, tmp_path: Path)
 
     found = list(Carver().search([orphan]))
 
-    inside = [r for r in whole if 1000 <= r.log_offset and r.log_offset + r.size <= 100_000]
+    inside = [r for r in whole if r.log_offset >= 1000 and r.log_offset + r.size <= 100_000]
     assert [each.record for each in found] == inside
     assert [each.pos for each in found] == [r.log_offset - 1000 + 777 for r in inside]
     assert not any(each.in_place for each in found)
