@@ -50,7 +50,7 @@ def count_records(
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
     if columns:
-        worker_count = workers_for(store.log.data_size, jobs)
+        worker_count = workers_for(store.log.data_size, jobs, counting=True)
         _count_files(store, by, tallies, only, bucket_ms, on_done, worker_count=worker_count)
     else:
         _count_one_by_one(store, by, tallies, only, bucket_ms, on_done)

@@ -42,6 +42,7 @@ HEAD_SIZE = 88
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small logs be worth several processes, and give them pieces of their own."""
     monkeypatch.setattr(parallel, "PARALLEL_SIZE_MIN", 0)
+    monkeypatch.setattr(parallel, "COUNTING_SIZE_MIN", 0)
     monkeypatch.setattr(judged_module, "PIECE_SIZE", 48 << 10)
 
 
@@ -209,6 +210,7 @@ def test_small_logs_stay_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None
     assert workers_for(99, 4) == 1
     assert workers_for(100, 4) == 4
     assert workers_for(100, 1) == 1
+    assert workers_for(100, 4, counting=True) == 4
     assert workers_for(100, 1000) == parallel.WORKERS_MAX
 
 
