@@ -8,7 +8,9 @@ from typing import Final
 from mqadmin.errors import Usage
 from mqadmin.parameters import option
 
-JOBS: Final = option("processes for a large log, 1 for one; the cores, 8 at most, if left out")
+JOBS: Final = option(
+    "processes for a large log; if left out, 1 below 4 cores, else the cores, up to 8"
+)
 
 
 def jobs_of(number: int | None) -> int | None:

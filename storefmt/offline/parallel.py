@@ -23,19 +23,29 @@ COUNTING_SIZE_MIN = 4 << 30
 """The same for counting: 0.7 s with pyarrow, and one core counts 1 GiB in half a second."""
 WORKERS_MAX: Final = 8
 """Each takes some 40 MiB, and one process puts their results together."""
+CORES_MIN: Final = 4
+"""With two cores, two processes were no faster than one (docs/benchmarks.md)."""
 
 
 def workers_for(data_size: int, jobs: int | None, *, counting: bool = False) -> int:
     """Return how many processes to use for so many bytes.
 
     Args:
-        jobs: at most so many; None for the cores there are.
+        jobs: at most so many; None for the cores there are, where there are enough.
         counting: the work is little, and needs pyarrow.
     """
     if data_size < (COUNTING_SIZE_MIN if counting else PARALLEL_SIZE_MIN):
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(WORKERS_MAX, cores or 1 if jobs is None else jobs))
+    if jobs is None:
+        cores = _core_count()
+        jobs = cores if cores >= CORES_MIN else 1
+    return max(1, min(WORKERS_MAX, jobs))
+
+
+def _core_count() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def map_files(

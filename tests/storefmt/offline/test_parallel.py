@@ -214,6 +214,16 @@ def test_small_logs_stay_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None
     assert workers_for(100, 1000) == parallel.WORKERS_MAX
 
 
+@pytest.mark.parametrize(("core_count", "expected"), [(1, 1), (2, 1), (3, 1), (4, 4), (64, 8)])
+def test_few_cores_are_left_to_one_process(
+    monkeypatch: pytest.MonkeyPatch, core_count: int, expected: int
+) -> None:
+    monkeypatch.setattr(parallel, "PARALLEL_SIZE_MIN", 100)
+    monkeypatch.setattr(parallel, "_core_count", lambda: core_count)
+
+    assert workers_for(100, None) == expected
+
+
 def doubled(made: int, task: int) -> int:
     return made + 2 * task
 
