@@ -18,10 +18,13 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.connection import wait
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from storefmt.errors import StoreError
-from storefmt.offline.parallel import Made, Result, Task
+
+Task = TypeVar("Task")
+Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 _AHEAD: Final = 2
 """Tasks a worker that are handed out: one is done, one waits for it."""
