@@ -1,6 +1,7 @@
 """Times in every form that cli users and RocketMQ's tools write."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,8 +11,12 @@ NOW_MS = 1_795_000_000_123
 
 
 @pytest.fixture(autouse=True)
-def berlin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+def berlin() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    # The variable is back; the C library has to be told, or every later test is in Berlin.
     time.tzset()
 
 
