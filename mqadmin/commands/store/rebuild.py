@@ -6,31 +6,20 @@ from typing import Annotated
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
+from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
+from mqadmin.shapes import ShapeArguments
 from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import Shape, rebuild
+from storefmt.offline.rebuild import rebuild
 from storefmt.offline.storedir import StoreDir
-from storefmt.vocabulary import DELAY_LEVELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class Arguments(ShapeArguments):
     """Where to, and sizes that the store does not tell any more."""
 
-    to: Annotated[str, option("new or empty directory", metavar="OUT", kind=Kind.DIR)]
     no_index: Annotated[bool, option("leave the index out")] = False
-    queue_file_size: Annotated[
-        int, option("bytes of a queue file; 0 for the size of the old ones, or 6000000")
-    ] = 0
-    index_slots: Annotated[
-        int, option("slots of an index file; 0 for those of the old ones, or 5000000")
-    ] = 0
-    index_entries: Annotated[
-        int, option("entries of an index file; 0 for those of the old ones, or 20000000")
-    ] = 0
-    delay_levels: Annotated[str, option("messageDelayLevel of the broker")] = DELAY_LEVELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +62,11 @@ def rebuild_store(call: Call, args: Arguments) -> Outcome:
     """
     if call.dry_run:
         raise Usage("store rebuild writes into a directory of its own", hint="leave --dry-run out")
-    shape = Shape(
-        queue_file_size=args.queue_file_size,
-        index_slot_count=args.index_slots,
-        index_entry_count=args.index_entries,
-        delay_levels=args.delay_levels,
-    )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "rebuild") as progress:
         out = OutDir.make(args.to, source=call.store_dir)
-        done = rebuild(store, out, shape=shape, with_index=not args.no_index, progress=progress)
+        done = rebuild(
+            store, out, shape=args.shape(), with_index=not args.no_index, progress=progress
+        )
         out.sync()
     rows = [
         RebuiltRow(

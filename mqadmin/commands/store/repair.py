@@ -1,36 +1,16 @@
 """``store repair``: a copy that a broker opens, with everything that can be saved."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
+from mqadmin.shapes import ShapeArguments
 from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import Shape
 from storefmt.offline.repair import repair
 from storefmt.offline.storedir import StoreDir
-from storefmt.vocabulary import DELAY_LEVELS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Where to, and sizes that the store does not tell any more."""
-
-    to: Annotated[str, option("new or empty directory", metavar="OUT", kind=Kind.DIR)]
-    queue_file_size: Annotated[
-        int, option("bytes of a queue file; 0 for the size of the old ones, or 6000000")
-    ] = 0
-    index_slots: Annotated[
-        int, option("slots of an index file; 0 for those of the old ones, or 5000000")
-    ] = 0
-    index_entries: Annotated[
-        int, option("entries of an index file; 0 for those of the old ones, or 20000000")
-    ] = 0
-    delay_levels: Annotated[str, option("messageDelayLevel of the broker")] = DELAY_LEVELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +50,7 @@ class RepairRow(Row):
     columns=("action", "file", "log_offset", "topic", "queue_id", "queue_offset", "reason"),
     needs=Needs.STORE,
 )
-def repair_store(call: Call, args: Arguments) -> Outcome:
+def repair_store(call: Call, args: ShapeArguments) -> Outcome:
     """Return a row for everything that is not as it was.
 
     Raises:
@@ -80,15 +60,9 @@ def repair_store(call: Call, args: Arguments) -> Outcome:
     """
     if call.dry_run:
         raise Usage("store repair writes into a directory of its own", hint="leave --dry-run out")
-    shape = Shape(
-        queue_file_size=args.queue_file_size,
-        index_slot_count=args.index_slots,
-        index_entry_count=args.index_entries,
-        delay_levels=args.delay_levels,
-    )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
         out = OutDir.make(args.to, source=call.store_dir)
-        done = repair(store, out, shape=shape, progress=progress)
+        done = repair(store, out, shape=args.shape(), progress=progress)
         out.sync()
     rows = [
         RepairRow(
