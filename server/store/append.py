@@ -65,6 +65,7 @@ _new_result: Final = cast(
 )
 _OK: Final = PutStatus.PUT_OK
 _ILLEGAL: Final = PutResult(PutStatus.MESSAGE_ILLEGAL, -1, -1, 0)
+_RUN_ILLEGAL: Final = RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
 
 
 def is_queued(sys_flag: int) -> bool:
@@ -80,7 +81,8 @@ class Appender:
         self._table = table
         self._queues = table.queues
         self._body_size_max = config.max_message_size
-        self._size_max = min(config.record_size_max, log.file_size - BLANK_SIZE_MIN)
+        self._run_size_max = log.file_size - BLANK_SIZE_MIN
+        self._size_max = min(config.record_size_max, self._run_size_max)
         self.entries: list[DispatchEntry] = []
         """What was put since the last write, in log order."""
         self.entry_queues: list[ConsumeQueue] = []
@@ -152,49 +154,43 @@ class Appender:
         return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
-        """Make records of messages of one queue; as ``put`` for each, at half the cost.
+        """Make records of messages of one queue, side by side in one file: all or none.
 
-        What does not fit ends the run: the messages before it are put all the same.
+        Costs half of ``put`` for each.
 
         Raises:
-            OSError: the next commit log file could not be made; as above.
+            OSError: the next commit log file could not be made; nothing was taken.
         """
+        hosts = len(run.born_host), len(run.store_host)
+        sizes = self._run_sizes(run, _HEADS[hosts][1] + len(run.topic_bytes) + 3)
+        if not sizes:
+            return _RUN_ILLEGAL
         queue = self._queues.get((run.topic, run.queue_id))
         if queue is None:
-            if len(run.topic_bytes) > TOPIC_SIZE_V1_MAX:
-                return RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
             queue = self._table.make(run.topic, run.queue_id)
         topic, queue_id, topic_part, log = run.topic, run.queue_id, queue.topic_part, self._log
-        hosts = len(run.born_host), len(run.store_host)
         pack = _RUN_HEADS[hosts].pack
         shared, sys_flag = _shared_head(run, now_ms)
-        other_size = _HEADS[hosts][1] + len(topic_part) + 2
+        total = sum(sizes)
+        log_offset = log.place(total)
         queued = 1 if is_queued(sys_flag) else 0
         add_entry, add_queue = self.entries.append, self.entry_queues.append
-        first = queue.next_offset if queued else 0
+        first = queue_offset = queue.next_offset if queued else 0
+        queue.next_offset += queued * len(sizes)
         log_offsets: list[int] = []
-        total = 0
         known_size, middle = -1, b""
-        for body, properties, flag, tags_code, keys in run.messages:
-            body_size, properties_size = len(body), len(properties)
-            size = other_size + body_size + properties_size
-            if (
-                size > self._size_max
-                or properties_size > PROPERTIES_SIZE_MAX
-                or body_size > self._body_size_max
-            ):
-                return RunResult(PutStatus.MESSAGE_ILLEGAL, first, log_offsets, total)
-            log_offset = log.place(size)
-            queue_offset = queue.next_offset if queued else 0
-            queue.next_offset += queued
+        for size, (body, properties, flag, tags_code, keys) in zip(
+            sizes, run.messages, strict=True
+        ):
             crc = crc32(body) & CRC_MASK
+            properties_size = len(properties)
             if properties_size != known_size:
                 # Messages of a batch mostly have properties of one length.
                 known_size = properties_size
                 middle = topic_part + properties_size.to_bytes(2, "big")
             log.parts += (
                 pack(size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, shared,
-                     body_size),
+                     len(body)),
                 body, middle, properties,
             )  # fmt: skip
             entry = (
@@ -203,8 +199,26 @@ class Appender:
             add_entry(_new_entry(DispatchEntry, entry))
             add_queue(queue)
             log_offsets.append(log_offset)
-            total += size
+            log_offset += size
+            queue_offset += queued
         return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
+
+    def _run_sizes(self, run: PutRun, other_size: int) -> list[int]:
+        """Return the size of each record of a run, [] for a run that cannot be stored."""
+        messages = run.messages
+        sizes = [other_size + len(message[0]) + len(message[1]) for message in messages]
+        if not sizes or len(run.topic_bytes) > TOPIC_SIZE_V1_MAX or sum(sizes) > self._run_size_max:
+            return []
+        largest = max(sizes)
+        if largest > self._body_size_max and any(
+            len(message.body) > self._body_size_max for message in messages
+        ):
+            return []
+        if largest > PROPERTIES_SIZE_MAX and any(
+            len(message.properties) > PROPERTIES_SIZE_MAX for message in messages
+        ):
+            return []
+        return sizes if largest <= self._size_max else []
 
     def take(self) -> tuple[list[DispatchEntry], list[ConsumeQueue]]:
         """Return what was put since the last call, once it is written."""

@@ -135,7 +135,8 @@ class MessageStore:
         keys: tuple[str, ...], now_ms: int,
     ) -> PutResult:  # fmt: skip
         """Give a message its places, as ``put`` does, from the fields of a ``PutMessage``."""
-        if self.is_read_only or self._closed:
+        if self.is_read_only or self._closed or self._policy.disk_full:
+            self.failure = self.failure or self._policy.disk_full
             return _REFUSED
         try:
             return self._appender.append(
@@ -147,7 +148,7 @@ class MessageStore:
             return _NO_FILE
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
-        """Give messages of one queue their places, as ``put`` does for one."""
+        """Give messages of one queue their places, as ``put`` does for one; all or none."""
         if self.is_read_only or self._closed or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return RunResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, [], 0)

@@ -1,6 +1,7 @@
 """Puts: the record's bytes, statuses, and files that are full to the byte."""
 
-from dataclasses import replace
+import errno
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from server.store.calls import PutRun, PutStatus, RunMessage
 from storefmt.hosts import pack_host
 from storefmt.message import blank, decode_record, encode_record
+from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     BORN,
     HOST,
@@ -160,7 +162,7 @@ def test_run_makes_the_records_that_single_puts_make(
             born_ms=7,
             reconsume_times=2,
         )
-        for number, size in enumerate([0, 3, LOG_FILE_SIZE // 2, LOG_FILE_SIZE // 2, 1])
+        for number, size in enumerate([0, 3, LOG_FILE_SIZE // 2, 700, 1])
     ]
     run = PutRun(
         "topic-a", b"topic-a", 1, 0x301, 7, born, host, 2,
@@ -189,17 +191,85 @@ def test_run_makes_the_records_that_single_puts_make(
     at_once.close(START_MS)
 
 
-def test_run_ends_at_the_message_that_does_not_fit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "bad",
+    [
+        RunMessage(b"x" * LOG_FILE_SIZE, b"", 0, 0, ()),
+        RunMessage(b"x", b"p" * 32768, 0, 0, ()),
+        RunMessage(b"x" * (LOG_FILE_SIZE - 250), b"", 0, 0, ()),
+    ],
+    ids=["larger than a file", "properties", "with the others larger than a file"],
+)
+def test_run_with_a_message_that_cannot_be_stored_leaves_nothing(
+    tmp_path: Path, bad: RunMessage
+) -> None:
     store = open_store(small_config(tmp_path))
-    bodies = [b"a", b"x" * LOG_FILE_SIZE, b"c"]
-    messages = [RunMessage(body, b"", 0, 0, ()) for body in bodies]
-    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, messages)
+    good = RunMessage(b"a", b"", 0, 0, ("key",))
+    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [good, bad, good])
 
-    result = store.put_run(run, START_MS)
+    refused = store.put_run(run, START_MS)
+    taken = store.put_run(replace(run, messages=[good, good]), START_MS)
     store.write(START_MS)
 
-    assert result.status is PutStatus.MESSAGE_ILLEGAL
-    assert store.max_offset("topic-a", 0) == 1
-    assert store.put_run(replace(run, topic_bytes=b"t" * 128, topic="t" * 128), 1).log_offsets == []
+    assert refused == (PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
+    assert (taken.queue_offset, taken.log_offsets[0]) == (0, 0)
+    assert store.max_offset("topic-a", 0) == 2
+    assert len(store.query("topic-a", "key", count_max=9).records) == 2
+    long = replace(run, messages=[good], topic_bytes=b"t" * 128, topic="t" * 128)
+    assert store.put_run(long, 1).status is PutStatus.MESSAGE_ILLEGAL
     store.close(START_MS)
     assert store.put_run(run, START_MS).status is PutStatus.SERVICE_NOT_AVAILABLE
+
+
+def test_run_without_space_for_its_next_file_leaves_nothing(tmp_path: Path) -> None:
+    disk = SimDisk()
+    store = open_store(small_config(tmp_path), disk=disk)
+    first = RunMessage(b"a" * 2000, b"", 0, 0, ())
+    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [first])
+    store.put_run(run, START_MS)
+
+    def full(name: str, path: Path) -> None:
+        if name == "allocate":
+            raise OSError(errno.ENOSPC, "no space")
+
+    disk.on_call = full
+    refused = store.put_run(replace(run, messages=[first] * 3), START_MS)
+    disk.on_call = lambda name, path: None
+    taken = store.put_run(replace(run, messages=[first] * 3), START_MS)
+    store.write(START_MS)
+
+    assert refused.status is PutStatus.CREATE_MAPPED_FILE_FAILED
+    assert (taken.queue_offset, taken.log_offsets[0]) == (1, LOG_FILE_SIZE)
+    assert store.max_offset("topic-a", 0) == 4
+    store.close(START_MS)
+
+
+def test_run_that_does_not_fit_goes_into_the_next_file_as_a_whole(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    half = RunMessage(b"a" * (LOG_FILE_SIZE // 2 - 200), b"", 0, 0, ())
+    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [half])
+    first = store.put_run(run, START_MS)
+
+    second = store.put_run(replace(run, messages=[half, half]), START_MS)
+    store.write(START_MS)
+
+    assert second.log_offsets == [LOG_FILE_SIZE, LOG_FILE_SIZE + first.size]
+    store.close(START_MS)
+
+
+def test_full_disk_refuses_every_way_to_put(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path))
+    one = message(0)
+    run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [RunMessage(b"", b"", 0, 0, ())])
+    store.cleaner.policy.disk_full = "the disk is 91 % full"
+
+    statuses = [
+        store.put(one, START_MS).status,
+        store.append(*astuple(one), START_MS).status,
+        store.put_run(run, START_MS).status,
+    ]
+
+    assert statuses == [PutStatus.SERVICE_NOT_AVAILABLE] * 3
+    assert store.failure == "the disk is 91 % full"
+    assert store.max_log_offset == 0
+    store.close(START_MS)
