@@ -239,6 +239,8 @@ class _Opening:
 
     def _mark_running(self, log: CommitLog, point: SafePoint) -> SafePoint:
         """Leave the trace of a broker that did not stop in order, before the first message."""
+        # A log file is on the disk only when its directory's name is, too.
+        self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
         point.writer = Writer.RUNNING
         point.lock_ns = lock_time(self._disk, self._paths)

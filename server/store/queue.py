@@ -48,13 +48,18 @@ class QueueFiles:
         if file is not None:
             self._open.move_to_end(path)
             return file
-        if create and self.disk.stat(path) is None:
+        found = self.disk.stat(path) if create else None
+        if create and found is None:
             self.disk.mkdir(path.parent)
             self.new_directories.add(path.parent)
-            file = self.disk.open(path, create=True)
-            file.truncate(self.file_size)
-        else:
-            file = self.disk.open(path)
+        file = self.disk.open(path, create=create)
+        # Also one that a full disk let us make and not extend.
+        if create and (found is None or found.size < self.file_size):
+            try:
+                file.truncate(self.file_size)
+            except OSError:
+                file.close()
+                raise
         self._open[path] = file
         if len(self._open) > OPEN_FILES_MAX:
             self._open.popitem(last=False)[1].close()
