@@ -1,142 +1,235 @@
 """A disk in memory that forgets what was not synced, and fails when it is told to.
 
-    write ──> volatile sectors ──fdatasync──> durable sectors
-    create, rename, unlink ──> pending names ──fsync_dir──> durable names
-    crash(seed): of everything that is not durable a random part survives, by 512 bytes
+    write ──> un-synced sectors ──fdatasync──> on the disk
+    create, rename, unlink, mkdir ──> un-synced names ──fsync_dir──> on the disk
+    doubts() ──> one choice for each un-synced sector, length and name ──> crash_as(choice)
 
-Rule: nothing here is more reliable than the worst file system that keeps POSIX: a new
-file is durable only when its directory was synced, too. A crash is a new disk.
+Rule: nothing here is more reliable than the worst file system that keeps POSIX. A sector
+of 512 bytes that was written and not synced holds anything it held since its last sync,
+each one for itself; a name is on the disk once its directory was synced, and its
+directory's name once that one's parent was. A rename is done whole or not at all. A crash
+is a new disk: content is shared until one of the two writes, so that a state costs little.
 """
 
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from server.store.disk import DiskUsage, FileStat
-
-SECTOR = 512
+from tests.server.store.simfiles import Change, Directory, Inode
 
 
 class PowerCut(BaseException):
     """The machine stopped here; not an error anybody could handle."""
 
 
-class Inode:
-    """Content of one file: what programs see, and what the disk has."""
-
-    def __init__(self, content: bytes = b"") -> None:
-        self.seen = bytearray(content)
-        self.durable = bytes(content)
-        self.modified = 0
-
-    def after_crash(self, chance: random.Random) -> "Inode":
-        """Return what is left of it."""
-        size = chance.choice([len(self.seen), len(self.durable)])
-        seen = bytes(self.seen[:size]).ljust(size, b"\0")
-        durable = self.durable[:size].ljust(size, b"\0")
-        if seen == durable:
-            return Inode(seen)
-        mood = chance.choice([0.1, 0.5, 0.9])
-        parts = [
-            seen[pos : pos + SECTOR] if chance.random() < mood else durable[pos : pos + SECTOR]
-            for pos in range(0, size, SECTOR)
-        ]
-        return Inode(b"".join(parts))
+def _ignore(name: str, path: Path) -> None:
+    """Nobody looks."""
 
 
 class SimDisk:
-    """All files of one machine; ``on_call`` sees every call and may raise."""
+    """All files of one machine; ``on_call`` sees every call before it is done, and may raise."""
 
     def __init__(self) -> None:
-        self.names: dict[Path, Inode] = {}
-        self.durable_names: dict[Path, Inode] = {}
-        self.directories: set[Path] = set()
-        self.on_call: Callable[[str, Path], None] = lambda name, path: None
+        self.on_call: Callable[[str, Path], None] = _ignore
         self.clock = 0
         self.usage_now = DiskUsage(10, 90)
+        self._root = Directory()
+        self._directories: dict[str, Directory] = {"/": self._root}
+
+    # Crashes.
+
+    def _reachable(self) -> tuple[list[Directory], list[Inode]]:
+        """Return the directories and files that are there, or were at the last sync."""
+        directories: dict[Directory, None] = {self._root: None}
+        inodes: dict[Inode, None] = {}
+        waiting = [self._root]
+        while waiting:
+            directory = waiting.pop()
+            changed = (change.entry for change in directory.changes)
+            for entry in (*directory.synced.values(), *changed):
+                if isinstance(entry, Inode):
+                    inodes[entry] = None
+                elif entry is not None and entry not in directories:
+                    directories[entry] = None
+                    waiting.append(entry)
+        return list(directories), list(inodes)
+
+    def doubts(self) -> list[int]:
+        """Return how many ways each un-synced thing may have gone; the last one is done."""
+        directories, inodes = self._reachable()
+        found = [2 for directory in directories for _ in directory.changes]
+        for inode in inodes:
+            found += inode.doubts()
+        return found
+
+    def crash_as(self, choice: Sequence[int]) -> "SimDisk":
+        """Return the disk as the next start of the machine finds it.
+
+        Args:
+            choice: one number for each of ``doubts``, below it.
+        """
+        numbers = iter(choice)
+        directories, inodes = self._reachable()
+        names = {directory: directory.names_after(numbers) for directory in directories}
+        left = {inode: inode.after_crash(numbers) for inode in inodes}
+        after = SimDisk()
+        after.clock, after.usage_now = self.clock, self.usage_now
+        waiting = [("/", self._root, after._root)]
+        while waiting:
+            path, before, made = waiting.pop()
+            for name, entry in names[before].items():
+                if isinstance(entry, Inode):
+                    made.now[name] = left[entry]
+                else:
+                    child = Directory()
+                    made.now[name] = after._directories[_join(path, name)] = child
+                    waiting.append((_join(path, name), entry, child))
+            made.synced = dict(made.now)
+        return after
 
     def crash(self, seed: int) -> "SimDisk":
-        """Return the disk as the next start of the machine finds it."""
+        """Return a disk on which a random part of what was not synced survived."""
         chance = random.Random(seed)
-        after = SimDisk()
-        after.directories = set(self.directories)
-        left: dict[int, Inode] = {}
-        for path in sorted(self.names.keys() | self.durable_names.keys()):
-            new, old = self.names.get(path), self.durable_names.get(path)
-            kept = new if new is old else chance.choice([new, old])
-            if kept is not None:
-                if id(kept) not in left:
-                    left[id(kept)] = kept.after_crash(chance)
-                after.names[path] = after.durable_names[path] = left[id(kept)]
-        return after
+        mood = chance.choice([0.1, 0.5, 0.9])
+        return self.crash_as(
+            [
+                count - 1 if chance.random() < mood else chance.randrange(count - 1)
+                for count in self.doubts()
+            ]
+        )
+
+    def kept(self) -> "SimDisk":
+        """Return a copy on which everything survived."""
+        return self.crash_as([count - 1 for count in self.doubts()])
+
+    def files(self) -> dict[str, bytes]:
+        """Return the content of every file by its path."""
+        return {
+            _join(path, name): bytes(entry.seen)
+            for path, directory in self._directories.items()
+            for name, entry in directory.now.items()
+            if isinstance(entry, Inode)
+        }
+
+    def fingerprint(self) -> int:
+        """Return a number that another content has not."""
+        return hash(
+            tuple(
+                (path, name, bytes(entry.seen) if isinstance(entry, Inode) else b"")
+                for path, directory in self._directories.items()
+                for name, entry in sorted(directory.now.items(), key=lambda item: item[0])
+            )
+        )
+
+    # What a store asks for.
 
     def call(self, name: str, path: Path) -> None:
         """Let the test look, or let the call fail."""
         self.clock += 1
         self.on_call(name, path)
 
+    def _find(self, path: Path) -> "Inode | Directory | None":
+        parent, _, name = str(path).rpartition("/")
+        directory = self._directories.get(parent or "/")
+        return None if directory is None else directory.now.get(name)
+
+    def _parent(self, path: Path) -> tuple[Directory, str]:
+        parent, _, name = str(path).rpartition("/")
+        directory = self._directories.get(parent or "/")
+        if directory is None:
+            raise _missing(path)
+        return directory, name
+
     def open(self, path: Path, *, create: bool = False) -> "SimFile":
-        if path not in self.names:
+        found = self._find(path)
+        if found is None:
             if not create:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+                raise _missing(path)
             self.call("create", path)
-            self.names[path] = Inode()
-        return SimFile(self, path, self.names[path])
+            directory, name = self._parent(path)
+            found = Inode(modified=self.clock)
+            directory.change(Change(name, found))
+        if isinstance(found, Directory):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        return SimFile(self, path, found)
 
     def stat(self, path: Path) -> FileStat | None:
-        if path in self.names:
-            inode = self.names[path]
-            return FileStat(len(inode.seen), inode.modified)
-        return FileStat(0, 0) if path in self.directories else None
+        found = self._find(path)
+        if isinstance(found, Inode):
+            return FileStat(len(found.seen), found.modified)
+        return None if found is None else FileStat(0, 0)
 
     def list(self, path: Path) -> list[str]:
-        below = {other.name for other in self.names if other.parent == path}
-        return sorted(below | {other.name for other in self.directories if other.parent == path})
+        found = self._directories.get(str(path))
+        return [] if found is None else sorted(found.now)
 
     def is_dir(self, path: Path) -> bool:
-        return path in self.directories
+        return str(path) in self._directories
 
     def mkdir(self, path: Path) -> None:
-        self.directories.update((path, *path.parents))
+        if str(path) in self._directories:
+            return
+        self.mkdir(path.parent)
+        parent, name = self._parent(path)
+        made = Directory()
+        if parent is self._root:
+            # The store's own directory: who set up the machine made it durable.
+            parent.now[name] = parent.synced[name] = made
+        else:
+            self.call("mkdir", path)
+            parent.change(Change(name, made))
+        self._directories[str(path)] = made
 
     def rename(self, source: Path, target: Path) -> None:
         self.call("rename", target)
-        self.names[target] = self.names.pop(source)
+        directory, name = self._parent(target)
+        assert source.parent == target.parent, "one directory sync must do for both names"
+        directory.change(Change(name, directory.now[source.name], source.name))
 
     def unlink(self, path: Path) -> None:
         self.call("unlink", path)
-        del self.names[path]
+        directory, name = self._parent(path)
+        if name not in directory.now:
+            raise _missing(path)
+        directory.change(Change(name, None))
 
     def rmdir(self, path: Path) -> None:
-        self.directories.discard(path)
+        directory, name = self._parent(path)
+        gone = self._directories[str(path)]
+        if gone.now:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+        self.call("rmdir", path)
+        directory.change(Change(name, None))
+        del self._directories[str(path)]
 
     def usage(self, path: Path) -> DiskUsage:
         return self.usage_now
 
     def fsync_dir(self, path: Path) -> None:
         self.call("fsync_dir", path)
-        for other in [other for other in self.durable_names if other.parent == path]:
-            del self.durable_names[other]
-        for other, inode in self.names.items():
-            if other.parent == path:
-                self.durable_names[other] = inode
+        self._directories[str(path)].sync()
 
     def lock(self, path: Path) -> Callable[[], None]:
+        """Make the lock file as the real disk does; nobody else ever has it."""
+        file = self.open(path, create=True)
+        if file.pread(5, 0) != b"lock":
+            file.pwrite(b"lock", 0)
+            file.fdatasync()
         return lambda: None
 
 
 class SimFile:
     """One open file of a ``SimDisk``."""
 
+    __slots__ = ("_disk", "_inode", "_path")
+
     def __init__(self, disk: SimDisk, path: Path, inode: Inode) -> None:
         self._disk = disk
         self._path = path
         self._inode = inode
-
-    def _changed(self) -> None:
-        self._inode.modified = self._disk.clock
 
     def pread(self, size: int, pos: int) -> bytes:
         return bytes(self._inode.seen[pos : pos + size])
@@ -146,32 +239,28 @@ class SimFile:
             self._disk.call("pwrite", self._path)
         except OSError:
             # A write that fails may have written a part.
-            self._put(data[: len(data) * 3 // 4], pos)
+            self._inode.write(data[: len(data) * 3 // 4], pos)
             raise
-        self._put(data, pos)
-
-    def _put(self, data: bytes | bytearray | memoryview, pos: int) -> None:
-        seen = self._inode.seen
-        if len(seen) < pos:
-            seen.extend(bytes(pos - len(seen)))
-        seen[pos : pos + len(data)] = data
-        self._changed()
+        self._inode.write(data, pos)
+        self._inode.modified = self._disk.clock
 
     def fdatasync(self) -> None:
         self._disk.call("fdatasync", self._path)
-        self._inode.durable = bytes(self._inode.seen)
+        self._inode.sync()
 
     def allocate(self, size: int) -> None:
         self._disk.call("allocate", self._path)
-        self._inode.seen.extend(bytes(max(size - len(self._inode.seen), 0)))
-        self._changed()
+        if size > len(self._inode.seen):
+            self.resize(size)
 
     def truncate(self, size: int) -> None:
         self._disk.call("truncate", self._path)
-        seen = self._inode.seen
-        del seen[size:]
-        seen.extend(bytes(size - len(seen)))
-        self._changed()
+        self.resize(size)
+
+    def resize(self, size: int) -> None:
+        """Give the file a length; nobody is asked."""
+        self._inode.resize(size)
+        self._inode.modified = self._disk.clock
 
     def size(self) -> int:
         return len(self._inode.seen)
@@ -187,3 +276,11 @@ class SimFile:
 
     def close(self) -> None:
         """Closing makes nothing durable."""
+
+
+def _join(path: str, name: str) -> str:
+    return f"/{name}" if path == "/" else f"{path}/{name}"
+
+
+def _missing(path: Path) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

@@ -263,11 +263,11 @@ def run(disk: SimDisk, chance: random.Random) -> None:
 
 def contents(disk: SimDisk) -> dict[str, bytes]:
     """Every file that counts; index files by their order."""
-    names = sorted(path for path in disk.names if path.parent.name != "store")
-    index = [path for path in names if path.parent.name == "index"]
+    files = {path: data for path, data in disk.files().items() if Path(path).parent.name != "store"}
+    index = [path for path in sorted(files) if Path(path).parent.name == "index"]
     return {
-        f"index {index.index(path)}" if path in index else str(path): bytes(disk.names[path].seen)
-        for path in names
+        f"index {index.index(path)}" if path in index else path: data
+        for path, data in files.items()
     }
 
 
