@@ -71,6 +71,7 @@ class BrokerApp:
         self._expiry_ms = 0
         self._offsets_saved = -1
         self._delay_saved = -1
+        self._is_stopping = False
 
     @property
     def broker(self) -> Broker:
@@ -101,6 +102,11 @@ class BrokerApp:
             self._cleaning.shutdown()
             raise
         self._report(store)
+        for level, count in broker.delay.stranded().items():
+            LOG.warning(
+                "%d messages wait in delay level %d, which messageDelayLevel no longer has; "
+                "they are delivered when it has it again", count, level,
+            )  # fmt: skip
         registration = self._registration = Registration(
             config, broker.topics, client=self._client, clock=self._clock
         )
@@ -146,6 +152,7 @@ class BrokerApp:
             OSError: a state file could not be written.
         """
         broker = self.broker
+        self._is_stopping = True
         broker.sender.close()
         broker.store.cleaner.close()
         await self._services.stop()
@@ -156,6 +163,9 @@ class BrokerApp:
             self._expiry.cancel()
         broker.cold.close()
         await broker.turn.close()
+        # What is saved about delayed messages has to be on the disk before.
+        await self._run_job(broker.store.begin_flush())
+        broker.delay.settle()
         await self._server.stop()
         try:
             await self._files.close()
@@ -185,7 +195,9 @@ class BrokerApp:
             paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode()
         )
         files.add(paths.config_file("consumerOffset.json"), lambda: broker.offsets.table().encode())
-        files.add(paths.config_file("delayOffset.json"), lambda: broker.delay.offsets().encode())
+        files.add(
+            paths.config_file("delayOffset.json"), lambda: broker.delay.durable_offsets().encode()
+        )
         files.open()
 
     def _save_offsets(self, now_ms: int) -> None:
@@ -195,6 +207,7 @@ class BrokerApp:
             self._files.mark("consumerOffset")
 
     def _save_delay_offsets(self, now_ms: int) -> None:
+        self.broker.delay.settle()
         count = self.broker.delay.change_count
         if count != self._delay_saved:
             self._delay_saved = count
@@ -255,6 +268,13 @@ class BrokerApp:
         delay = self.broker.delay
         if delay.next_look_ms() <= now_ms and delay.deliver(now_ms):
             self.broker.turn.schedule()
+            if delay.next_look_ms() <= now_ms:
+                # A backlog goes on at once, after what clients have sent meanwhile.
+                asyncio.get_running_loop().call_soon(self._deliver_more)
+
+    def _deliver_more(self) -> None:
+        if not self._is_stopping:
+            self._deliver_delayed(self._clock.now_ms())
 
     def _drop_silent(self, now_ms: int) -> None:
         broker = self.broker

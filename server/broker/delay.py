@@ -6,8 +6,10 @@
 
 Rule: never early, never lost. A message is due when its store time plus the delay of its
 level has passed; where the clock was set back it is due at most one delay after it was
-looked at first. Progress moves only when the new message is safe, so a crash delivers a
-message again rather than not at all. Within a level order is kept.
+looked at first. Progress moves only when the new message is safe, and it is saved only when
+the disk has that message, also with ASYNC_FLUSH: a crash delivers a message again rather
+than not at all. It is saved soon, so that this happens to the last second only. Within a
+level order is kept.
 
 Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
 """
@@ -33,8 +35,8 @@ LOG = logging.getLogger(__name__)
 
 READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
-TURN_COUNT_MAX: Final = 512
-"""Messages a level delivers before others get their turn."""
+TURN_COUNT_MAX: Final = 128
+"""Messages a level delivers before sends and pulls get their turn: about 2 ms."""
 RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
@@ -157,12 +159,38 @@ class DelayService:
             for level in range(1, levels.highest + 1)
         ]
         self._safe = dict(known)
+        self._durable = dict(known)
+        self._settling: tuple[int, dict[int, int]] | None = None
         self.change_count = 0
-        """Moves with the progress of any level."""
+        """Moves with what ``durable_offsets`` returns."""
 
     def offsets(self) -> DelayOffsets:
         """Return the progress of every level that has delivered something, as safe now."""
         return DelayOffsets(offsets=dict(sorted(self._safe.items())))
+
+    def durable_offsets(self) -> DelayOffsets:
+        """Return the progress that may be saved: the disk has what was delivered up to it."""
+        return DelayOffsets(offsets=dict(sorted(self._durable.items())))
+
+    def settle(self) -> None:
+        """Let progress count as durable once the log is flushed so far; call it often."""
+        if self._settling is None and self._safe != self._durable:
+            self._settling = self._store.written_offset, dict(self._safe)
+        if self._settling is not None and self._settling[0] <= self._store.flushed_offset:
+            _, self._durable = self._settling
+            self._settling = None
+            self.change_count += 1
+
+    def stranded(self) -> dict[int, int]:
+        """Return how many messages wait in levels that the table no longer has, by level."""
+        found = {}
+        for topic, queue_id in self._store.queues():
+            level = queue_id + 1
+            if topic == SCHEDULE_TOPIC and level > len(self._levels):
+                count = self._store.max_offset(topic, queue_id) - self._safe.get(level, 0)
+                if count > 0:
+                    found[level] = count
+        return found
 
     def arrived(self, queue_id: int, now_ms: int) -> None:
         """Learn that a message was stored in a queue of the schedule topic."""
@@ -258,7 +286,6 @@ class DelayService:
     def _delivered(self, level: _Level, next_offset: int, code: ResponseCode) -> None:
         if code is ResponseCode.SUCCESS:
             self._safe[level.level] = max(next_offset, self._safe.get(level.level, 0))
-            self.change_count += 1
         elif next_offset <= level.queue_offset:
             level.queue_offset = next_offset - 1
             level.look_ms = 0

@@ -46,6 +46,7 @@ class Store:
     def __init__(self, *records: bytes, first: int = 0) -> None:
         self.records = list(records)
         self.first = first
+        self.written_offset = self.flushed_offset = 0
 
     def get_message(
         self, topic: str, queue_id: int, queue_offset: int, **limits: object
@@ -129,7 +130,24 @@ def test_progress_moves_only_when_the_message_is_safe() -> None:
 
     assert before == DelayOffsets()
     assert desk.service.offsets() == DelayOffsets({1: 1})
-    assert desk.service.change_count == 1
+
+
+def test_progress_is_saved_only_when_the_disk_has_what_was_delivered() -> None:
+    store = Store(waiting(b"a", store_ms=0, queue_offset=0))
+    desk = Desk(store)
+    desk.service.deliver(SECOND)
+    store.written_offset = 100
+    desk.settle()
+
+    desk.service.settle()
+    store.written_offset, store.flushed_offset = 200, 99
+    desk.service.settle()
+    before = desk.service.change_count, desk.service.durable_offsets()
+    store.flushed_offset = 100
+    desk.service.settle()
+
+    assert before == (0, DelayOffsets())
+    assert (desk.service.change_count, desk.service.durable_offsets()) == (1, DelayOffsets({1: 1}))
 
 
 def test_message_that_was_not_stored_is_put_again() -> None:
