@@ -23,6 +23,7 @@ public final class Toolbox {
         "PullConsumer", new PullConsumer(),
         "AllocateVectors", new AllocateVectors(),
         "OpenStores", new OpenStores(),
+        "SqlFilters", new SqlFilters(),
         "MqAdmin", new MqAdmin());
 
     private static final Map<Integer, Job> JOBS = new ConcurrentHashMap<>();

@@ -1,0 +1,206 @@
+"""The words of an SQL92 filter, one at a time, as the real broker's scanner cuts them.
+
+    price BETWEEN 1 AND 5.5 -- text      NAME BETWEEN INTEGER AND FLOAT
+                                         (a comment ends with its line, or is none)
+
+Rule: the longest match wins, words are the same in upper and lower case, and only what the
+parser looks at is cut: an unknown character behind the last word it needs is no error.
+There are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
+
+Source: filter/parser/SelectorParser.jj (4.9.7), without the words that 5.x adds.
+"""
+
+import re
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from storefmt.errors import StoreError
+
+
+class BadExpression(StoreError):
+    """An expression that cannot be compiled; the text is what a consumer is told."""
+
+
+class Kind(StrEnum):
+    """What a word is; the value is how Java prints it in an error."""
+
+    NOT = '"NOT"'
+    AND = '"AND"'
+    OR = '"OR"'
+    BETWEEN = '"BETWEEN"'
+    IN = '"IN"'
+    TRUE = '"TRUE"'
+    FALSE = '"FALSE"'
+    NULL = '"NULL"'
+    IS = '"IS"'
+    LIKE = '"LIKE"'
+    ESCAPE = '"ESCAPE"'
+    INTEGER = "<DECIMAL_LITERAL>"
+    FLOAT = "<FLOATING_POINT_LITERAL>"
+    STRING = "<STRING_LITERAL>"
+    NAME = "<ID>"
+    EQUAL = '"="'
+    NOT_EQUAL = '"<>"'
+    GREATER = '">"'
+    GREATER_EQUAL = '">="'
+    LESS = '"<"'
+    LESS_EQUAL = '"<="'
+    OPEN = '"("'
+    COMMA = '","'
+    CLOSE = '")"'
+    PLUS = '"+"'
+    MINUS = '"-"'
+    END = "<EOF>"
+
+
+class Word(NamedTuple):
+    """One word and where it starts."""
+
+    kind: Kind
+    text: str
+    pos: int
+
+
+_RESERVED: Final = ("NOT", "AND", "OR", "BETWEEN", "IN", "TRUE", "FALSE", "NULL", "IS")
+_RESERVED_STRICT: Final = (*_RESERVED, "LIKE", "ESCAPE")
+_SKIPPED: Final = re.compile(
+    r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*[^*]*\*(?:\*|[^*/][^*]*\*)*/)+"
+)
+# Floats come first: what both could start is the float, which is longer.
+_WORD: Final = re.compile(
+    r"""
+    (?P<FLOAT>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+  | (?P<INTEGER>0|[1-9][0-9]*[lL]?)
+  | (?P<STRING>'(?:''|[^'])*')
+  | (?P<NAME>[a-zA-Z_$][a-zA-Z0-9_$]*)
+  | (?P<NOT_EQUAL><>)|(?P<GREATER_EQUAL>>=)|(?P<LESS_EQUAL><=)
+  | (?P<EQUAL>=)|(?P<GREATER>>)|(?P<LESS><)
+  | (?P<OPEN>\()|(?P<CLOSE>\))|(?P<COMMA>,)|(?P<PLUS>\+)|(?P<MINUS>-)
+    """,
+    re.VERBOSE,
+)
+_ESCAPES: Final = {
+    "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r",
+    '"': '\\"', "'": "\\'", "\\": "\\\\", "\0": "",
+}  # fmt: skip
+_TAB: Final = 8
+_ASCII_MAX: Final = 0x7E
+_PARSER: Final = "org.apache.rocketmq.filter.parser"
+
+
+class Lexer:
+    """The words of one expression; ``peek`` is the next, ``take`` goes on.
+
+    Args:
+        strict: LIKE and ESCAPE are words, and not names.
+    """
+
+    def __init__(self, text: str, *, strict: bool = False) -> None:
+        self._text = text
+        self._words = _RESERVED_STRICT if strict else _RESERVED
+        self._pos = 0
+        self._next: Word | None = None
+
+    def peek(self) -> Word:
+        """Return the next word without going on.
+
+        Raises:
+            BadExpression: there is no word that begins like this.
+        """
+        if self._next is None:
+            self._next = self._cut()
+        return self._next
+
+    def take(self) -> Word:
+        """Return the next word and go on; errors as ``peek``."""
+        word = self.peek()
+        self._next = None
+        return word
+
+    def rest(self) -> str:
+        """Return the text from the next word on."""
+        return self._text[self.peek().pos :]
+
+    def expect(self, kind: Kind) -> Word:
+        """Return the next word, which is of this kind, and go on.
+
+        Raises:
+            BadExpression: it is of another kind.
+        """
+        if self.peek().kind is not kind:
+            raise self.unexpected(kind)
+        return self.take()
+
+    def unexpected(self, *expected: Kind, at: Word | None = None) -> BadExpression:
+        """Return the error for a word, the next one by default, where others were expected."""
+        word = self.peek() if at is None else at
+        at_end = word.kind is Kind.END
+        # The end of the text is where its last character is.
+        line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
+        found = word.kind.value if at_end else f' {word.kind.value} "{escaped(word.text)} "'
+        which = "".join(f"{kind.value} ...\n    " for kind in expected)
+        return BadExpression(
+            f'{_PARSER}.ParseException: Encountered "{found}" at line {line}, column {column}.\n'
+            f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    {which}"
+        )
+
+    def _cut(self) -> Word:
+        skipped = _SKIPPED.match(self._text, self._pos)
+        pos = self._pos if skipped is None else skipped.end()
+        if pos == len(self._text):
+            self._pos = pos
+            return Word(Kind.END, "", pos)
+        found = _WORD.match(self._text, pos)
+        if found is None:
+            raise self._unknown(pos)
+        self._pos = found.end()
+        text, name = found[0], found.lastgroup or ""
+        if name == "NAME" and text.upper() in self._words:
+            name = text.upper()
+        return Word(Kind[name], text, pos)
+
+    def _unknown(self, pos: int) -> BadExpression:
+        """Return Java's text for characters that begin no word."""
+        text, end = self._text, pos
+        if text[pos] == "'" or text.startswith("/*", pos):
+            end = len(text)
+        elif text[pos] in "/.":
+            end = pos + 1
+        if end >= len(text) - (end == pos):
+            # Java has seen the end then, and shows what is open only if it is more than one.
+            end = len(text)
+            found, after = "<EOF> ", text[pos:] if end - pos > 1 else ""
+        else:
+            # Java sees half of a character beyond the BMP.
+            first = text[end].encode("utf-16-be", "surrogatepass")[:2]
+            unit = int.from_bytes(first, "big")
+            shown = escaped(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
+            found, after = f'"{shown}" ({unit}), ', text[pos:end]
+        line, column = self._place(end)
+        return BadExpression(
+            f"{_PARSER}.TokenMgrError: Lexical error at line {line}, column {column}.  "
+            f'Encountered: {found}after : "{escaped(after)}"'
+        )
+
+    def _place(self, pos: int) -> tuple[int, int]:
+        """Return line and column, both from 1; a tab goes on to the next multiple of 8."""
+        before = self._text[:pos].replace("\r\n", "\n").replace("\r", "\n")
+        line = before.rpartition("\n")[2]
+        column = 0
+        for char in line:
+            column = column - column % _TAB + _TAB if char == "\t" else column + 1
+        return before.count("\n") + 1, column + 1
+
+
+def escaped(text: str) -> str:
+    """Return a text as Java's parser shows it in errors."""
+    shown = []
+    for char in text:
+        if char in _ESCAPES:
+            shown.append(_ESCAPES[char])
+        elif " " <= char <= "~":
+            shown.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            shown += [f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)]
+    return "".join(shown)

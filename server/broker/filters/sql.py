@@ -1,0 +1,237 @@
+"""SQL92 filters: an expression as text becomes a test of the properties of a message.
+
+    or         = and (OR and)*
+    and        = equality (AND equality)*
+    equality   = comparison (= comparison | <> comparison | IS [NOT] NULL)*
+    comparison = unary (> unary | >= .. | < .. | <= .. | [NOT] BETWEEN unary AND unary
+                        | [NOT] IN ('text', ..) | [NOT] LIKE 'text' [ESCAPE 'c'], strict only)*
+    unary      = (+ | - | NOT)* (literal | name | "(" or ")")
+
+Rule: the result is that of the real broker, oddities included: what follows a whole
+expression is dropped, ``NOT a = 1`` is ``(NOT a) = 1``, a number as text must have the type
+of the literal, and what cannot be evaluated does not match. A strict expression has to
+end where its text ends, and knows LIKE. Nesting is bounded, because this parser recurses.
+
+Source: filter/parser/SelectorParser.jj, filter/SqlFilter.java (4.9.7).
+"""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from server.broker.filters import terms
+from server.broker.filters.lexer import BadExpression, Kind, Lexer
+from server.broker.filters.terms import Comparison, Properties, Term
+from server.broker.filters.values import INT_MAX, LONG_MAX, Fault, Long, Truth, Value
+from storefmt.fastjson import java_double
+
+SQL92: Final = "SQL92"
+NESTED_MAX: Final = 64
+"""How many parentheses may be open at once."""
+_FLOAT_MAX: Final = 1.7976931348623157e308
+_FLOAT_MIN: Final = 5e-324
+
+_COMPARISONS: Final = {
+    Kind.GREATER: Comparison.MORE,
+    Kind.GREATER_EQUAL: Comparison.MORE_OR_EQUAL,
+    Kind.LESS: Comparison.LESS,
+    Kind.LESS_EQUAL: Comparison.LESS_OR_EQUAL,
+}
+_PREFIXES: Final = (Kind.PLUS, Kind.MINUS, Kind.NOT)
+_BEGINNINGS: Final = (
+    Kind.NOT,
+    Kind.TRUE,
+    Kind.FALSE,
+    Kind.NULL,
+    Kind.INTEGER,
+    Kind.FLOAT,
+    Kind.STRING,
+    Kind.NAME,
+    Kind.OPEN,
+    Kind.MINUS,
+)
+_WORDS: Final[dict[Kind, Value]] = {Kind.TRUE: True, Kind.FALSE: False, Kind.NULL: None}
+
+
+class Expression(NamedTuple):
+    """One compiled expression."""
+
+    text: str
+    term: Term
+    ignored: str
+    """What follows the expression in its text and has no effect."""
+
+    def evaluate(self, properties: Properties) -> Truth:
+        """Return true, false, or None for unknown.
+
+        Raises:
+            Fault: a comparison for which Java throws.
+        """
+        value = self.term.evaluate(properties)
+        return None if value is None else bool(value)
+
+    def matches(self, properties: Properties) -> bool:
+        """Tell whether a message with these properties is wanted."""
+        try:
+            return self.term.evaluate(properties) is True
+        except Fault:
+            return False
+
+
+@lru_cache(maxsize=256)
+def compile_sql(text: str, *, strict: bool = False) -> Expression:
+    """Return the expression that a text begins with.
+
+    Args:
+        strict: refuse what follows it, and know LIKE.
+
+    Raises:
+        BadExpression: it is none; the text is that of the real broker where it matters.
+    """
+    lexer = Lexer(text, strict=strict)
+    term = terms.as_truth(_Parser(lexer, strict=strict).any_of())
+    if strict and lexer.peek().kind is not Kind.END:
+        raise lexer.unexpected(Kind.END)
+    return Expression(text, term, lexer.rest())
+
+
+class _Parser:
+    """Recursive descent, a method for each line of the grammar."""
+
+    def __init__(self, lexer: Lexer, *, strict: bool) -> None:
+        self._lexer = lexer
+        self._strict = strict
+        self._open_count = 0
+
+    def _skip(self, kind: Kind) -> bool:
+        if self._lexer.peek().kind is not kind:
+            return False
+        self._lexer.take()
+        return True
+
+    def any_of(self) -> Term:
+        """Parse parts joined by OR."""
+        parts = [self._all_of()]
+        while self._skip(Kind.OR):
+            part = self._all_of()
+            # Both sides are looked at before the next is read, as in Java.
+            parts[0] = terms.as_truth(parts[0])
+            parts.append(terms.as_truth(part))
+        return terms.some(parts) if len(parts) > 1 else parts[0]
+
+    def _all_of(self) -> Term:
+        parts = [self._equality()]
+        while self._skip(Kind.AND):
+            part = self._equality()
+            parts[0] = terms.as_truth(parts[0])
+            parts.append(terms.as_truth(part))
+        return terms.every(parts) if len(parts) > 1 else parts[0]
+
+    def _equality(self) -> Term:
+        left = self._comparison()
+        while True:
+            if self._skip(Kind.EQUAL):
+                left = terms.equal(left, self._comparison())
+            elif self._skip(Kind.NOT_EQUAL):
+                left = terms.negation(terms.equal(left, self._comparison()))
+            elif self._skip(Kind.IS):
+                negate = self._skip(Kind.NOT)
+                self._lexer.expect(Kind.NULL)
+                left = terms.is_null(left)
+                left = terms.negation(left) if negate else left
+            else:
+                return left
+
+    def _comparison(self) -> Term:
+        left = self._unary()
+        while True:
+            kind = self._lexer.peek().kind
+            comparison = _COMPARISONS.get(kind)
+            if comparison is not None:
+                self._lexer.take()
+                left = terms.compared(left, comparison, self._unary())
+            elif kind in (Kind.NOT, Kind.BETWEEN, Kind.IN, Kind.LIKE):
+                left = self._predicate(left)
+            else:
+                return left
+
+    def _predicate(self, left: Term) -> Term:
+        first = self._lexer.peek()
+        negate = self._skip(Kind.NOT)
+        if self._skip(Kind.BETWEEN):
+            low = self._unary()
+            self._lexer.expect(Kind.AND)
+            make = terms.not_between if negate else terms.between
+            return make(left, low, self._unary())
+        if self._skip(Kind.IN):
+            return terms.member(left, self._texts(), negate=negate)
+        if self._skip(Kind.LIKE):
+            pattern = self._text()
+            escape = self._text() if self._skip(Kind.ESCAPE) else ""
+            return terms.like(left, pattern, escape, negate=negate)
+        raise self._lexer.unexpected(Kind.BETWEEN, Kind.IN, *_COMPARISONS, at=first)
+
+    def _texts(self) -> list[str]:
+        self._lexer.expect(Kind.OPEN)
+        texts = [self._text()]
+        while self._skip(Kind.COMMA):
+            texts.append(self._text())
+        self._lexer.expect(Kind.CLOSE)
+        return texts
+
+    def _text(self) -> str:
+        return self._lexer.expect(Kind.STRING).text[1:-1].replace("''", "'")
+
+    def _unary(self) -> Term:
+        prefixes: list[Kind] = []
+        while self._lexer.peek().kind in _PREFIXES:
+            prefixes.append(self._lexer.take().kind)
+        part = self._primary()
+        for prefix in reversed(prefixes):
+            if prefix is Kind.MINUS:
+                part = terms.negative(part)
+            elif prefix is Kind.NOT:
+                part = terms.negation(part)
+        return part
+
+    def _primary(self) -> Term:
+        kind = self._lexer.peek().kind
+        if kind is Kind.NAME:
+            return terms.prop(self._lexer.take().text)
+        if kind is Kind.STRING:
+            return terms.constant(self._text())
+        if kind is Kind.INTEGER:
+            return terms.constant(_integer(self._lexer.take().text))
+        if kind is Kind.FLOAT:
+            return terms.constant(_float(self._lexer.take().text))
+        if kind in _WORDS:
+            self._lexer.take()
+            return terms.constant(_WORDS[kind])
+        if kind is not Kind.OPEN:
+            raise self._lexer.unexpected(*_BEGINNINGS)
+        self._lexer.take()
+        self._open_count += 1
+        if self._open_count > NESTED_MAX:
+            raise BadExpression(f"more than {NESTED_MAX} parentheses are open; nest less")
+        part = self.any_of()
+        self._lexer.expect(Kind.CLOSE)
+        self._open_count -= 1
+        return part
+
+
+def _integer(text: str) -> Value:
+    digits = text.rstrip("lL")
+    # Nineteen digits are the most a Long has; Python refuses to read very many.
+    value = int(digits) if len(digits) <= len(str(LONG_MAX)) else LONG_MAX + 1
+    if value > LONG_MAX:
+        raise terms.refused(f'For input string: "{digits}"', "java.lang.NumberFormatException")
+    return value if value <= INT_MAX else Long(value)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value > _FLOAT_MAX:
+        raise terms.refused(f"{text} is greater than {java_double(_FLOAT_MAX)}")
+    if value < _FLOAT_MIN:
+        # Java compares with the smallest number above zero: 0.0 is refused, too.
+        raise terms.refused(f"{text} is less than 4.9E-324")
+    return value

@@ -1,0 +1,161 @@
+"""The values of an SQL92 filter, and how the real broker compares them.
+
+    property  -> str, always               5 -> int    5000000000 -> Long
+    'text'    -> str    TRUE -> bool       5.0 -> float          NULL -> None
+
+    text with a number   the text is read as exactly that type: "1.5" is no integer
+    text with text       > >= < <= read both as floats; = compares the texts
+    int, Long, float     the wider of the two
+    a truth value        with text: "true" in any case is true; with a number: not equal
+
+Rule: what cannot be read or compared is a ``Fault``, which ends the evaluation; a message
+for which that happens is not wanted.
+
+Source: filter/expression/ComparisonExpression.java#__compare, UnaryExpression.java#negate.
+"""
+
+import math
+import re
+from typing import Final
+
+Value = str | int | float | bool | None
+Truth = bool | None
+
+
+class Long(int):
+    """A number of 64 bits, where a plain int has 32."""
+
+
+class Fault(Exception):
+    """Two values that the real broker cannot compare, for which it throws."""
+
+
+INT_MAX: Final = (1 << 31) - 1
+LONG_MAX: Final = (1 << 63) - 1
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_DECIMAL: Final = re.compile(
+    r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)"
+)
+_HEXADECIMAL: Final = re.compile(
+    r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?"
+)
+_DIGITS_MAX: Final = 64
+# Java trims what is not above a blank.
+_BLANKS: Final = "".join(map(chr, range(0x21)))
+
+
+def read_int(text: str) -> int:
+    """Return what Integer.valueOf reads; Fault when it does not."""
+    return _integer(text, INT_MAX)
+
+
+def read_long(text: str) -> int:
+    """Return what Long.valueOf reads; Fault when it does not."""
+    return _integer(text, LONG_MAX)
+
+
+def _integer(text: str, high: int) -> int:
+    # Java takes digits of any script, but sees no digit in half of a character.
+    if _INTEGER.fullmatch(text) is None or max(text) > "\uffff":
+        raise _unreadable(text)
+    # Python refuses very long numbers; leading zeros are all that may be left out.
+    digits = text if len(text) <= _DIGITS_MAX else _without_zeros(text)
+    value = int(digits) if len(digits) <= _DIGITS_MAX else high + 2
+    if not -high - 1 <= value <= high:
+        raise _unreadable(text)
+    return value
+
+
+def _unreadable(text: str) -> Fault:
+    return Fault(f'java.lang.NumberFormatException: For input string: "{text}"')
+
+
+def _without_zeros(text: str) -> str:
+    sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
+    kept = next((i for i, digit in enumerate(digits) if int(digit)), len(digits) - 1)
+    return sign + digits[kept:]
+
+
+def read_float(text: str) -> float:
+    """Return what Double.valueOf reads; Fault when it does not."""
+    text = text.strip(_BLANKS)
+    if _DECIMAL.fullmatch(text) is not None:
+        if text.endswith(("NaN", "Infinity")):
+            return float(text)
+        return float(text.rstrip("fFdD"))
+    found = _HEXADECIMAL.fullmatch(text)
+    if found is None:
+        raise _unreadable(text)
+    try:
+        return float.fromhex(found[1])
+    except OverflowError:
+        return -math.inf if text[0] == "-" else math.inf
+
+
+def read_truth(text: str) -> bool:
+    """Return what Boolean.valueOf reads."""
+    return text.lower() == "true"
+
+
+def negated(value: Value) -> Value:
+    """Return the negative of a number, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, Long):
+        # The most negative number has no positive twin.
+        return Long(-value) if value != -LONG_MAX - 1 else value
+    return -value
+
+
+def order(left: float, right: float) -> int:
+    """Return -1, 0 or 1, as Double.compare: NaN is the largest, -0.0 is less than 0.0."""
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    return _rank(left) - _rank(right) if left != right or not left else 0
+
+
+def _rank(value: float) -> int:
+    if math.isnan(value):
+        return 2
+    return 0 if math.copysign(1.0, value) < 0 else 1
+
+
+def compare(left: str | int | float | bool, right: str | int | float | bool) -> int:
+    """Return less, equal or more as a number below, at or above 0.
+
+    Values that never can be equal are -1, as in Java.
+
+    Raises:
+        Fault: Java throws.
+    """
+    if isinstance(left, str):
+        return _compare_text(left, right)
+    if isinstance(left, bool) or isinstance(right, bool):
+        if isinstance(right, str):
+            # Java casts the wrong one of the two.
+            raise Fault("java.lang.ClassCastException: a truth value is compared with a text")
+        return int(left) - int(right) if type(left) is type(right) else -1
+    if isinstance(right, str):
+        right = _read_like(left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        return order(float(left), float(right))
+    return (left > right) - (left < right)
+
+
+def _compare_text(left: str, right: str | int | float | bool) -> int:
+    if isinstance(right, str):
+        return (left > right) - (left < right)
+    if isinstance(right, bool):
+        return int(read_truth(left)) - int(right)
+    value = _read_like(right, left)
+    if isinstance(right, float):
+        return order(float(value), right)
+    return (value > right) - (value < right)
+
+
+def _read_like(number: int | float, text: str) -> int | float:
+    if isinstance(number, float):
+        return read_float(text)
+    return read_long(text) if isinstance(number, Long) else read_int(text)

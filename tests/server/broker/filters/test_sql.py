@@ -1,0 +1,267 @@
+"""SQL92 expressions against an independent evaluator, and the oddities one by one."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.broker.filters.lexer import BadExpression
+from server.broker.filters.sql import NESTED_MAX, compile_sql
+from server.broker.filters.values import Fault
+
+# The reference: trees of tuples, evaluated by a table of three values as in a textbook.
+Tree = tuple[object, ...]
+Message = Mapping[str, str]
+
+NAMES = st.sampled_from(["a", "b", "c"])
+INTEGERS = st.integers(0, 12)
+FLOATS = st.sampled_from([0.5, 1.5, 5.0, 10.25])
+TEXTS = st.sampled_from(["x", "it's", "5", ""])
+MESSAGES = st.dictionaries(NAMES, st.sampled_from(["x", "it's", "5", "1.5", "12", "7"]))
+SYMBOLS = st.sampled_from(["<", "<=", ">", ">="])
+
+LEAVES = st.one_of(
+    st.tuples(st.just("order"), NAMES, SYMBOLS, st.one_of(INTEGERS, FLOATS)),
+    st.tuples(st.just("text"), NAMES, TEXTS),
+    st.tuples(st.just("null"), NAMES, st.booleans()),
+    st.tuples(st.just("in"), NAMES, st.lists(TEXTS, min_size=1, max_size=6), st.booleans()),
+    st.tuples(st.just("between"), NAMES, INTEGERS, INTEGERS, st.booleans()),
+    st.tuples(st.just("truth"), st.sampled_from([True, False, None])),
+)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.tuples(st.just("not"), inner),
+        st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=4)),
+    ),
+    max_leaves=12,
+)
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def written(tree: Tree) -> str:
+    """Return a tree as an expression, every part in parentheses."""
+    match tree:
+        case ("order", name, symbol, number):
+            return f"({name} {symbol} {number})"
+        case ("text", name, str(text)):
+            return f"({name} = {quoted(text)})"
+        case ("null", name, negate):
+            return f"({name} IS {'NOT ' if negate else ''}NULL)"
+        case ("in", name, list(texts), negate):
+            words = ", ".join(map(quoted, texts))
+            return f"({name} {'NOT ' if negate else ''}IN ({words}))"
+        case ("between", name, low, high, negate):
+            return f"({name} {'NOT ' if negate else ''}BETWEEN {low} AND {high})"
+        case ("truth", value):
+            return {True: "TRUE", False: "FALSE", None: "NULL"}[value]  # type: ignore[index]
+        case ("not", tuple(inner)):
+            return f"(NOT {written(inner)})"
+        case (str(word), list(parts)):
+            return "(" + f" {word} ".join(written(part) for part in parts) + ")"
+    raise AssertionError(tree)
+
+
+def number_like(text: str, number: object) -> float:
+    if isinstance(number, float):
+        return float(text) if text not in ("x", "it's") else _fault()
+    return int(text) if text.isdecimal() else _fault()
+
+
+def _fault() -> float:
+    raise Fault("no number")
+
+
+def reference(tree: Tree, message: Message) -> bool | None:
+    """Evaluate a tree; raises Fault where a text is no number, from left to right."""
+    match tree:
+        case ("order", str(name), str(symbol), number):
+            if name not in message:
+                return None
+            left, right = number_like(message[name], number), number
+            assert isinstance(right, int | float)
+            return {"<": left < right, "<=": left <= right, ">": left > right,
+                    ">=": left >= right}[symbol]  # fmt: skip
+        case ("text", str(name), text):
+            return None if name not in message else message[name] == text
+        case ("null", name, bool(negate)):
+            return (name in message) is negate
+        case ("in", str(name), list(texts), bool(negate)):
+            return None if name not in message else (message[name] in texts) is not negate
+        case ("between", name, low, high, negate):
+            first, second, word = ("<", ">", "or") if negate else (">=", "<=", "and")
+            return reference(
+                (word, [("order", name, first, low), ("order", name, second, high)]), message
+            )
+        case ("truth", value):
+            assert value is None or isinstance(value, bool)
+            return value
+        case ("not", tuple(inner)):
+            value = reference(inner, message)
+            return None if value is None else not value
+        case (word, list(parts)):
+            decisive = word == "or"
+            values = []
+            for part in parts:
+                values.append(reference(part, message))
+                if values[-1] is decisive:
+                    return decisive
+            return None if None in values else not decisive
+    raise AssertionError(tree)
+
+
+def can_be_compiled(tree: Tree) -> bool:
+    """Tell that no BETWEEN has its limits in the wrong order, which Java refuses."""
+    match tree:
+        case ("between", _, int(low), int(high), negate):
+            return bool(negate) or low <= high
+        case ("not", tuple(inner)):
+            return can_be_compiled(inner)
+        case (_, list(parts)) if parts and isinstance(parts[0], tuple):
+            return all(can_be_compiled(part) for part in parts)
+    return True
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(TREES, st.lists(MESSAGES, max_size=4), st.booleans())
+def test_expressions_are_what_the_reference_says(
+    tree: Tree, messages: list[dict[str, str]], strict: bool
+) -> None:
+    if not can_be_compiled(tree):
+        with pytest.raises(BadExpression, match="Illegal values of between"):
+            compile_sql(written(tree), strict=strict)
+        return
+
+    expression = compile_sql(written(tree), strict=strict)
+
+    assert expression.ignored == ""
+    for message in messages:
+        try:
+            wanted = reference(tree, message)
+        except Fault:
+            assert not expression.matches(message)
+            continue
+        assert expression.evaluate(message) is wanted
+        assert expression.matches(message) is (wanted is True)
+
+
+def matches(text: str, strict: bool = False, /, **message: str) -> bool:
+    return compile_sql(text, strict=strict).matches(message)
+
+
+def test_what_follows_an_expression_is_dropped() -> None:
+    expression = compile_sql("s LIKE 'x%'")
+
+    assert expression.ignored == "LIKE 'x%'"
+    # A property alone is a text and never true.
+    assert expression.evaluate({"s": "xyz"}) is False
+    assert expression.evaluate({}) is None
+    assert matches("a = 1 ) ' #", a="1")
+
+
+def test_not_binds_to_the_name() -> None:
+    assert not matches("NOT a = 1", a="2")
+    assert matches("NOT (a = 1)", a="2")
+    assert matches("NOT a = TRUE", a="anything")
+
+
+def test_a_text_must_have_the_type_of_the_number() -> None:
+    assert not matches("d > 1", d="1.5")
+    assert matches("d > 1.0", d="1.5")
+    assert matches("d > 1.0", d="2")
+    assert not matches("d = 5000000000", d="5e9")
+
+
+def test_properties_that_are_not_there_are_equal() -> None:
+    assert matches("a = b")
+    assert compile_sql("a = b").evaluate({"b": "x"}) is None
+    assert compile_sql("a = b").evaluate({"a": "x"}) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("a > 'x'", "java.lang.RuntimeException: Value ''x'' cannot be compared."),
+        ("a = NULL", "java.lang.RuntimeException: 'NULL' cannot be compared."),
+        ("TRUE = 1", "java.lang.RuntimeException: 'TRUE' cannot be compared with '1'"),
+        ("a > 0.0", "java.lang.RuntimeException: 0.0 is less than 4.9E-324"),
+        ("a > 1e400", "java.lang.RuntimeException: 1e400 is greater than 1.7976931348623157E308"),
+        ("a = 9223372036854775808",
+         'java.lang.NumberFormatException: For input string: "9223372036854775808"'),
+        ("(a = 1) IN ('x')",
+         "java.lang.RuntimeException: Expected a property for In expression, got: (a == 1)"),
+        ("a AND 1", "org.apache.rocketmq.filter.parser.ParseException: "
+         "Expression will not result in a boolean value: 1"),
+        ("a BETWEEN 5 AND 1", "java.lang.RuntimeException: Illegal values of between, "
+         "left value(5) must less than or equal to right value(1)"),
+        ("a BETWEEN 1 AND NULL",
+         "java.lang.RuntimeException: Illegal values of between, values can not be null!"),
+        ("a BETWEEN 1 AND 'x'",
+         'java.lang.RuntimeException: java.lang.NumberFormatException: For input string: "x"'),
+    ],
+)  # fmt: skip
+def test_what_java_refuses_is_refused_with_its_text(text: str, error: str) -> None:
+    with pytest.raises(BadExpression) as caught:
+        compile_sql(text)
+
+    assert str(caught.value) == error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "a =", "a NOT 1", "a != 1", "a == 1", 'a = "x"', "a IN (1)", "(a = 1", "a IS 1",
+        "a BETWEEN 1", "1", "'x'",
+    ],
+)  # fmt: skip
+def test_malformed_expressions_are_refused(text: str) -> None:
+    with pytest.raises(BadExpression):
+        compile_sql(text)
+
+
+def test_nesting_is_bounded_and_chains_are_not() -> None:
+    fine = "(" * NESTED_MAX + "a = 1" + ")" * NESTED_MAX
+    assert matches(fine, a="1")
+    with pytest.raises(BadExpression, match="parentheses"):
+        compile_sql("(" + fine + ")")
+    for deep in ("NOT " * 5000 + "(a = 1)", "(a = 1)" + " = TRUE" * 5000, "-" * 5000 + "1 = 1"):
+        with pytest.raises(BadExpression, match="deep"):
+            compile_sql(deep.replace("--", "- -"))
+    assert matches(" OR ".join(f"a = {i}" for i in range(3000)), a="2999")
+    assert matches("a = 1" + " AND a = 1" * 3000, a="1")
+
+
+def test_strict_refuses_a_tail() -> None:
+    with pytest.raises(BadExpression, match="Encountered"):
+        compile_sql("a = 1 b", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "does"),
+    [
+        ("'x%'", "xyz", True),
+        ("'x%'", "ax", False),
+        ("'_b%d'", "abcd", True),
+        ("'.'", "a", False),
+        ("'%a%%b%'", "--a--b--", True),
+        ("'50!%' ESCAPE '!'", "50%", True),
+        ("'50!%' ESCAPE '!'", "500", False),
+        ("'%'", "two\nlines", True),
+    ],
+)
+def test_like_is_that_of_sql(pattern: str, text: str, does: bool) -> None:
+    assert matches(f"s LIKE {pattern}", True, s=text) is does
+    assert matches(f"s NOT LIKE {pattern}", True, s=text) is not does
+    assert compile_sql(f"s LIKE {pattern}", strict=True).evaluate({}) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["1 LIKE 'x'", "s LIKE 'x' ESCAPE 'ab'", "s LIKE 'x!' ESCAPE '!'", "s LIKE 5"]
+)
+def test_like_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(BadExpression):
+        compile_sql(text, strict=True)
