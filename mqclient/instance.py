@@ -20,6 +20,7 @@ from typing import Final, Self
 
 from mqclient import answers, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
+from mqclient.members import Members
 from remoting.aio.client import OnExchange, OnRequest, RemotingClient
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
@@ -40,7 +41,9 @@ class MQClient:
         timeout_s: how long one request may take.
         access_key: with ``secret_key``, signs every request (ACL of 4.9).
         on_exchange: told of every request: address, request, answer or error, elapsed ms.
-        on_request: gets what a broker asks this client, such as "group members changed".
+        on_request: gets what a broker asks this client; its members do when None.
+        instance_name: makes the client id ``ip@instance_name``, the same after a restart, as
+            broadcasting consumers need it; else the id names process and time.
         address_map: connect elsewhere than brokers advertise: advertised address to real one.
         clock_ms: gives the time; tests give their own.
 
@@ -58,6 +61,7 @@ class MQClient:
         on_exchange: OnExchange | None = None,
         on_request: OnRequest | None = None,
         address_map: Mapping[str, str] | None = None,
+        instance_name: str | None = None,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.namesrv_addresses = parse_addresses(namesrv)
@@ -65,13 +69,15 @@ class MQClient:
             raise BadRequest("access key and secret key go together: give both or none")
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
-        self.client_id = f"{local_ip()}@{os.getpid()}#{time.monotonic_ns()}"
+        name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
+        self.client_id = f"{local_ip()}@{name}"
+        self.members = Members(self)
         self.unique_ids = UniqueIds(socket.inet_aton(local_ip()))
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
         self._remoting = RemotingClient(
             connect_timeout_s=min(3.0, timeout_s),
-            on_request=on_request,
+            on_request=on_request or self.members.answer,
             sign=_signer(access_key, secret_key),
             on_exchange=on_exchange,
         )
@@ -88,7 +94,8 @@ class MQClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """End the heartbeats and close all connections."""
+        self.members.stop()
         await self._remoting.close()
 
     async def invoke(
@@ -210,14 +217,6 @@ class MQClient:
             NoRoute: no broker has the topic, or not this broker.
         """
         return _address_of(queue, routes.masters(await self.route(queue.topic)))
-
-    async def reader_of(self, queue: MessageQueue) -> str:
-        """Return an address that a queue can be read from: the master, or else a slave.
-
-        Raises:
-            NoRoute: no broker has the topic, or not this broker.
-        """
-        return _address_of(queue, routes.readers(await self.route(queue.topic)))
 
 
 def parse_addresses(text: str) -> list[str]:

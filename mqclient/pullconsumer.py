@@ -1,72 +1,20 @@
 """Reading a queue from any offset on, at the caller's own pace.
 
-    pull --> FOUND            messages, next_offset behind them
-         --> NO_MATCHED_MSG   only others' messages, go on at next_offset
-         --> NO_NEW_MSG       the end of the queue, come back later
-         --> OFFSET_ILLEGAL   outside the queue, next_offset is the nearest end
-
 Rule: positions are the caller's; nothing is committed unless ``commit`` is called. The
 subscription travels with every request, so no heartbeat is needed.
 
-Source: client/impl/consumer/PullAPIWrapper.java, client/impl/MQClientAPIImpl.java
-#processPullResponse, common/sysflag/PullSysFlag.java (4.9.7).
+Source: client/consumer/DefaultMQPullConsumer.java (4.9.7).
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
-from mqclient import answers, offsets, routes
-from mqclient.errors import refusal
+from mqclient import offsets, routes
 from mqclient.instance import MQClient
-from mqclient.message import MessageExt, read_messages
+from mqclient.pull import Asked, Puller, PullResult
 from mqclient.subscription import TAG, Subscription
 from remoting.bodies import MessageQueue
-from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
-from remoting.headers import PullMessage, PullMessageResponse
 
-SUSPEND: Final = 2
-SUBSCRIPTION: Final = 4
-"""Bits of a pull's ``sys_flag``."""
-HOLD_GRACE_S: Final = 10.0
-"""A broker looks at held pulls every 5 s, so an answer may come that much late."""
 COUNT_MAX: Final = 32
-
-
-class PullStatus(StrEnum):
-    """What became of a pull (Java's PullStatus)."""
-
-    FOUND = "FOUND"
-    NO_NEW_MSG = "NO_NEW_MSG"
-    NO_MATCHED_MSG = "NO_MATCHED_MSG"
-    OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
-
-
-_STATUS: Final[dict[int, PullStatus]] = {
-    ResponseCode.SUCCESS: PullStatus.FOUND,
-    ResponseCode.PULL_NOT_FOUND: PullStatus.NO_NEW_MSG,
-    ResponseCode.PULL_RETRY_IMMEDIATELY: PullStatus.NO_MATCHED_MSG,
-    ResponseCode.PULL_OFFSET_MOVED: PullStatus.OFFSET_ILLEGAL,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PullResult:
-    """What a pull gave.
-
-    Attributes:
-        next_offset: queue offset to pull next; it has passed filtered messages too.
-        min_offset: first readable queue offset.
-        max_offset: queue offset of the next message to come.
-        messages: in queue order, tags compared again.
-    """
-
-    status: PullStatus
-    next_offset: int
-    min_offset: int
-    max_offset: int
-    messages: list[MessageExt]
 
 
 class PullConsumer:
@@ -80,6 +28,7 @@ class PullConsumer:
     def __init__(self, client: MQClient, group: str) -> None:
         self._client = client
         self._group = group
+        self._puller = Puller(client, group)
 
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the readable queues of a topic, sorted.
@@ -114,41 +63,8 @@ class PullConsumer:
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
         wanted = Subscription.parse(subscription, kind=expression_type)
-        address = await self._client.reader_of(queue)
-        header = PullMessage(
-            consumer_group=self._group,
-            topic=queue.topic,
-            queue_id=queue.queue_id,
-            queue_offset=queue_offset,
-            max_msg_nums=count_max,
-            sys_flag=SUBSCRIPTION | (SUSPEND if suspend_ms else 0),
-            commit_offset=0,
-            suspend_timeout_millis=suspend_ms,
-            subscription=wanted.expression,
-            sub_version=0,
-            expression_type=wanted.kind,
-            broker_name=queue.broker_name,
-        )
-        limit_s = self._client.timeout_s if timeout_s is None else timeout_s
-        if suspend_ms:
-            limit_s += suspend_ms / 1000 + HOLD_GRACE_S
-        command = Command.request(RequestCode.PULL_MESSAGE, header)
-        answer = await self._client.invoke(address, command, timeout_s=limit_s)
-        status = _STATUS.get(answer.code)
-        if status is None:
-            what = f"pull from {offsets.named(queue)}"
-            raise refusal(answer.code, answer.remark, address=address, what=what)
-        ends = answers.header(answer, PullMessageResponse, address=address)
-        found: list[MessageExt] = []
-        if status is PullStatus.FOUND:
-            found = read_messages(answer.body, broker_name=queue.broker_name, address=address)
-        return PullResult(
-            status,
-            ends.next_begin_offset,
-            ends.min_offset,
-            ends.max_offset,
-            wanted.filter(found),
-        )
+        asked = Asked(queue, queue_offset, wanted, count_max, suspend_ms=suspend_ms)
+        return await self._puller.pull(asked, timeout_s=timeout_s)
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""

@@ -96,6 +96,24 @@ def readers(route: TopicRouteData) -> dict[str, str]:
     }
 
 
+def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[str, bool] | None:
+    """Return where to read from a broker, and whether that is its master.
+
+    Args:
+        broker_id: the member of the broker to prefer; when it is away the master is taken,
+            then any slave.
+
+    Returns:
+        None when the route has no such broker, or none of its members is up.
+    """
+    for broker in route.broker_datas:
+        if broker.broker_name == broker_name and broker.broker_addrs:
+            members = broker.broker_addrs
+            chosen = broker_id if broker_id in members else min(members)
+            return members[chosen], chosen == MASTER_ID
+    return None
+
+
 def _first(broker: BrokerData) -> str:
     return broker.broker_addrs[min(broker.broker_addrs)]
 

@@ -3,6 +3,9 @@
     "*"        everything
     "A || B"   messages whose tag is A or B
 
+``Wanted`` is a subscription as heartbeats carry it: with its topic and a version, which is the
+time it was made. A broker refuses a pull whose version is newer than the heartbeat it knows.
+
 Rule: a broker compares hashes of tags only, so the reader compares the words again.
 
 Source: common/filter/FilterAPI.java#buildSubscriptionData,
@@ -11,10 +14,14 @@ client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
+from remoting.bodies import SubscriptionData
+from storefmt.errors import StoreError
+from storefmt.javahash import string_hash
+from storefmt.paths import check_group_name, check_topic_name
 
 ALL: Final = "*"
 TAG: Final = "TAG"
@@ -60,3 +67,47 @@ class Subscription:
     def filter(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
         """Return the messages that are wanted."""
         return [message for message in messages if self.accepts(message)]
+
+
+class Wanted(NamedTuple):
+    """A subscription to one topic, both ways it is needed."""
+
+    subscription: Subscription
+    data: SubscriptionData
+
+    @classmethod
+    def of(cls, topic: str, subscription: Subscription, *, version: int) -> "Wanted":
+        """Return the subscription of a topic.
+
+        Args:
+            version: now, ms.
+
+        Raises:
+            BadRequest: the topic name is not allowed.
+        """
+        try:
+            check_topic_name(topic)
+        except StoreError as error:
+            raise BadRequest(str(error)) from error
+        tags = sorted(subscription.tags)
+        data = SubscriptionData(
+            topic=topic,
+            sub_string=subscription.expression,
+            tags_set=tags,
+            code_set=[string_hash(tag) for tag in tags],
+            sub_version=version,
+            expression_type=subscription.kind,
+        )
+        return cls(subscription, data)
+
+    def renewed(self, version: int) -> "Wanted":
+        """Return the same with a newer version, so that brokers take it over."""
+        return self.of(self.data.topic, self.subscription, version=version)
+
+
+def check_group(name: str) -> str:
+    """Return a consumer group's name; raises BadRequest where it is not allowed."""
+    try:
+        return check_group_name(name)
+    except StoreError as error:
+        raise BadRequest(str(error)) from error

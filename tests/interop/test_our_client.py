@@ -12,7 +12,8 @@ from mqclient.errors import BrokerRefused, NoRoute, NotFound, Unreachable
 from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer, SendStatus
-from mqclient.pullconsumer import PullConsumer, PullStatus
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from mqclient.instance import MQClient
 from mqclient.message import MessageExt
-from mqclient.pullconsumer import PullConsumer, PullStatus
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 
 _T = TypeVar("_T")

@@ -63,7 +63,6 @@ def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:
                 assert topic.value.remark == "No topic route info"
                 assert "elsewhere" in str(broker.value)
                 assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
-                assert await client.reader_of(MessageQueue("T", "broker-0", 0)) == fake.address
 
     asyncio.run(go())
 

@@ -8,7 +8,8 @@ import pytest
 
 from mqclient.errors import BadAnswer, BadRequest, BrokerRefused
 from mqclient.instance import MQClient
-from mqclient.pullconsumer import PullConsumer, PullStatus
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import (

@@ -21,7 +21,8 @@ from mqclient.errors import ClientError
 from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer, SendStatus
-from mqclient.pullconsumer import PullConsumer, PullStatus
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
 

@@ -21,7 +21,8 @@ from mqadmin.rows import Outcome, Row
 from mqadmin.times import parse_time
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
-from mqclient.pullconsumer import PullConsumer, PullResult, PullStatus
+from mqclient.pull import PullResult, PullStatus
+from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 
 TOOLS_GROUP: Final = "TOOLS_CONSUMER"

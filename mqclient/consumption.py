@@ -1,0 +1,171 @@
+"""What both kinds of consumption share: who consumes, and how a message is given back.
+
+Rule: a message that failed is first offered to its broker (which puts it into the retry topic
+with a growing delay, or the dead letter queue). When that does not work it stays here and is
+tried again after 5 s, so its queue's position never passes it.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack,
+ConsumeMessageConcurrentlyService.java, ConsumeMessageOrderlyService.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from mqclient.consumestats import TopicStats
+from mqclient.errors import ClientError
+from mqclient.hooks import ConsumeHook
+from mqclient.instance import MQClient
+from mqclient.message import MessageExt
+from mqclient.offsetstore import OffsetStore
+from mqclient.processqueue import ProcessQueue
+from mqclient.pullfrom import RETRY_TOPIC_PREFIX
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import ConsumeMessageDirectlyResult
+from remoting.codes import RequestCode
+from remoting.headers import ConsumerSendMsgBack
+from storefmt.hosts import host_text
+from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+
+LOG = logging.getLogger(__name__)
+
+RECONSUME_COUNT_MAX: Final = 16
+TRY_AGAIN_S: Final = 5.0
+
+
+class Consuming:
+    """The consumer as its consumption sees it.
+
+    Attributes:
+        offsets: positions; replaced only before the start.
+        hooks: told of every call of the listener.
+        stats: rates by topic.
+    """
+
+    def __init__(
+        self, client: MQClient, group: str, *, settings: PushSettings, offsets: OffsetStore
+    ) -> None:
+        self.client = client
+        self.group = group
+        self.settings = settings
+        self.offsets = offsets
+        self.hooks: list[ConsumeHook] = []
+        self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
+        self.tasks = Tasks()
+
+    def moved(self, held: ProcessQueue, position: int) -> None:
+        """Take a new position of a queue, unless it is another member's by now."""
+        if position >= 0 and not held.dropped:
+            self.offsets.update(held.queue, position, increase_only=True)
+
+    def as_sent(self, message: MessageExt) -> MessageExt:
+        """Return a message of the retry topic under the topic it was sent to."""
+        topic = message.properties.get(RETRY_TOPIC)
+        if topic is None or message.topic != RETRY_TOPIC_PREFIX + self.group:
+            return message
+        return replace(message, record=message.record._replace(topic=topic))
+
+    @property
+    def reconsume_count_max(self) -> int:
+        """How often a message is given back before it is put aside (concurrent)."""
+        times = self.settings.max_reconsume_times
+        return RECONSUME_COUNT_MAX if times == -1 else times
+
+    async def give_back(
+        self, message: MessageExt, *, delay_level: int = 0, broker_name: str | None = None
+    ) -> None:
+        """Let the broker deliver a message again, later.
+
+        Args:
+            delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            broker_name: a broker that has the message; where it came from when None.
+
+        Raises:
+            ClientError: the broker did not take it.
+        """
+        address = await self._address_of(message, broker_name or message.broker_name)
+        header = ConsumerSendMsgBack(
+            offset=message.log_offset,
+            group=self.group,
+            delay_level=delay_level,
+            origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID, message.msg_id),
+            origin_topic=message.topic,
+            unit_mode=self.settings.unit_mode,
+            max_reconsume_times=self.reconsume_count_max,
+            broker_name=broker_name or message.broker_name or None,
+        )
+        await self.client.call(
+            address,
+            RequestCode.CONSUMER_SEND_MSG_BACK,
+            header,
+            what=f"giving back message {message.msg_id} of group {self.group}",
+        )
+
+    async def _address_of(self, message: MessageExt, broker_name: str) -> str:
+        for broker in (await self.client.route(message.topic)).broker_datas:
+            if broker.broker_name == broker_name and 0 in broker.broker_addrs:
+                return broker.broker_addrs[0]
+        return host_text(message.record.store_host)
+
+
+class Consumption(Protocol):
+    """Concurrent or orderly consumption."""
+
+    orderly: bool
+
+    def start(self) -> None:
+        """Be ready for messages."""
+
+    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+        """Consume messages that were put into a queue."""
+
+    def resize(self, count: int) -> None:
+        """Let so many listeners run at a time."""
+
+    async def stop(self, *, wait_s: float) -> None:
+        """Take nothing more; wait so long for listeners at work."""
+
+    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+        """Let the listener have one message, outside of any queue."""
+
+    async def released(self, held: ProcessQueue) -> bool:
+        """Return whether another member may have a dropped queue; False: ask again later."""
+
+
+class Tasks:
+    """Tasks that nobody waits for: kept from the garbage collector, their errors logged."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def later(self, delay_s: float, work: Callable[[], None]) -> None:
+        """Do something after a while, unless all is cancelled before."""
+
+        async def wait() -> None:
+            await asyncio.sleep(delay_s)
+            work()
+
+        self.add(asyncio.get_running_loop().create_task(wait()))
+
+    def add(self, task: asyncio.Task[None]) -> None:
+        """Look after a task."""
+        self._running.add(task)
+        task.add_done_callback(self._done)
+
+    def cancel(self) -> None:
+        """Cancel all of them."""
+        for task in self._running:
+            task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            LOG.error("consumer task %s ended", task.get_name(), exc_info=error)
+
+
+def log_not_given_back(message: MessageExt, error: ClientError) -> None:
+    """Say that a message stays here for another try."""
+    LOG.warning("message %s is tried again here in %g s: %s", message.msg_id, TRY_AGAIN_S, error)

@@ -1,0 +1,226 @@
+"""Reading the queues a member has: one loop each, as long as the queue is its own.
+
+    pull --> FOUND                    put, consume, next pull at once
+         --> NO_NEW_MSG, NO_MATCHED   next pull at once, the broker held this one
+         --> OFFSET_ILLEGAL           the queue is dropped, its position corrected and kept;
+                                      the next rebalance begins it anew
+         --> too much held            50 ms
+         --> error                    1 s
+
+Rule: a loop holds back when its queue holds too many messages, too many bytes, or (concurrent
+consumption) reaches too far behind one slow message; nothing pulled is ever thrown away for
+that. An orderly queue is pulled only under its lock.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from mqclient.consumption import Consuming, Consumption
+from mqclient.errors import ClientError
+from mqclient.processqueue import ProcessQueue
+from mqclient.pull import Asked, Puller, PullResult, PullStatus
+from mqclient.pullfrom import pull_from
+from mqclient.subscription import Wanted
+from remoting.bodies import MessageQueue
+from remoting.codes import ResponseCode
+
+LOG = logging.getLogger(__name__)
+
+FLOW_CONTROL_S: Final = 0.05
+BROKER_FLOW_CONTROL_S: Final = 0.02
+SUSPENDED_S: Final = 1.0
+SUSPEND_MS: Final = 15_000
+"""How long a broker may hold a pull (BROKER_SUSPEND_MAX_TIME_MILLIS)."""
+PULL_TIMEOUT_S: Final = 15.0
+"""With the time above it makes CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND."""
+ILLEGAL_PAUSE_S: Final = 10.0
+_MIB: Final = 1024 * 1024
+_FLOW_CONTROL_LOG_EVERY: Final = 1000
+
+
+class QueuePulls:
+    """The pull loops of one consumer.
+
+    Args:
+        wanted: subscriptions by topic, the consumer's own table.
+        held: queues this member has, the consumer's own table.
+        from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
+
+    Attributes:
+        suspended: no loop pulls while it is set.
+        on_gone: told when a queue was dropped here and can be begun anew.
+    """
+
+    def __init__(
+        self,
+        consuming: Consuming,
+        consumption: Consumption,
+        *,
+        wanted: Mapping[str, Wanted],
+        held: dict[MessageQueue, ProcessQueue],
+        from_ms: int,
+    ) -> None:
+        self._consuming = consuming
+        self._consumption = consumption
+        self._settings = consuming.settings
+        self._wanted = wanted
+        self._held = held
+        self._from_ms = from_ms
+        self._puller = Puller(consuming.client, consuming.group)
+        self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
+        self._held_back = 0
+        self.suspended = False
+        self.on_gone: Callable[[], None] = lambda: None
+
+    async def begin(self, queue: MessageQueue) -> ProcessQueue:
+        """Find where to begin a queue; ``run`` then reads it.
+
+        Raises:
+            ClientError: the broker did not say.
+        """
+        self._consuming.offsets.remove(queue)
+        position = await pull_from(
+            self._consuming.client,
+            self._consuming.offsets,
+            queue,
+            where=self._settings.consume_from_where,
+            timestamp_ms=self._from_ms,
+        )
+        now_ms = self._consuming.client.now_ms()
+        return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
+
+    def run(self, held: ProcessQueue) -> None:
+        """Read a queue until it is dropped."""
+        self.end(held.queue)
+        task = asyncio.get_running_loop().create_task(self._loop(held), name=f"pull {held.queue}")
+        self._loops[held.queue] = task
+        self._consuming.tasks.add(task)
+
+    def end(self, queue: MessageQueue) -> None:
+        """Stop reading a queue; the answer to a pull on its way is dropped."""
+        task = self._loops.pop(queue, None)
+        if task is not None:
+            task.cancel()
+
+    def stop(self) -> None:
+        """Stop reading all queues."""
+        for queue in list(self._loops):
+            self.end(queue)
+
+    async def _loop(self, held: ProcessQueue) -> None:
+        while not held.dropped:
+            try:
+                pause_s = await self._turn(held)
+            except ClientError as error:
+                LOG.warning("%s: %s", self._consuming.group, error)
+                pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
+                if error.code == ResponseCode.FLOW_CONTROL:
+                    pause_s = BROKER_FLOW_CONTROL_S
+                self._puller.forget(held.queue)
+                self._consuming.client.forget_route(held.queue.topic)
+            if pause_s:
+                await asyncio.sleep(pause_s)
+
+    async def _turn(self, held: ProcessQueue) -> float:
+        """Pull once, or find out why not; return the pause before the next turn, in seconds."""
+        consuming = self._consuming
+        held.last_pull_ms = consuming.client.now_ms()
+        if self.suspended:
+            return SUSPENDED_S
+        reason = self._too_much(held)
+        if reason:
+            if self._held_back % _FLOW_CONTROL_LOG_EVERY == 0:
+                LOG.info("%s holds back %s: %s", consuming.group, held.queue, reason)
+            self._held_back += 1
+            return FLOW_CONTROL_S
+        if self._consumption.orderly and not self._settings.broadcasting and not held.locked:
+            return self._settings.pull_time_delay_ms_when_exception / 1000
+        wanted = self._wanted.get(held.queue.topic)
+        if wanted is None:
+            return self._settings.pull_time_delay_ms_when_exception / 1000
+        result = await self._puller.pull(self._asked(held, wanted), timeout_s=PULL_TIMEOUT_S)
+        if held.dropped:
+            return 0.0
+        return await self._took(held, result, asked_ms=held.last_pull_ms)
+
+    def _asked(self, held: ProcessQueue, wanted: Wanted) -> Asked:
+        position = self._consuming.offsets.known(held.queue)
+        commits = not self._settings.broadcasting and position is not None and position > 0
+        return Asked(
+            held.queue,
+            held.next_offset,
+            wanted.subscription,
+            self._settings.pull_batch_size,
+            send_expression=self._settings.post_subscription_when_pull,
+            sub_version=wanted.data.sub_version,
+            commit_offset=position if commits else None,
+            suspend_ms=SUSPEND_MS,
+        )
+
+    async def _took(self, held: ProcessQueue, result: PullResult, *, asked_ms: int) -> float:
+        consuming = self._consuming
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            await self._begin_elsewhere(held, result)
+            return 0.0
+        held.next_offset = result.next_offset
+        if result.messages:
+            now_ms = consuming.client.now_ms()
+            consuming.stats[held.queue.topic].pulled(
+                elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
+            )
+            self._consumption.submit(held, held.put(result.messages))
+            return self._settings.pull_interval_ms / 1000
+        if held.count == 0:
+            # Only others' messages were passed: the position may pass them, too.
+            consuming.offsets.update(held.queue, result.next_offset, increase_only=True)
+        return 0.0
+
+    async def _begin_elsewhere(self, held: ProcessQueue, result: PullResult) -> None:
+        """Keep the corrected position and leave the queue to the next rebalance."""
+        LOG.warning(
+            "%s: %s ends at %d..%d, %d was asked for; goes on at %d",
+            self._consuming.group,
+            held.queue,
+            result.min_offset,
+            result.max_offset,
+            held.next_offset,
+            result.next_offset,
+        )
+        held.dropped = True
+        # Java gives listeners at work the same while, so that they do not commit over it.
+        await asyncio.sleep(ILLEGAL_PAUSE_S)
+        if self._held.get(held.queue) is not held:
+            return
+        offsets = self._consuming.offsets
+        offsets.update(held.queue, result.next_offset, increase_only=False)
+        await offsets.persist([held.queue])
+        del self._held[held.queue]
+        offsets.remove(held.queue)
+        self.on_gone()
+
+    def _too_much(self, held: ProcessQueue) -> str:
+        """Return why a queue is not pulled now, "" when it is."""
+        count_max, size_max_mib = self._limits(held.queue.topic)
+        if held.count > count_max:
+            return f"{held.count} messages held, over {count_max}"
+        if held.size > size_max_mib * _MIB:
+            return f"{held.size} bytes held, over {size_max_mib} MiB"
+        if self._consumption.orderly or held.span <= self._settings.consume_concurrently_max_span:
+            return ""
+        return f"span {held.span}, over {self._settings.consume_concurrently_max_span}"
+
+    def _limits(self, topic: str) -> tuple[int, int]:
+        settings = self._settings
+        count, size_mib = settings.pull_threshold_for_queue, settings.pull_threshold_size_for_queue
+        if settings.pull_threshold_for_topic == settings.pull_threshold_size_for_topic == -1:
+            return count, size_mib
+        queue_count = max(1, sum(1 for queue in self._held if queue.topic == topic))
+        if settings.pull_threshold_for_topic != -1:
+            count = max(1, settings.pull_threshold_for_topic // queue_count)
+        if settings.pull_threshold_size_for_topic != -1:
+            size_mib = max(1, settings.pull_threshold_size_for_topic // queue_count)
+        return count, size_mib

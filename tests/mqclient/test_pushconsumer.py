@@ -1,0 +1,171 @@
+"""Push consumers against the embedded broker: both kinds, retry, sharing, positions."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from mqclient.errors import BadRequest
+from mqclient.instance import MQClient
+from mqclient.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
+)
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import ConsumeFromWhere
+from server.pytest_plugin import RocketMQ
+
+FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+
+async def until(condition: Callable[[], bool], *, within_s: float = 30.0) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def send(client: MQClient, topic: str, count: int, *, tags: str | None = None) -> None:
+    producer = Producer(client)
+    for number in range(count):
+        await producer.send(Message(topic, b"%d" % number, tags=tags))
+
+
+def test_concurrent_listener_gets_every_message_and_positions_follow(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushAll", 50, tags="A")
+            await send(client, "PushAll", 7, tags="B")
+            bodies: list[bytes] = []
+            async with PushConsumer(client, "push-all", FROM_FIRST) as consumer:
+                consumer.subscribe("PushAll", "A")
+
+                @consumer.concurrently
+                async def listen(
+                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
+                ) -> ConsumeConcurrentlyStatus:
+                    bodies.extend(message.body for message in messages)
+                    return OK
+
+                await consumer.start()
+                await until(lambda: len(bodies) == 50)
+            assert sorted(map(int, bodies)) == list(range(50))
+            async with PushConsumer(client, "push-all", FROM_FIRST) as again:
+                again.subscribe("PushAll", "A")
+                again.register_message_listener(listen)
+                await again.start()
+                await send(client, "PushAll", 1, tags="A")
+                await until(lambda: len(bodies) == 51)
+
+    asyncio.run(go())
+
+
+def test_plain_function_runs_in_a_thread_and_a_failed_message_comes_again(
+    rocketmq: RocketMQ,
+) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushRetry", 3)
+            seen: list[tuple[bytes, int, str]] = []
+            async with PushConsumer(client, "push-retry", FROM_FIRST) as consumer:
+                consumer.subscribe("PushRetry")
+
+                @consumer.concurrently
+                def listen(
+                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
+                ) -> ConsumeConcurrentlyStatus:
+                    (message,) = messages
+                    seen.append((message.body, message.reconsume_times, message.topic))
+                    context.delay_level = 1
+                    if message.body == b"1" and message.reconsume_times == 0:
+                        raise ValueError("not yet")
+                    return OK
+
+                await consumer.start()
+                await until(lambda: (b"1", 1, "PushRetry") in seen)
+            assert sorted(body for body, times, _ in seen if times == 0) == [b"0", b"1", b"2"]
+
+    asyncio.run(go())
+
+
+def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
+    rocketmq: RocketMQ,
+) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushOrder", 40)
+            done: dict[int, list[int]] = {}
+            failed: set[bytes] = set()
+            settings = PushSettings(
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+                suspend_current_queue_time_ms=10,
+            )
+            async with PushConsumer(client, "push-order", settings) as consumer:
+                consumer.subscribe("PushOrder")
+
+                @consumer.orderly
+                async def listen(
+                    messages: list[MessageExt], context: ConsumeOrderlyContext
+                ) -> ConsumeOrderlyStatus:
+                    (message,) = messages
+                    if int(message.body) % 7 == 0 and message.body not in failed:
+                        failed.add(message.body)
+                        return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+                    done.setdefault(message.queue_id, []).append(message.queue_offset)
+                    return ConsumeOrderlyStatus.SUCCESS
+
+                await consumer.start()
+                await until(lambda: sum(map(len, done.values())) == 40)
+            assert all(offsets == list(range(len(offsets))) for offsets in done.values())
+
+    asyncio.run(go())
+
+
+def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> None:
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        return OK
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as one, MQClient(rocketmq.namesrv) as two:
+            await send(one, "PushShare", 4)
+            first = PushConsumer(one, "push-share", FROM_FIRST)
+            second = PushConsumer(two, "push-share", FROM_FIRST)
+            for consumer in (first, second):
+                consumer.subscribe("PushShare")
+                consumer.register_message_listener(listen)
+                await consumer.start()
+
+            def queues(consumer: PushConsumer) -> list[int]:
+                return [
+                    each.queue_id for each in consumer.assignment() if each.topic == "PushShare"
+                ]
+
+            await until(lambda: len(queues(first)) == len(queues(second)) == 2)
+            assert sorted(queues(first) + queues(second)) == [0, 1, 2, 3]
+            await second.shutdown()
+            await until(lambda: queues(first) == [0, 1, 2, 3])
+            await first.shutdown()
+
+    asyncio.run(go())
+
+
+def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            consumer = PushConsumer(client, "push-bad")
+            with pytest.raises(BadRequest, match="no listener"):
+                await consumer.start()
+            consumer.register_message_listener(lambda messages, context: OK)
+            await consumer.start()
+            with pytest.raises(BadRequest, match="second start"):
+                await consumer.start()
+            await consumer.shutdown()
+
+    asyncio.run(go())
