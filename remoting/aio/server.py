@@ -51,6 +51,7 @@ class ServerConn(Link):
         peer: address and port of the client.
         peer_host: the same packed as in a record, 8 or 20 bytes.
         address: the same as text, ``1.2.3.4:5``.
+        local_ip: address the client connected to.
         local_port: port the client connected to.
     """
 
@@ -63,6 +64,7 @@ class ServerConn(Link):
         self.peer: tuple[str, int] = ("", 0)
         self.peer_host = b""
         self.address = f"connection {number}"
+        self.local_ip = ""
         self.local_port = 0
         self.frame_count = 0
         self._put_off: Sequence[RawFrame] = ()
@@ -79,14 +81,11 @@ class ServerConn(Link):
             self.abort()
             return
         self._accepted = True
-        ip = peer[0].partition("%")[0]
-        if ip.startswith("::ffff:") and "." in ip:
-            # A dual-stack socket shows IPv4 clients so; records and ACL rules want IPv4.
-            ip = ip[7:]
+        ip = _plain_ip(peer[0])
         self.peer = (ip, peer[1])
         self.peer_host = pack_host(ip, peer[1])
         self.address = host_text(self.peer_host)
-        self.local_port = local[1]
+        self.local_ip, self.local_port = _plain_ip(local[0]), local[1]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the owner, once."""
@@ -282,3 +281,10 @@ class RemotingServer:
                     self._partial_frame_s,
                 )
                 conn.close()
+
+
+def _plain_ip(text: str) -> str:
+    """Return an address without its zone; a dual-stack socket's IPv4 peer in IPv4 form."""
+    ip = text.partition("%")[0]
+    # Records and access rules want IPv4.
+    return ip[7:] if ip.startswith("::ffff:") and "." in ip else ip

@@ -2,7 +2,7 @@
 
     raw frame ─ peek code ─ raw handler ──────────────── answers by itself
                     └────── decode ── response? ──────── on_response
-                                └──── ordinary handler ─ answer, or None: none yet
+                                └─ gate ─ ordinary handler ─ answer, or None: none yet
                                 └──── no handler ─────── code 3 (broker), silence (namesrv)
 
 Rule: a peer never stops the server. A frame that cannot be read closes its own
@@ -52,6 +52,8 @@ class Dispatcher(Generic[AppT]):
         app: handed to every handler as its first argument.
         clock: read once a frame.
         unknown: what to do with a code nobody handles.
+        gate: asked before each request that no raw handler answered; it raises
+            RequestRefused. Who has to see every request leaves out the raw handlers.
         on_response: takes answers to requests that this server sent to a client.
     """
 
@@ -62,6 +64,7 @@ class Dispatcher(Generic[AppT]):
         *,
         clock: Clock,
         unknown: UnknownCode = UnknownCode.REFUSE,
+        gate: Callable[[Request], None] | None = None,
         on_response: Callable[[ServerConn, Command], None] | None = None,
     ) -> None:
         self._ordinary = handlers.ordinary
@@ -69,6 +72,7 @@ class Dispatcher(Generic[AppT]):
         self._app = app
         self._clock = clock
         self._unknown = unknown
+        self._gate = gate
         self._on_response = on_response
         self._logged_ms: dict[tuple[int, str], int] = {}
 
@@ -93,6 +97,8 @@ class Dispatcher(Generic[AppT]):
             self._refuse(conn, raw, command, error, now_ms)
 
     def _answer(self, request: Request) -> None:
+        if self._gate is not None:
+            self._gate(request)
         handler = self._ordinary.get(request.command.code)
         if handler is None:
             self._unknown_code(request)

@@ -22,6 +22,7 @@ class FakeConn:
         self.peer = peer
         self.peer_host = b"\x7f\0\0\x01\0\0\x9c\x40"
         self.address = f"{peer[0]}:{peer[1]}"
+        self.local_ip = "127.0.0.1"
         self.local_port = 0
         self.is_closing = False
         self.sent: list[Command] = []

@@ -1,0 +1,73 @@
+"""Who may administer a server that has no accounts: this machine, and whoever it lists.
+
+    request ─ code of an administrator? ─ no ──────────────── passes
+                       └ yes ─ loopback, own address ──────── passes
+                             └ adminAddresses ─────────────── passes
+                             └ anybody else ── code 16, and how to allow it
+
+Rule: a server that cannot tell who asks takes no order from the network. What is open to
+everybody says so at the start, in one warning.
+
+Source: ours; Java takes every request from everybody (CVE-2023-33246, CVE-2023-37582).
+"""
+
+import logging
+from collections.abc import Collection
+
+from remoting.aio.server import ServerConn
+from remoting.codes import ResponseCode
+from server.runtime.addresses import AddressList, BadAddress
+from server.runtime.hostaddress import is_loopback
+from server.runtime.request import Request, RequestRefused
+from server.runtime.settings import SettingsError
+
+LOG = logging.getLogger(__name__)
+
+
+class LocalGate:
+    """Keeps the requests of administrators for this machine and those listed.
+
+    Args:
+        codes: request codes that need an administrator.
+        allowed: further addresses that may send them.
+        setting: key of the setting that ``allowed`` comes from.
+    """
+
+    def __init__(self, codes: Collection[int], *, allowed: AddressList, setting: str) -> None:
+        self._codes = frozenset(codes)
+        self._allowed = allowed
+        self._setting = setting
+        if allowed.is_everybody:
+            LOG.warning(
+                "%s is *: everybody who can connect may change settings, topics and offsets",
+                setting,
+            )
+
+    def __call__(self, request: Request) -> None:
+        """Let a request pass, or raise RequestRefused."""
+        if request.command.code not in self._codes:
+            return
+        conn = request.conn
+        if not is_local(conn) and not self._allowed.matches(conn.peer[0]):
+            raise RequestRefused(
+                ResponseCode.NO_PERMISSION,
+                f"request code {request.command.code} is taken from the server's own machine "
+                f"only, not from {conn.peer[0]}; allow it with {self._setting}",
+            )
+
+
+def is_local(conn: ServerConn) -> bool:
+    """Return whether a peer is on this machine: on loopback, or at the address it came to."""
+    return is_loopback(conn.peer[0]) or conn.peer[0] == conn.local_ip
+
+
+def address_list(text: str, *, key: str) -> AddressList:
+    """Return the patterns in a setting.
+
+    Raises:
+        SettingsError: one of them cannot be read.
+    """
+    try:
+        return AddressList.read(text)
+    except BadAddress as error:
+        raise SettingsError(f"{key} is {text!r}: {error}") from error
