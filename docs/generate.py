@@ -3,6 +3,7 @@
     docs/wire.md      every request code: who answers it, or why nobody does
     docs/format.md    every layout of a store directory
     docs/cli.md       every command of mqadmin
+    docs/security.md  who may send which request
 
 Rule: what is declared once in the code is not written a second time by hand. A test fails
 where a file here is not what this prints.
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import server.broker.handlers
 import server.namesrv.handlers
+from docs.access import security
 from mqadmin import catalog, helptext
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS, REFUSED
@@ -102,6 +104,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "wire.md": wire,
     "format.md": layouts,
     "cli.md": commands,
+    "security.md": lambda: security(PRINTED),
 }
 
 

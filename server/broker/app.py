@@ -22,6 +22,7 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
+from server.broker.acl.gate import make_gate, open_access
 from server.broker.config import BrokerConfig
 from server.broker.register import Registration
 from server.broker.saves import StateFiles
@@ -29,7 +30,7 @@ from server.broker.startup import run
 from server.broker.state import Broker, Stored
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.dispatch import Dispatcher
-from server.runtime.registry import collect
+from server.runtime.registry import Handlers, collect
 from server.runtime.service import Services
 from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
@@ -46,6 +47,7 @@ DELAY_MS: Final = 50
 CALLS_MS: Final = 200
 SECOND_MS: Final = 1_000
 SILENCE_SCAN_MS: Final = 10_000
+ACL_SCAN_MS: Final = 5_000
 REGISTER_FIRST_MS: Final = 10_000
 
 
@@ -137,8 +139,15 @@ class BrokerApp:
         broker.turn.open(loop)
         broker.cold.open(loop)
         self._declare_files(broker, paths)
+        access = broker.access = open_access(config, store)
+        found = collect(handlers)
         dispatcher = Dispatcher(
-            collect(handlers), broker, clock=self._clock, on_response=broker.calls.on_response
+            # With accounts every request is looked at, so none goes past the gate.
+            found if access is None else Handlers(found.ordinary, {}),
+            broker,
+            clock=self._clock,
+            gate=make_gate(config, access),
+            on_response=broker.calls.on_response,
         )
         # Connections made from here on hand their frames over without a call in between.
         self._server.on_frame = dispatcher.on_frame
@@ -244,6 +253,8 @@ class BrokerApp:
         every(CALLS_MS, broker.calls.expire, name="requests to clients")
         every(SECOND_MS, broker.stats.second, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")
+        if broker.access is not None:
+            every(ACL_SCAN_MS, broker.access.reload, name="access control files")
         self._services.start()
 
     def _expect_deadline(self, deadline_ms: int) -> None:

@@ -13,6 +13,7 @@ remoting/netty/NettyServerConfig.java.
 
 import dataclasses
 import logging
+import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from server.runtime.gate import address_list
 from server.runtime.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
 from server.runtime.settings import (
@@ -40,7 +42,6 @@ NAME_SIZE_MAX = 127
 """Broker and cluster names are topics too, and a record holds no longer topic."""
 
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
-    "aclEnable": ("false",),
     "enableConsumeQueueExt": ("false",),
     "enableDLegerCommitLog": ("false",),
     "enableLmq": ("false",),
@@ -80,6 +81,12 @@ MAY_BE_ZERO_IN_STORE: Final = frozenset(
         "fileReservedTime",
     }
 )
+
+
+def default_home() -> Path | None:
+    """Return the directory that has ``conf``, None where the environment names none."""
+    home = os.environ.get("ROCKETMQ_HOME")
+    return Path(home) if home else None
 
 
 def default_store_path() -> Path:
@@ -141,6 +148,13 @@ class BrokerConfig:
     register_broker_timeout_ms: int = setting(6_000, key="registerBrokerTimeoutMills", low=1)
     compressed_register: bool = setting(False)
     force_register: bool = setting(True)
+    acl_enable: bool = setting(False, important=True)
+    acl_strict: bool = setting(True)
+    """Ours: False leaves open what 4.9.7 leaves open, see docs/security.md."""
+    rocketmq_home: Path | None = dataclasses.field(default_factory=default_home)
+    """Its ``conf`` has the accounts of the access control."""
+    admin_addresses: str = setting("")
+    """Ours: who may administer a broker without accounts, besides its own machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     server_socket_backlog: int = setting(1_024, low=1)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)
@@ -219,6 +233,14 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
     ):
         if not name or len(name) > NAME_SIZE_MAX or not name.isprintable() or " " in name:
             yield f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
+    if config.acl_enable and config.rocketmq_home is None:
+        yield "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
+    if config.acl_enable and not config.acl_strict:
+        LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")
+    try:
+        address_list(config.admin_addresses, key="adminAddresses")
+    except SettingsError as error:
+        yield str(error)
     for address in config.namesrv_addrs:
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:

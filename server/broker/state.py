@@ -19,6 +19,7 @@ from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
+from server.broker.acl.control import AccessControl
 from server.broker.answers import SendAnswers
 from server.broker.calls import ClientCalls
 from server.broker.clients import Consumers, Producers
@@ -116,6 +117,8 @@ class Broker:
             put=lambda message, at_ms: self.sender.put(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
         )
+        self.access: AccessControl | None = None
+        """Who may do what, where aclEnable says that there are accounts."""
         self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
         """Told the deadline of each pull that begins to wait."""
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()

@@ -14,7 +14,6 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 
-_ACL: Final = "access control lists are not supported by this broker yet"
 _REPLY: Final = "request-reply messages are not supported by this broker yet"
 _TRANSACTION: Final = "transactional messages are not supported by this broker yet"
 _NAMESRV: Final = "answered by name servers"
@@ -27,11 +26,6 @@ REFUSED: Final = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: _TRANSACTION,
     RequestCode.SEND_REPLY_MESSAGE: _REPLY,
     RequestCode.SEND_REPLY_MESSAGE_V2: _REPLY,
-    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _ACL,
-    RequestCode.DELETE_ACL_CONFIG: _ACL,
-    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _ACL,
-    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: _ACL,
-    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: _ACL,
 }
 """A Java broker handles these; here they are refused with the reason."""
 

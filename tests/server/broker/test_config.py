@@ -62,12 +62,12 @@ def test_who_binds_one_interface_is_reached_there() -> None:
     assert config(bindAddress="127.0.0.1", brokerIP1="1.2.3.4").broker_addr == "1.2.3.4:10911"
 
 
-def test_every_key_of_ours_is_a_key_of_java_but_bind_address() -> None:
+def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
     ours = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
 
     # The two ratios are system properties in 4.9 and settings in 5.x.
     ratios = {"diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
-    assert ours - BROKER_KEYS == {"bindAddress", *ratios}
+    assert ours - BROKER_KEYS == {"bindAddress", "aclStrict", "adminAddresses", *ratios}
 
 
 def test_no_key_is_claimed_by_broker_and_store() -> None:
@@ -76,9 +76,9 @@ def test_no_key_is_claimed_by_broker_and_store() -> None:
 
 def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
     with caplog.at_level(logging.WARNING):
-        config(sendMessageThreadPoolNums="16", aclEnable="false")
+        config(sendMessageThreadPoolNums="16", serverWorkerThreads="8")
 
-    assert "sendMessageThreadPoolNums, aclEnable" in caplog.text
+    assert "sendMessageThreadPoolNums, serverWorkerThreads" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,8 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
         ({"namesrvAddr": "a:1;b:x"}, "namesrvAddr has 'b:x'"),
         ({"messageDelayLevel": "1s 5x"}, "messageDelayLevel"),
         ({"mappedFileSizeCommitLog": "0"}, "mappedFileSizeCommitLog is 0"),
-        ({"aclEnable": "true"}, "aclEnable is 'true', which is not supported yet"),
+        ({"aclEnable": "true", "rocketmqHome": ""}, "neither rocketmqHome nor ROCKETMQ_HOME"),
+        ({"adminAddresses": "10.0"}, "adminAddresses is '10.0': Netaddress examine Exception"),
         ({"storePathCommitLog": "/elsewhere"}, "only '"),
         ({"storePathRootDir": ""}, "storePathRootDir is '', expected a path"),
         ({"listenport": "1"}, "did you mean listenPort?"),

@@ -8,11 +8,8 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.broker.handlers.settings import update_broker_config
-from server.runtime.request import Request
 from tests.golden import Golden
 from tests.server.broker.desk import running
-from tests.server.doubles import FakeConn
 
 
 def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
@@ -88,20 +85,3 @@ def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str)
 
     assert (answer.code, permission) == (1, 6)
     assert text in (answer.remark or "")
-
-
-def test_settings_are_not_changed_from_another_machine(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, int]:
-        async with running(tmp_path) as desk:
-            far = FakeConn(peer=("192.0.2.7", 40_000))
-            command = Command.request(
-                RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=2\n"
-            )
-            broker = desk.app.broker
-            answer = update_broker_config(broker, Request(far, command, 0))  # type: ignore[arg-type]
-            return answer, broker.config.broker_permission
-
-    answer, permission = asyncio.run(run())
-
-    assert (answer.code, permission) == (16, 6)
-    assert "192.0.2.7" in (answer.remark or "")

@@ -1,0 +1,170 @@
+"""Prints who may ask what: ``docs/security.md``, by asking the gates themselves.
+
+    every request code x {no key, bad signature, owner, other topics' owner, admin}
+
+Rule: a cell is what the code answers, nothing is written by hand. The test of the documents
+fails when a gate decides differently from what this says.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import server.broker.handlers
+from remoting.acl import sign
+from remoting.bodies import (
+    CheckClientRequestBody,
+    ConsumerData,
+    HeartbeatData,
+    LockBatchRequestBody,
+    MessageQueue,
+    PlainAccessConfig,
+    SubscriptionData,
+    UnlockBatchRequestBody,
+)
+from remoting.codes import ExtensionCode, LaterCode, RequestCode
+from remoting.command import Command
+from server.broker.acl.accounts import AclError, account_of
+from server.broker.acl.control import AccessControl
+from server.broker.acl.files import AclFiles, AclTable
+from server.broker.acl.rules import ADMIN_WRITES, rule_of
+from server.runtime.registry import collect
+
+PEER: Final = "192.0.2.1"
+TOPIC, GROUP = "Orders", "billing"
+OWNER, OTHER, ADMIN = "ownerKey", "otherKey", "adminKey"
+SECRET: Final = "notASecret"
+
+_FIELDS: Final = {
+    "topic": TOPIC,
+    "b": TOPIC,
+    "a": "producers",
+    "group": GROUP,
+    "consumerGroup": GROUP,
+    "commitLogOffset": "0",
+    "offset": "0",
+}
+_QUEUES: Final = [MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)]
+_BODIES: Final[Mapping[int, bytes]] = {
+    RequestCode.HEART_BEAT: HeartbeatData(
+        client_id="c",
+        consumer_data_set=[
+            ConsumerData(group_name=GROUP, subscription_data_set=[SubscriptionData(topic=TOPIC)])
+        ],
+    ).encode(),
+    RequestCode.LOCK_BATCH_MQ: LockBatchRequestBody(
+        consumer_group=GROUP, client_id="c", mq_set=_QUEUES
+    ).encode(),
+    RequestCode.UNLOCK_BATCH_MQ: UnlockBatchRequestBody(
+        consumer_group=GROUP, client_id="c", mq_set=_QUEUES
+    ).encode(),
+    RequestCode.CHECK_CLIENT_CONFIG: CheckClientRequestBody(
+        group=GROUP, subscription_data=SubscriptionData(topic=TOPIC)
+    ).encode(),
+}
+
+_INTRODUCTION: Final = """\
+# Who may ask what
+
+{printed}
+What a broker and a name server let pass, by whom. The tables are printed by asking the code.
+
+## A broker with accounts: `aclEnable=true`
+
+Accounts are in `<rocketmqHome>/conf/plain_acl.yml` and `conf/acl/**/*.yml`, as in RocketMQ 4.9,
+and are read again within 5 s of a change. A request that fails is answered with code 1 and
+`org.apache.rocketmq.acl.common.AclException: ` and the reason in Java's words.
+
+4.9.7 checks permissions for nine request codes, asks five for an admin, and lets any known key do
+the rest: change accounts, reset offsets, read any message by its offset, end the transactions of
+others, send batches to any topic. Here a key may do what the permissions of its topics and groups
+say, and everything else needs an admin. `aclStrict=false` gives back the rules of 4.9.7, for tools
+that use an ordinary key, and a warning at the start; accounts are for admins even then.
+
+Under both rules: signatures are compared in constant time; a secret key is neither answered (54
+answers `******`) nor logged, and a changed file is readable by its owner only. A signature covers
+fields and body and has no time in it, so who can read the network can send a request again: use
+TLS. A peer on `globalWhiteRemoteAddresses` needs no key for anything, and one on the
+`whiteRemoteAddress` of an account no signature for that account, as in Java: list none you do not
+trust. Producer groups have no permissions in 4.9: whoever has a key may join any of them.
+
+The keys below: *owner* has PUB and SUB of the topic and SUB of the group that the request names,
+*other* has them for another topic and group, *admin* is an admin without permissions.
+"""
+
+_WITHOUT: Final = """\
+
+## A broker without accounts
+
+Whatever only an administrator sends is taken from the broker's own machine (loopback, or the
+address that it was asked at) and from `adminAddresses`, a comma separated list of patterns as in
+`globalWhiteRemoteAddresses`; anybody else is answered code 16. `adminAddresses=*` gives back what
+4.9.7 does, with a warning at the start. All other codes are open to everybody, as in 4.9.7.
+
+| code | name |
+| --- | --- |
+"""
+
+
+class _Fixed(AclFiles):
+    """Three accounts that are in no file."""
+
+    def stamp(self) -> tuple[tuple[str, int, int, int], ...]:
+        """Return that nothing ever changes."""
+        return ()
+
+    def load(self) -> AclTable:
+        """Return the accounts of the printed table."""
+        table = AclTable()
+        for key, topic, group in ((OWNER, TOPIC, GROUP), (OTHER, "Other", "others")):
+            table.accounts[key] = account_of(
+                PlainAccessConfig(
+                    access_key=key,
+                    secret_key=SECRET,
+                    topic_perms=[f"{topic}=PUB|SUB"],
+                    group_perms=[f"{group}=SUB"],
+                )
+            )
+        admin = PlainAccessConfig(access_key=ADMIN, secret_key=SECRET, admin=True)
+        table.accounts[ADMIN] = account_of(admin)
+        return table
+
+
+def security(printed: str) -> str:
+    """Return docs/security.md; ``printed`` is the mark of a printed document."""
+    lines = [
+        _INTRODUCTION.format(printed=printed),
+        "| code | name | needs | no key | bad signature | owner | other | admin "
+        "| 4.9.7: owner | 4.9.7: other |",
+        "| --- " * 10 + "|",
+    ]
+    handled = collect(server.broker.handlers).codes()
+    for code in sorted((*RequestCode, *LaterCode, *ExtensionCode)):
+        if code in handled:
+            cells = " | ".join(_cells(code))
+            needs = rule_of(code, strict=True).text
+            lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
+    local = [f"| {code:d} | {RequestCode(code).name} |" for code in sorted(ADMIN_WRITES)]
+    return "\n".join(lines) + "\n" + _WITHOUT + "\n".join(local) + "\n"
+
+
+def _cells(code: int) -> list[str]:
+    strict = [
+        _says(code, None),
+        _says(code, OWNER, secret="aWrongOne"),
+        *(_says(code, key) for key in (OWNER, OTHER, ADMIN)),
+    ]
+    return [*strict, *(_says(code, key, strict=False) for key in (OWNER, OTHER))]
+
+
+def _says(code: int, key: str | None, *, secret: str = SECRET, strict: bool = True) -> str:
+    command = Command.request(code, body=_BODIES.get(code, b""))
+    command.ext.update(_FIELDS)
+    if key is not None:
+        sign(command, key, secret)
+    control = AccessControl(_Fixed(Path("/")), strict=strict, topic_at=lambda offset: TOPIC)
+    try:
+        control.check(PEER, command)
+    except AclError:
+        return "–"
+    return "passes"

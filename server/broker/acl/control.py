@@ -1,0 +1,231 @@
+"""The access control of one broker: asked before every request, changed by four of them.
+
+    peer on the global white list ─────────────────────────── passes
+    access key ─ known? ─ peer on the account's white list ── passes
+                        └ signature ─ admin? ─ permissions ── passes
+                          whatever fails: AclError, answered with code 1
+
+Rule: nothing is learnt from a refusal but its reason: signatures are compared in constant time,
+no secret is answered, logged or part of a text. A change is in its file before it is answered,
+and a file that cannot be read leaves what was true before.
+
+Source: acl/plain/PlainPermissionManager.java#validate, #updateAccessConfig,
+broker/BrokerController.java#initialAcl.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from remoting.acl import ACCESS_KEY, is_signed
+from remoting.bodies import PlainAccessConfig
+from remoting.command import Command
+from remoting.errors import RemotingError
+from server.broker.acl.accounts import Account, AclError, Perm, account_of, check_keys, check_perms
+from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
+from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
+from server.broker.names import RETRY_PREFIX, TRACE_TOPIC
+from server.runtime.addresses import AddressPattern, BadAddress
+from storefmt.configs import DataVersion
+from storefmt.errors import ConfigDamaged
+from storefmt.fastjson import Json, Key
+
+LOG = logging.getLogger(__name__)
+
+HIDDEN: Final = "******"
+"""What stands for a secret key wherever one is asked for."""
+
+
+class AccessControl:
+    """Decides about requests by the files of one home directory.
+
+    Args:
+        files: the accounts.
+        strict: the rules of ours, or those of Java 4.9.7.
+        topic_at: finds the topic of a message that a request names by its log offset.
+
+    Raises:
+        ConfigDamaged: a file cannot be read.
+    """
+
+    def __init__(self, files: AclFiles, *, strict: bool, topic_at: TopicAt) -> None:
+        self._files = files
+        self._strict = strict
+        self._topic_at = topic_at
+        self._stamp = files.stamp()
+        self._table = files.load()
+
+    # Requests.
+
+    def check(self, ip: str, command: Command) -> None:
+        """Let a request pass, or raise.
+
+        Raises:
+            AclError: the peer at ``ip`` may not ask this.
+        """
+        table = self._table
+        if any(pattern.matches(ip) for pattern in table.white):
+            return
+        access_key = command.ext.get(ACCESS_KEY)
+        if access_key is None:
+            raise AclError("No accessKey is configured")
+        account = table.accounts.get(access_key)
+        if account is None:
+            raise AclError(f"No acl config for {access_key}")
+        if account.white.matches(ip):
+            return
+        if not is_signed(command, account.secret_key):
+            raise AclError(f"Check signature failed for accessKey={access_key}")
+        self._check_perms(account, command)
+
+    def _check_perms(self, account: Account, command: Command) -> None:
+        rule = rule_of(command.code, strict=self._strict)
+        if rule.level is Level.ADMIN and not account.is_admin:
+            raise AclError(
+                f"Need admin permission for request code={command.code}, "
+                f"but accessKey={account.access_key} is not"
+            )
+        if account.is_admin and account.perms is None:
+            return
+        try:
+            needed = list(rule.needs(command, self._topic_at))
+        except RemotingError as error:
+            raise AclError(str(error)) from error
+        if (TRACE_TOPIC, Perm.PUB) in needed:
+            # Every client may trace what it does.
+            return
+        for resource in needed:
+            _check_resource(account, resource)
+
+    # Files.
+
+    def reload(self, now_ms: int) -> None:
+        """Read the files again when one of them changed; a broken one changes nothing."""
+        stamp = self._files.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._table = self._files.load()
+        except ConfigDamaged as error:
+            LOG.error("the accounts stay as they were: %s", error)
+        else:
+            LOG.info("%d accounts after a change of their files", len(self._table.accounts))
+
+    @property
+    def version(self) -> DataVersion:
+        """The version of plain_acl.yml."""
+        return self._table.versions.get(self._files.default, DataVersion())
+
+    @property
+    def versions(self) -> Mapping[str, DataVersion]:
+        """The version of each file, by its path."""
+        return {str(path): version for path, version in self._table.versions.items()}
+
+    @property
+    def white(self) -> list[str]:
+        """The patterns of the global white list."""
+        return [pattern.text for pattern in self._table.white]
+
+    @property
+    def accounts(self) -> list[PlainAccessConfig]:
+        """The accounts as they are written, each secret key hidden."""
+        return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._table.configs]
+
+    def update(self, config: PlainAccessConfig, now_ms: int) -> None:
+        """Create an account, or change what ``config`` says about one.
+
+        Raises:
+            AclError: a key, address or permission that cannot be.
+            ConfigDamaged: the file of the account cannot be read.
+            OSError: the disk refused.
+        """
+        check_keys(config)
+        check_perms(config.topic_perms)
+        check_perms(config.group_perms)
+        access_key = cast(str, config.access_key)
+        path = self._table.origins.get(access_key, self._files.default)
+        content = self._read(path)
+        accounts = accounts_in(content)
+        old = next((one for one in accounts if _key_of(one) == access_key), None)
+        new = _merged(old, config)
+        account_of(PlainAccessConfig.from_json(new))
+        # Java takes the old one out and puts the new one last.
+        kept = [one for one in accounts if one is not old]
+        self._write(path, {**content, ACCOUNTS: [*kept, new]}, now_ms)
+
+    def delete(self, access_key: str, now_ms: int) -> bool:
+        """Remove an account; return False where there is none.
+
+        Raises:
+            ConfigDamaged: the file of the account cannot be read.
+            OSError: the disk refused.
+        """
+        path = self._table.origins.get(access_key)
+        if path is None:
+            return False
+        content = self._read(path)
+        kept = [one for one in accounts_in(content) if _key_of(one) != access_key]
+        self._write(path, {**content, ACCOUNTS: kept}, now_ms)
+        return True
+
+    def set_white(self, patterns: Sequence[str], file: str, now_ms: int) -> bool:
+        """Replace the global white list of one file, by default plain_acl.yml.
+
+        Args:
+            patterns: who needs no key from now on.
+            file: the full path of one of the files there are; any other is refused.
+
+        Raises:
+            AclError: a pattern that cannot be read.
+            ConfigDamaged: the file cannot be read.
+            OSError: the disk refused.
+        """
+        path = Path(file) if file else self._files.default
+        if file and path not in self._files.paths():
+            return False
+        try:
+            for pattern in patterns:
+                AddressPattern(pattern)
+        except BadAddress as error:
+            raise AclError(str(error)) from error
+        self._write(path, {**self._read(path), WHITE: list(patterns)}, now_ms)
+        return True
+
+    def _read(self, path: Path) -> Content:
+        return self._files.read(path) if path in self._files.paths() else {}
+
+    def _write(self, path: Path, content: Mapping[str, Json], now_ms: int) -> None:
+        self._files.write(path, content, now_ms=now_ms)
+        self._stamp = self._files.stamp()
+        self._table = self._files.load()
+
+
+def _check_resource(account: Account, resource: Resource) -> None:
+    name, needed = resource
+    if account.lacks(name, needed):
+        is_group = name.startswith(RETRY_PREFIX)
+        text = f"group:{name.removeprefix(RETRY_PREFIX)}" if is_group else f"topic:{name}"
+        raise AclError(f"No default permission for {text}")
+
+
+def _key_of(account: Json) -> str | None:
+    return PlainAccessConfig.from_json(account).access_key
+
+
+def _merged(old: Json, config: PlainAccessConfig) -> Json:
+    """Return an account with what ``config`` says; what it leaves out stays."""
+    merged: dict[Key, Json] = dict(old) if isinstance(old, dict) else {}
+    said: dict[Key, Json] = {
+        "accessKey": config.access_key,
+        "secretKey": config.secret_key,
+        "whiteRemoteAddress": config.white_remote_address,
+        "admin": config.admin,
+        "defaultTopicPerm": config.default_topic_perm or None,
+        "defaultGroupPerm": config.default_group_perm or None,
+        "topicPerms": None if config.topic_perms is None else list(config.topic_perms),
+        "groupPerms": None if config.group_perms is None else list(config.group_perms),
+    }
+    return merged | {key: value for key, value in said.items() if value is not None}

@@ -1,0 +1,77 @@
+"""What stands before every request of a broker: its accounts, or the rule of this machine.
+
+Rule: with ``aclEnable`` the accounts decide about every request, from everywhere. Without it
+whatever an administrator writes is taken from this machine only (``server.runtime.gate``).
+
+Source: broker/BrokerController.java#initialAcl.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from remoting.codes import ResponseCode
+from server.broker.acl.accounts import AclError
+from server.broker.acl.control import AccessControl
+from server.broker.acl.files import AclFiles
+from server.broker.acl.rules import ADMIN_WRITES
+from server.broker.config import BrokerConfig
+from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC
+from server.runtime.gate import LocalGate, address_list
+from server.runtime.request import Request, RequestRefused
+from server.store.store import MessageStore
+from storefmt.errors import RecordDamaged
+from storefmt.message import decode_record
+from storefmt.properties import REAL_TOPIC
+
+Gate = Callable[[Request], None]
+
+JAVA_NAME: Final = "org.apache.rocketmq.acl.common.AclException"
+"""In front of every refusal: clients and people look for it."""
+
+
+def open_access(config: BrokerConfig, store: MessageStore) -> AccessControl | None:
+    """Return the accounts of a broker, None where it has no access control.
+
+    Raises:
+        ConfigDamaged: a file of accounts cannot be read.
+    """
+    if not config.acl_enable or config.rocketmq_home is None:
+        return None
+    return AccessControl(
+        AclFiles(config.rocketmq_home),
+        strict=config.acl_strict,
+        topic_at=lambda log_offset: topic_at(store, log_offset),
+    )
+
+
+def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
+    """Return what lets a request pass, or raises RequestRefused."""
+    if access is None:
+        key = "adminAddresses"
+        allowed = address_list(config.admin_addresses, key=key)
+        return LocalGate(ADMIN_WRITES, allowed=allowed, setting=key)
+
+    def check(request: Request) -> None:
+        try:
+            access.check(request.conn.peer[0], request.command)
+        except AclError as error:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
+
+    return check
+
+
+def topic_at(store: MessageStore, log_offset: int) -> str | None:
+    """Return the topic of the message at a log offset, None where there is none.
+
+    A message that waits, for its time or for its transaction, counts for its real topic.
+    """
+    data = store.read_record(log_offset) if log_offset >= 0 else None
+    if data is None:
+        return None
+    try:
+        record = decode_record(data, check_crc=False)
+    except RecordDamaged:
+        return None
+    if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC):
+        return record.properties.get(REAL_TOPIC, record.topic)
+    return record.topic

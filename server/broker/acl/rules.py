@@ -1,0 +1,241 @@
+"""What a key needs for each request code: permissions for topics and groups, or to be an admin.
+
+    STRICT   the default: what the fields or the message of a request name is checked; every
+             code that is not listed needs an admin
+    JAVA     aclStrict=false, as 4.9.7: nine codes are checked, five need an admin, any key
+             that is known may do the rest
+
+Rule: a resource is read from the very field that the handler reads. A message that is named by
+its log offset counts for its topic, a delayed or half message for its real one.
+
+Source: acl/plain/PlainAccessValidator.java#parse, acl/common/Permission.java#ADMIN_CODE.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from remoting.bodies import (
+    CheckClientRequestBody,
+    HeartbeatData,
+    LockBatchRequestBody,
+    UnlockBatchRequestBody,
+)
+from remoting.codes import LaterCode, RequestCode
+from remoting.command import Command
+from remoting.header import parse_int
+from server.broker.acl.accounts import AclError, Perm
+from server.broker.names import RETRY_PREFIX, retry_topic
+
+TopicAt = Callable[[int], str | None]
+"""Returns the topic of the message at a log offset, None where there is none."""
+
+Resource = tuple[str, Perm]
+_Needs = Callable[[Command, TopicAt], Iterable[Resource]]
+
+
+class Level(Enum):
+    """What kind of key a request needs."""
+
+    KEY = "any key"
+    PERMS = "permissions"
+    ADMIN = "an admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one request code needs.
+
+    Attributes:
+        needs: gives the resources of one request, with the permission each must have.
+        text: the same in words, for the printed table.
+    """
+
+    level: Level
+    text: str
+    needs: _Needs = lambda command, topic_at: ()
+
+
+def _perms(*parts: tuple[str, _Needs]) -> Rule:
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        return [found for _, part in parts for found in part(command, topic_at)]
+
+    return Rule(Level.PERMS, ", ".join(text for text, _ in parts), needs)
+
+
+def _topic(perm: Perm, key: str = "topic") -> tuple[str, _Needs]:
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        topic = command.ext.get(key)
+        return [] if topic is None else [(topic, perm)]
+
+    word = "PUB or SUB" if perm is Perm.ANY else perm.name
+    return f"{word} of the topic", needs
+
+
+def _send(key: str) -> tuple[str, _Needs]:
+    """Return the need of a send; into a retry topic only its own group sends."""
+
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        topic = command.ext.get(key)
+        return [] if topic is None else [_sent_to(topic)]
+
+    return "PUB of the topic", needs
+
+
+def _sent_to(topic: str) -> Resource:
+    return topic, Perm.SUB if topic.startswith(RETRY_PREFIX) else Perm.PUB
+
+
+def _group(key: str) -> tuple[str, _Needs]:
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        group = command.ext.get(key)
+        return [] if group is None else [(retry_topic(group), Perm.SUB)]
+
+    return "SUB of the group", needs
+
+
+def _message(perm: Perm, key: str) -> tuple[str, _Needs]:
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        try:
+            topic = topic_at(parse_int(command.ext.get(key, "")))
+        except ValueError as error:
+            raise AclError(f"field {key}: {error}") from None
+        if topic is None:
+            return []
+        return [_sent_to(topic) if perm is Perm.PUB else (topic, perm)]
+
+    return f"{perm.name} of the message's topic", needs
+
+
+def _heartbeat(command: Command, topic_at: TopicAt) -> list[Resource]:
+    found: list[Resource] = []
+    for consumer in HeartbeatData.decode(command.body).consumer_data_set:
+        found.append((retry_topic(consumer.group_name), Perm.SUB))
+        found += [(one.topic, Perm.SUB) for one in consumer.subscription_data_set]
+    return found
+
+
+def _locks(kind: type[LockBatchRequestBody | UnlockBatchRequestBody]) -> Rule:
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        body = kind.decode(command.body)
+        topics = {queue.topic for queue in body.mq_set}
+        group = (retry_topic(body.consumer_group), Perm.SUB)
+        return [group, *((topic, Perm.SUB) for topic in sorted(topics))]
+
+    return Rule(Level.PERMS, "SUB of the group and its topics", needs)
+
+
+def _checked_filter(command: Command, topic_at: TopicAt) -> list[Resource]:
+    body = CheckClientRequestBody.decode(command.body)
+    found: list[Resource] = []
+    if body.group is not None:
+        found.append((retry_topic(body.group), Perm.SUB))
+    if body.subscription_data is not None:
+        found.append((body.subscription_data.topic, Perm.SUB))
+    return found
+
+
+def _java_send(topic_key: str, group_key: str) -> Rule:
+    """As Java: whoever sends to any retry topic needs SUB of the group in ``group_key``."""
+
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        topic, group = command.ext.get(topic_key), command.ext.get(group_key)
+        if topic is not None and topic.startswith(RETRY_PREFIX):
+            return [] if group is None else [(retry_topic(group), Perm.SUB)]
+        return [] if topic is None else [(topic, Perm.PUB)]
+
+    return Rule(Level.PERMS, "PUB of the topic", needs)
+
+
+ADMIN: Final = Rule(Level.ADMIN, "an admin")
+KEY: Final = Rule(Level.KEY, "any key")
+
+_SUB_BOTH: Final = _perms(_topic(Perm.SUB), _group("consumerGroup"))
+_OFFSETS: Final = _perms(_topic(Perm.ANY))
+_HEARTBEAT: Final = Rule(Level.PERMS, "SUB of its groups and their topics", _heartbeat)
+
+STRICT: Final[Mapping[int, Rule]] = {
+    RequestCode.SEND_MESSAGE: _perms(_send("topic")),
+    RequestCode.SEND_MESSAGE_V2: _perms(_send("b")),
+    RequestCode.SEND_BATCH_MESSAGE: _perms(_send("b")),
+    RequestCode.SEND_REPLY_MESSAGE: _perms(_send("topic")),
+    RequestCode.SEND_REPLY_MESSAGE_V2: _perms(_send("b")),
+    RequestCode.END_TRANSACTION: _perms(_message(Perm.PUB, "commitLogOffset")),
+    RequestCode.PULL_MESSAGE: _SUB_BOTH,
+    LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
+    RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
+    RequestCode.VIEW_MESSAGE_BY_ID: _perms(_message(Perm.SUB, "offset")),
+    RequestCode.QUERY_CONSUME_QUEUE: _perms(_topic(Perm.SUB)),
+    RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group"), _message(Perm.SUB, "offset")),
+    RequestCode.QUERY_CONSUMER_OFFSET: _SUB_BOTH,
+    RequestCode.UPDATE_CONSUMER_OFFSET: _SUB_BOTH,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _OFFSETS,
+    RequestCode.GET_MAX_OFFSET: _OFFSETS,
+    RequestCode.GET_MIN_OFFSET: _OFFSETS,
+    RequestCode.GET_EARLIEST_MSG_STORETIME: _OFFSETS,
+    RequestCode.HEART_BEAT: _HEARTBEAT,
+    RequestCode.UNREGISTER_CLIENT: _perms(_group("consumerGroup")),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: _perms(_group("consumerGroup")),
+    RequestCode.LOCK_BATCH_MQ: _locks(LockBatchRequestBody),
+    RequestCode.UNLOCK_BATCH_MQ: _locks(UnlockBatchRequestBody),
+    RequestCode.CHECK_CLIENT_CONFIG: Rule(
+        Level.PERMS, "SUB of the group and the topic", _checked_filter
+    ),
+    RequestCode.GET_TOPIC_STATS_INFO: _OFFSETS,
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: _OFFSETS,
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: _perms(_group("consumerGroup")),
+    RequestCode.GET_CONSUME_STATS: _perms(_group("consumerGroup")),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: _perms(_group("consumerGroup")),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: _perms(_group("group")),
+    RequestCode.QUERY_CONSUME_TIME_SPAN: _perms(_topic(Perm.ANY), _group("group")),
+}
+"""What ordinary clients ask; whatever is not here needs an admin."""
+
+JAVA: Final[Mapping[int, Rule]] = {
+    RequestCode.SEND_MESSAGE: _java_send("topic", "group"),
+    RequestCode.SEND_MESSAGE_V2: _java_send("b", "a"),
+    RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group")),
+    RequestCode.PULL_MESSAGE: _SUB_BOTH,
+    RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
+    RequestCode.HEART_BEAT: _HEARTBEAT,
+    RequestCode.UNREGISTER_CLIENT: _perms(_group("consumerGroup")),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: _perms(_group("consumerGroup")),
+    RequestCode.UPDATE_CONSUMER_OFFSET: _SUB_BOTH,
+    RequestCode.UPDATE_AND_CREATE_TOPIC: ADMIN,
+    RequestCode.UPDATE_BROKER_CONFIG: ADMIN,
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: ADMIN,
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: ADMIN,
+    RequestCode.DELETE_TOPIC_IN_BROKER: ADMIN,
+    # Not as Java: whoever may change accounts, or see them all, is an admin under any rules.
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: ADMIN,
+    RequestCode.DELETE_ACL_CONFIG: ADMIN,
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: ADMIN,
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: ADMIN,
+}
+
+ADMIN_WRITES: Final[frozenset[int]] = frozenset({
+    RequestCode.UPDATE_AND_CREATE_TOPIC,
+    RequestCode.UPDATE_BROKER_CONFIG,
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+    RequestCode.DELETE_ACL_CONFIG,
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+    RequestCode.DELETE_SUBSCRIPTIONGROUP,
+    RequestCode.DELETE_TOPIC_IN_BROKER,
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+    RequestCode.CLONE_GROUP_OFFSET,
+    RequestCode.QUERY_CORRECTION_OFFSET,
+    RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE,
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
+    RequestCode.CLEAN_UNUSED_TOPIC,
+    RequestCode.DELETE_EXPIRED_COMMITLOG,
+})  # fmt: skip
+"""Without access control these are taken from this machine only. (308 deletes offsets too.)"""
+
+
+def rule_of(code: int, *, strict: bool) -> Rule:
+    """Return what a request code needs."""
+    return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)

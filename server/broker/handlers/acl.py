@@ -1,0 +1,135 @@
+"""The accounts of a broker, seen and changed over the wire: request codes 50 to 54.
+
+Rule: what an admin may ask is decided before. A secret key is taken, never given back: 54
+answers every account with its secret hidden (4.9.7 answers it to any key: CVE-2024-23321).
+
+Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig,
+#deleteAccessConfig, #updateGlobalWhiteAddrsConfig, #getBrokerAclConfigVersion,
+#getBrokerClusterAclConfig.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    CreateAccessConfig,
+    DeleteAccessConfig,
+    GetBrokerAclConfigResponse,
+    UpdateGlobalWhiteAddrsConfig,
+)
+from server.broker.acl.accounts import AclError
+from server.broker.acl.control import AccessControl
+from server.broker.state import Broker
+from server.runtime.registry import handles
+from server.runtime.request import Request, RequestRefused
+from storefmt import fastjson
+from storefmt.configs import DataVersion
+from storefmt.errors import ConfigDamaged
+
+_FAILURES: Final = (AclError, ConfigDamaged, OSError)
+
+
+@handles(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG)
+def update_account(broker: Broker, request: Request) -> Command:
+    """Create an account, or change it; what the request leaves out stays."""
+    failed = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
+    header = request.command.header(CreateAccessConfig)
+    config = PlainAccessConfig(
+        access_key=header.access_key,
+        secret_key=header.secret_key,
+        white_remote_address=header.white_remote_address,
+        admin=header.admin,
+        default_topic_perm=header.default_topic_perm,
+        default_group_perm=header.default_group_perm,
+        topic_perms=_split(header.topic_perms),
+        group_perms=_split(header.group_perms),
+    )
+    try:
+        _access(broker, failed).update(config, request.now_ms)
+    except _FAILURES as error:
+        raise RequestRefused(failed, str(error)) from error
+    return request.command.response()
+
+
+@handles(RequestCode.DELETE_ACL_CONFIG)
+def delete_account(broker: Broker, request: Request) -> Command:
+    """Remove an account."""
+    failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
+    access_key = request.command.header(DeleteAccessConfig).access_key
+    try:
+        done = _access(broker, failed).delete(access_key, request.now_ms)
+    except _FAILURES as error:
+        raise RequestRefused(failed, str(error)) from error
+    if not done:
+        raise RequestRefused(
+            failed,
+            f"The accesskey[{access_key}] corresponding to accessConfig has been deleted failed.",
+        )
+    return request.command.response()
+
+
+@handles(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG)
+def update_white_list(broker: Broker, request: Request) -> Command:
+    """Replace the addresses that need no key, in one of the files there are."""
+    failed = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
+    header = request.command.header(UpdateGlobalWhiteAddrsConfig)
+    addresses = header.global_white_addrs
+    try:
+        done = _access(broker, failed).set_white(
+            _split(addresses) or [], header.acl_file_full_path, request.now_ms
+        )
+    except _FAILURES as error:
+        raise RequestRefused(failed, str(error)) from error
+    if not done:
+        raise RequestRefused(
+            failed, f"The globalWhiteAddresses[{addresses}] has been updated failed."
+        )
+    return request.command.response()
+
+
+@handles(RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
+def get_acl_version(broker: Broker, request: Request) -> Command:
+    """Return the version of every file of accounts."""
+    access = _access(broker, ResponseCode.SYSTEM_ERROR)
+    config = broker.config
+    return request.command.response(
+        header=GetBrokerAclConfigResponse(
+            version=_json(access.version),
+            all_acl_file_version=_json_of(access.versions),
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+        )
+    )
+
+
+@handles(RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
+def get_acl_config(broker: Broker, request: Request) -> Command:
+    """Return all accounts, their secrets hidden, and the global white list."""
+    access = _access(broker, ResponseCode.SYSTEM_ERROR)
+    body = GetBrokerClusterAclConfigResponseBody(
+        global_white_addrs=access.white, plain_access_configs=access.accounts
+    )
+    return request.command.response(body=body.encode())
+
+
+def _access(broker: Broker, code: ResponseCode) -> AccessControl:
+    if broker.access is None:
+        # Java answers a null pointer, or nothing at all.
+        raise RequestRefused(code, "this broker has no accounts: aclEnable is false")
+    return broker.access
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else text.split(",")
+
+
+def _json(version: DataVersion) -> str:
+    return fastjson.dumps(version.to_json())
+
+
+def _json_of(versions: Mapping[str, DataVersion]) -> str:
+    return fastjson.dumps({path: version.to_json() for path, version in versions.items()})

@@ -1,0 +1,99 @@
+"""A whole broker with accounts, and one without, before peers that have no right."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.acl import sign
+from remoting.codes import RequestCode
+from remoting.command import Command
+from server.broker.acl.gate import topic_at
+from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, write_home
+from tests.server.broker.desk import Desk, create, pull, running, send
+
+
+async def ask(desk: Desk, command: Command, by: str | None) -> Command:
+    if by is not None:
+        sign(command, by, SECRETS[by])
+    return await desk.client.invoke(desk.address, command)
+
+
+def sent(**changes: object) -> Command:
+    return Command.request(RequestCode.SEND_MESSAGE_V2, send(**changes), body=b"hello")
+
+
+def test_a_broker_with_accounts_answers_those_who_sign(tmp_path: Path) -> None:
+    home = write_home(tmp_path / "home")
+
+    async def scene() -> list[tuple[int, str | None]]:
+        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+            topic = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
+            answers = [
+                await ask(desk, topic, ADMIN),
+                await ask(desk, sent(), USER),
+                await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), USER),
+                await ask(desk, sent(), None),
+                await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), None),
+            ]
+        return [(answer.code, answer.remark) for answer in answers]
+
+    answers = asyncio.run(scene())
+
+    text = "org.apache.rocketmq.acl.common.AclException: No accessKey is configured"
+    assert [code for code, _ in answers[:3]] == [0, 0, 0]
+    assert answers[3:] == [(1, text)] * 2
+
+
+def test_secrets_are_in_no_setting_and_no_account_that_is_answered(tmp_path: Path) -> None:
+    home = write_home(tmp_path / "home")
+
+    async def scene() -> list[Command]:
+        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+            codes = (
+                RequestCode.GET_BROKER_CONFIG,
+                RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
+                RequestCode.GET_BROKER_CLUSTER_ACL_INFO,
+                RequestCode.GET_BROKER_RUNTIME_INFO,
+            )
+            return [await ask(desk, Command.request(code), ADMIN) for code in codes]
+
+    answers = asyncio.run(scene())
+
+    assert [answer.code for answer in answers] == [0, 0, 0, 0]
+    for answer in answers:
+        text = answer.body.decode() + repr(answer.ext)
+        assert not any(secret in text for secret in SECRETS.values())
+    assert b"******" in answers[1].body
+
+
+@pytest.mark.parametrize(("listed", "code"), [("", 16), ("10.0.0.0", 16), ("10.0.0.*", 0)])
+def test_without_accounts_other_machines_administer_only_when_listed(
+    tmp_path: Path, listed: str, code: int
+) -> None:
+    async def scene() -> tuple[int, int]:
+        async with running(tmp_path, admin_addresses=listed) as desk:
+            await desk.create_topic()
+            (conn,) = desk.app._server.connections
+            conn.peer = ("10.0.0.8", 1)
+            asked = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T2"))
+            return (await ask(desk, asked, None)).code, (await desk.send()).code
+
+    assert asyncio.run(scene()) == (code, 0)
+
+
+def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
+    async def scene() -> tuple[str | None, str | None, str | None]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            plain = await desk.send()
+            delayed = await desk.send(properties="DELAY\x013")
+            offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
+            store = desk.app.broker.store
+            return (
+                topic_at(store, offsets[0]),
+                topic_at(store, offsets[1]),
+                topic_at(store, offsets[1] + 10_000),
+            )
+
+    assert asyncio.run(scene()) == ("T", "T", None)

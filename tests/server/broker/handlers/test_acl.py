@@ -1,0 +1,158 @@
+"""Accounts over the wire: request codes 50 to 54."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from remoting.acl import sign
+from remoting.bodies import GetBrokerClusterAclConfigResponseBody
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import (
+    CreateAccessConfig,
+    DeleteAccessConfig,
+    GetBrokerAclConfigResponse,
+    UpdateGlobalWhiteAddrsConfig,
+)
+from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, write_home
+from tests.server.broker.desk import Desk, running
+
+T = TypeVar("T")
+NEW = CreateAccessConfig(
+    access_key="brandNew",
+    secret_key="newSecret",
+    topic_perms="A=PUB,B=SUB",
+    default_group_perm="SUB",
+)
+
+
+def run(tmp_path: Path, scene: Callable[[Desk], Awaitable[T]], **settings: object) -> T:
+    home = write_home(tmp_path / "home")
+    options = {"acl_enable": True, "rocketmq_home": home, **settings}
+
+    async def go() -> T:
+        async with running(tmp_path / "store", **options) as desk:
+            return await scene(desk)
+
+    return asyncio.run(go())
+
+
+async def ask(desk: Desk, code: int, header=None) -> Command:
+    command = Command.request(code, header)
+    sign(command, ADMIN, SECRETS[ADMIN])
+    return await desk.client.invoke(desk.address, command)
+
+
+def test_an_account_is_created_listed_and_deleted(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> tuple[list[int], list[list[str | None]]]:
+        listed, codes = [], []
+        gone = DeleteAccessConfig(access_key=USER)
+        for code, header in (
+            (RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW),
+            (RequestCode.DELETE_ACL_CONFIG, gone),
+        ):
+            codes.append((await ask(desk, code, header)).code)
+            answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
+            body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
+            listed.append([one.access_key for one in body.plain_access_configs or []])
+        return codes, listed
+
+    codes, (first, second) = run(tmp_path, scene)
+
+    assert codes == [0, 0]
+    assert first == [USER, "otherKey", ADMIN, "brandNew"]
+    assert second == ["otherKey", ADMIN, "brandNew"]
+
+
+def test_versions_of_the_files_count_up(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> list[GetBrokerAclConfigResponse]:
+        found = []
+        for _ in range(2):
+            await ask(desk, RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW)
+            answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
+            found.append(answer.header(GetBrokerAclConfigResponse))
+        return found
+
+    first, second = run(tmp_path, scene)
+
+    assert first.version.startswith('{"counter":1,"timestamp":')
+    assert second.version.startswith('{"counter":2,"timestamp":')
+    assert (second.broker_name, second.cluster_name) == ("broker-a", "TestCluster")
+    assert f'{tmp_path}/home/conf/plain_acl.yml":{{"counter":2' in str(second.all_acl_file_version)
+
+
+@pytest.mark.parametrize(
+    ("code", "header", "expected", "text"),
+    [
+        (
+            RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+            CreateAccessConfig(access_key="short", secret_key="secretKey"),
+            209,
+            "The accessKey=short and secretKey=****** cannot be null and "
+            "length should longer than 6",
+        ),
+        (
+            RequestCode.DELETE_ACL_CONFIG,
+            DeleteAccessConfig(access_key="unknown1"),
+            210,
+            "The accesskey[unknown1] corresponding to accessConfig has been deleted failed.",
+        ),
+        (
+            RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+            UpdateGlobalWhiteAddrsConfig(
+                global_white_addrs="10.0.0.1", acl_file_full_path="/etc/passwd"
+            ),
+            211,
+            "The globalWhiteAddresses[10.0.0.1] has been updated failed.",
+        ),
+        (
+            RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+            UpdateGlobalWhiteAddrsConfig(global_white_addrs="10.0", acl_file_full_path=""),
+            211,
+            "Netaddress examine Exception netaddress is 10.0",
+        ),
+    ],
+)
+def test_what_cannot_be_has_its_own_code_and_javas_text(
+    tmp_path: Path, code: int, header, expected: int, text: str
+) -> None:
+    async def scene(desk: Desk) -> Command:
+        return await ask(desk, code, header)
+
+    answer = run(tmp_path, scene)
+
+    assert (answer.code, answer.remark) == (expected, text)
+
+
+def test_the_white_list_is_replaced(tmp_path: Path) -> None:
+    header = UpdateGlobalWhiteAddrsConfig(global_white_addrs="10.0.0.*,::1", acl_file_full_path="")
+
+    async def scene(desk: Desk) -> tuple[int, list[str] | None]:
+        code = (await ask(desk, RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)).code
+        answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
+        body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
+        return code, body.global_white_addrs
+
+    assert run(tmp_path, scene) == (0, ["10.0.0.*", "::1"])
+
+
+@pytest.mark.parametrize(("code", "expected"), [(50, 209), (51, 210), (53, 211), (52, 1), (54, 1)])
+def test_a_broker_without_accounts_says_so(tmp_path: Path, code: int, expected: int) -> None:
+    header = {
+        50: NEW,
+        51: DeleteAccessConfig(access_key=USER),
+        53: UpdateGlobalWhiteAddrsConfig(global_white_addrs="", acl_file_full_path=""),
+    }.get(code)
+
+    async def scene(desk: Desk) -> Command:
+        return await ask(desk, code, header)
+
+    answer = run(tmp_path, scene, acl_enable=False)
+
+    assert (answer.code, answer.remark) == (
+        expected,
+        "this broker has no accounts: aclEnable is false",
+    )
