@@ -49,9 +49,13 @@ class QueuePulls:
         wanted: subscriptions by topic, the consumer's own table.
         held: queues this member has, the consumer's own table.
         from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
+        lite: for a consumer that polls: it commits by itself, and its positions are corrected
+            in place.
 
     Attributes:
         suspended: no loop pulls while it is set.
+        paused: queues that are not pulled.
+        full: gives a reason not to pull any queue, "" for none.
         on_gone: told when a queue was dropped here and can be begun anew.
     """
 
@@ -63,6 +67,7 @@ class QueuePulls:
         wanted: Mapping[str, Wanted],
         held: dict[MessageQueue, ProcessQueue],
         from_ms: int,
+        lite: bool = False,
     ) -> None:
         self._consuming = consuming
         self._consumption = consumption
@@ -73,7 +78,10 @@ class QueuePulls:
         self._puller = Puller(consuming.client, consuming.group)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
+        self._lite = lite
         self.suspended = False
+        self.paused: set[MessageQueue] = set()
+        self.full: Callable[[], str] = lambda: ""
         self.on_gone: Callable[[], None] = lambda: None
 
     async def begin(self, queue: MessageQueue) -> ProcessQueue:
@@ -129,7 +137,7 @@ class QueuePulls:
         """Pull once, or find out why not; return the pause before the next turn, in seconds."""
         consuming = self._consuming
         held.last_pull_ms = consuming.client.now_ms()
-        if self.suspended:
+        if self.suspended or held.queue in self.paused:
             return SUSPENDED_S
         reason = self._too_much(held)
         if reason:
@@ -155,15 +163,16 @@ class QueuePulls:
             held.next_offset,
             wanted.subscription,
             self._settings.pull_batch_size,
-            send_expression=self._settings.post_subscription_when_pull,
+            send_expression=self._lite or self._settings.post_subscription_when_pull,
             sub_version=wanted.data.sub_version,
-            commit_offset=position if commits else None,
+            commit_offset=position if commits and not self._lite else None,
             suspend_ms=SUSPEND_MS,
+            lite=self._lite,
         )
 
     async def _took(self, held: ProcessQueue, result: PullResult, *, asked_ms: int) -> float:
         consuming = self._consuming
-        if result.status is PullStatus.OFFSET_ILLEGAL:
+        if result.status is PullStatus.OFFSET_ILLEGAL and not self._lite:
             await self._begin_elsewhere(held, result)
             return 0.0
         held.next_offset = result.next_offset
@@ -209,9 +218,12 @@ class QueuePulls:
             return f"{held.count} messages held, over {count_max}"
         if held.size > size_max_mib * _MIB:
             return f"{held.size} bytes held, over {size_max_mib} MiB"
-        if self._consumption.orderly or held.span <= self._settings.consume_concurrently_max_span:
-            return ""
-        return f"span {held.span}, over {self._settings.consume_concurrently_max_span}"
+        if (
+            not self._consumption.orderly
+            and held.span > self._settings.consume_concurrently_max_span
+        ):
+            return f"span {held.span}, over {self._settings.consume_concurrently_max_span}"
+        return self.full()
 
     def _limits(self, topic: str) -> tuple[int, int]:
         settings = self._settings

@@ -154,8 +154,9 @@ class Rebalancing:
         held = self._held[queue]
         held.dropped = True
         self._pulls.end(queue)
+        released = await self._consumption.released(held)
         await self._consuming.offsets.persist([queue])
-        if not await self._consumption.released(held):
+        if not released:
             # A listener still works on it; the lock stays until it is done.
             return
         self._consuming.offsets.remove(queue)

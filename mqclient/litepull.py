@@ -1,0 +1,392 @@
+"""The polling consumer: a member of a group whose owner asks for the messages.
+
+    async with LitePullConsumer(client, "group") as consumer:
+        consumer.subscribe("Topic")              or: consumer.assign(queues)
+        await consumer.start()
+        while True:
+            for message in await consumer.poll():
+                ...
+
+    pull loops --> held, in queue order --> poll --> given; position behind it
+                                            `-- every 5 s: commit what was given before
+
+Rule: a message counts as done when ``poll`` is called again after it was given, so a crash
+repeats the last batch and loses nothing. Subscribing shares the group's queues, assigning
+takes queues alone; a consumer does one of the two.
+
+Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQueue.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mqclient import offsets, routes
+from mqclient.consumerserves import ConsumerServes
+from mqclient.consumption import Consuming
+from mqclient.errors import BadRequest, ClientError
+from mqclient.instance import MQClient
+from mqclient.litesettings import LitePullSettings
+from mqclient.members import Serve
+from mqclient.message import MessageExt
+from mqclient.offsetstore import LOCAL_DIR, LocalOffsets, OffsetStore, RemoteOffsets
+from mqclient.polled import Polled
+from mqclient.processqueue import ProcessQueue
+from mqclient.pushsettings import HALF_AN_HOUR_MS
+from mqclient.queuelocks import QueueLocks
+from mqclient.queuepull import QueuePulls
+from mqclient.rebalancing import Rebalancing
+from mqclient.subscription import ALL, TAG, Subscription, Wanted, check_group
+from mqclient.topicwatch import QueuesChanged, watch
+from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+
+LOG = logging.getLogger(__name__)
+
+
+class LitePullConsumer:
+    """One member of a consumer group, polled.
+
+    Args:
+        client: the connections; a client has one member of a group at most.
+        group: the consumer group.
+        settings: everything that can be set, see ``LitePullSettings``.
+        local_dir: broadcasting only: where positions are kept.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str,
+        settings: LitePullSettings | None = None,
+        *,
+        local_dir: Path = LOCAL_DIR,
+    ) -> None:
+        self.group = check_group(group)
+        self.settings = settings or LitePullSettings()
+        shared = self.settings.as_push()
+        self._client = client
+        store: OffsetStore
+        if shared.broadcasting:
+            store = LocalOffsets(client.client_id, group, directory=local_dir)
+        else:
+            store = RemoteOffsets(client, group)
+        self._consuming = Consuming(client, group, settings=shared, offsets=store)
+        self._wanted: dict[str, Wanted] = {}
+        self._held: dict[MessageQueue, ProcessQueue] = {}
+        self._assigned: list[MessageQueue] | None = None
+        self._polled = Polled(self._consuming, auto_commit=self.settings.auto_commit)
+        from_ms = self.settings.consume_from_ms
+        self._started_ms = client.now_ms()
+        self._pulls = QueuePulls(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            from_ms=self._started_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
+            lite=True,
+        )
+        self._pulls.full = self._too_many
+        self._rebalancing = Rebalancing(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            pulls=self._pulls,
+            locks=QueueLocks(client, group),
+        )
+        self._running = False
+        self._next_commit_ms = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # What to consume.
+
+    def subscribe(self, topic: str, expression: str = ALL, *, kind: str = TAG) -> None:
+        """Share the queues of a topic with the group.
+
+        Raises:
+            BadRequest: topic or expression cannot be right, or queues were assigned.
+        """
+        if self._assigned is not None:
+            raise BadRequest(
+                f"{self.group} has assigned queues and cannot subscribe", hint="do one of the two"
+            )
+        self._want(topic, expression, kind)
+        if self._running:
+            self._rebalancing.wake()
+
+    def unsubscribe(self, topic: str) -> None:
+        """Leave the queues of a topic to the group's other members."""
+        self._wanted.pop(topic, None)
+        if self._running and self._assigned is None:
+            self._rebalancing.wake()
+
+    async def assign(self, queues: Collection[MessageQueue]) -> None:
+        """Take queues alone, whatever other members do; a second call replaces them.
+
+        Raises:
+            BadRequest: topics were subscribed to.
+            ClientError: a broker did not say where the group is in a queue.
+        """
+        if self._assigned is None and self._wanted:
+            raise BadRequest(
+                f"{self.group} has subscribed and cannot assign queues", hint="do one of the two"
+            )
+        self._assigned = sorted(queues)
+        for topic in {queue.topic for queue in queues} - set(self._wanted):
+            self._want(topic, ALL, TAG)
+        if self._running:
+            await self._take_assigned()
+
+    def set_sub_expression_for_assign(
+        self, topic: str, expression: str, *, kind: str = TAG
+    ) -> None:
+        """Want only some messages of a topic whose queues are assigned; before ``assign``.
+
+        Raises:
+            BadRequest: topic or expression cannot be right, or the consumer runs.
+        """
+        if self._running:
+            raise BadRequest("an expression for assigned queues is set before the start")
+        self._assigned = self._assigned or []
+        self._want(topic, expression, kind)
+
+    # Life.
+
+    async def start(self) -> None:
+        """Join the group and begin to pull.
+
+        Raises:
+            BadRequest: a second start, or the client has a member of this group already.
+            ClientError: no name server answered.
+        """
+        if self._running:
+            raise BadRequest(f"consumer of {self.group} runs already")
+        self._running = True
+        self._started_ms = self._client.now_ms()
+        self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
+        await self._client.members.join_consumer(self)
+        if self._assigned is None:
+            self._spawn(self._rebalancing.run())
+        else:
+            await self._take_assigned()
+
+    async def shutdown(self) -> None:
+        """Leave the group; commits what was polled when ``auto_commit`` is on."""
+        if not self._running:
+            return
+        self._running = False
+        for task in self._tasks:
+            task.cancel()
+        self._pulls.stop()
+        if self.settings.auto_commit:
+            self._polled.commit()
+        for held in self._held.values():
+            held.dropped = True
+        try:
+            await self._consuming.offsets.persist(list(self._held), sure=True)
+        except ClientError as error:
+            LOG.warning("positions of %s at shutdown: %s", self.group, error)
+        await self._client.members.leave(self.group, consumer=True)
+        self._consuming.tasks.cancel()
+        self._held.clear()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.shutdown()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self._running
+
+    # Messages and positions.
+
+    async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
+        """Return the next messages of one queue, none when there are none in time.
+
+        Args:
+            timeout_ms: the setting ``poll_timeout_ms`` when None; 0 does not wait.
+
+        Raises:
+            BadRequest: the consumer does not run.
+        """
+        self._check_running()
+        now_ms = self._client.now_ms()
+        if self.settings.auto_commit and now_ms >= self._next_commit_ms:
+            self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
+            await self.commit()
+        wait_ms = self.settings.poll_timeout_ms if timeout_ms is None else timeout_ms
+        return await self._polled.next(wait_s=wait_ms / 1000)
+
+    async def commit(
+        self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
+    ) -> None:
+        """Keep positions: of all that was polled, or the given ones.
+
+        Args:
+            positions: queue offsets to read next, in entries.
+            persist: tell the broker now, not only at the end.
+
+        Raises:
+            BadRequest: the consumer does not run, or a queue is not its own.
+            ClientError: a broker could not be told.
+        """
+        self._check_running()
+        if positions is None:
+            self._polled.commit()
+        else:
+            for queue, position in positions.items():
+                self._own(queue)
+                self._consuming.offsets.update(queue, position, increase_only=False)
+        if persist:
+            queues = list(self._held) if positions is None else list(positions)
+            await self._consuming.offsets.persist(queues, sure=True)
+
+    async def committed(self, queue: MessageQueue) -> int | None:
+        """Return the position the group has in a queue, None when it never had one."""
+        known = self._consuming.offsets.known(queue)
+        return known if known is not None else await self._consuming.offsets.read(queue)
+
+    async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
+        """Go on at a queue offset, in entries; what is held of the queue is forgotten.
+
+        Raises:
+            BadRequest: the queue is not this consumer's, or the offset is outside of it.
+            ClientError: the broker did not answer.
+        """
+        held = self._own(queue)
+        low = await offsets.min_offset(self._client, queue)
+        high = await offsets.max_offset(self._client, queue)
+        if not low <= queue_offset <= high:
+            raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
+        self._pulls.end(queue)
+        held.dropped = True
+        fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
+        self._held[queue] = fresh
+        self._polled.sought(queue, queue_offset)
+        self._pulls.run(fresh)
+
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        """Go on at the first message there is; raises as ``seek``."""
+        await self.seek(queue, await offsets.min_offset(self._client, queue))
+
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        """Go on behind the last message; raises as ``seek``."""
+        await self.seek(queue, await offsets.max_offset(self._client, queue))
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Neither pull nor give messages of these queues."""
+        self._pulls.paused.update(queues)
+        self._polled.paused = self._pulls.paused
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        """Go on with paused queues."""
+        self._pulls.paused.difference_update(queues)
+        self._polled.wake()
+
+    async def offset_for_timestamp(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the queue offset of the message stored nearest to a time."""
+        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
+
+    async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
+        """Return all readable queues of a topic; raises NoRoute."""
+        return routes.subscribe_queues(topic, await self._client.route(topic))
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues this consumer has now, sorted."""
+        return sorted(self._held)
+
+    def register_topic_message_queue_change_listener(
+        self, topic: str, listener: QueuesChanged
+    ) -> None:
+        """Be told when a topic gets or loses queues.
+
+        Raises:
+            BadRequest: the consumer does not run.
+        """
+        self._check_running()
+        every_s = self.settings.topic_metadata_check_interval_ms / 1000
+        self._spawn(watch(self._client, topic, listener, every_s=every_s))
+
+    # As a member of the client (``mqclient.members``).
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics."""
+        return list(self._wanted)
+
+    def consumer_data(self) -> ConsumerData:
+        """Return what heartbeats say about this consumer."""
+        shared = self._assigned is None
+        return ConsumerData(
+            group_name=self.group,
+            consume_type=ConsumeType.CONSUME_ACTIVELY,
+            message_model=self.settings.message_model,
+            consume_from_where=self.settings.consume_from_where,
+            subscription_data_set=[each.data for each in self._wanted.values()] if shared else [],
+            unit_mode=self.settings.unit_mode,
+        )
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        return ConsumerServes(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            rebalancing=self._rebalancing,
+            pulls=self._pulls,
+            started_ms=self._started_ms,
+        ).table()
+
+    # Inside.
+
+    def _want(self, topic: str, expression: str, kind: str) -> None:
+        subscription = Subscription.parse(expression, kind=kind)
+        self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
+
+    async def _take_assigned(self) -> None:
+        queues: Sequence[MessageQueue] = self._assigned or ()
+        for queue in [queue for queue in self._held if queue not in queues]:
+            self._held.pop(queue).dropped = True
+            self._pulls.end(queue)
+        for queue in queues:
+            if queue not in self._held:
+                held = self._held[queue] = await self._pulls.begin(queue)
+                self._pulls.run(held)
+
+    def _own(self, queue: MessageQueue) -> ProcessQueue:
+        self._check_running()
+        if queue not in self._held:
+            raise BadRequest(
+                f"{offsets.named(queue)} is not this consumer's now",
+                hint="see assignment(); a rebalance may have given it to another member",
+            )
+        return self._held[queue]
+
+    def _check_running(self) -> None:
+        if not self._running:
+            raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
+
+    def _too_many(self) -> str:
+        count = sum(held.count for held in self._held.values())
+        if count <= self.settings.pull_threshold_for_all:
+            return ""
+        return f"{count} messages held of all queues, over {self.settings.pull_threshold_for_all}"
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.append(task)
+        self._consuming.tasks.add(task)

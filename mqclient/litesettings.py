@@ -1,0 +1,96 @@
+"""The parameters of a polling consumer, with RocketMQ's names and defaults.
+
+Java's ``pullThreadNums`` has no match: pulls need no threads here.
+
+Source: client/consumer/DefaultLitePullConsumer.java (4.9.7).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mqclient.allocate import Room, Strategy, room_before_at
+from mqclient.errors import BadRequest
+from mqclient.pushsettings import PushSettings, check_range
+from remoting.bodies import ConsumeFromWhere, MessageModel
+
+_RANGES: Final = {
+    "auto_commit_interval_ms": (1000, 2**31),
+    "pull_batch_size": (1, 1024),
+    "pull_threshold_for_all": (1, 2**31),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_size_for_queue": (1, 1024),
+    "consume_max_span": (1, 65_535),
+    "poll_timeout_ms": (0, 2**31),
+    "topic_metadata_check_interval_ms": (1, 2**31),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LitePullSettings:
+    """How a polling consumer works; every attribute is one of ``DefaultLitePullConsumer``.
+
+    Attributes:
+        message_model: CLUSTERING shares the queues among the group, BROADCASTING does not.
+        consume_from_where: where a group begins that has no position in a queue yet.
+        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to begin at, ms since 1970;
+            half an hour before the start when None (consumeTimestamp).
+        allocate_strategy: how members share the queues; the same in every member.
+        rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
+        room_of: strategy MACHINE_ROOM_NEARBY only: room of a broker name or of a client id.
+        auto_commit: ``poll`` commits what it gave before; else only ``commit`` does.
+        auto_commit_interval_ms: pause between two of these commits, 1000 at least.
+        pull_batch_size: messages asked for in a pull, and given by a ``poll`` at most.
+        pull_threshold_for_all: messages held of all queues before pulls pause.
+        pull_threshold_for_queue: messages held of a queue before its pull pauses.
+        pull_threshold_size_for_queue: the same in MiB.
+        consume_max_span: entries between the first and the last message held of a queue.
+        poll_timeout_ms: how long a ``poll`` waits for a message.
+        topic_metadata_check_interval_ms: pause between two looks for changed queues.
+        unit_mode: the group belongs to a unit.
+    """
+
+    message_model: MessageModel = MessageModel.CLUSTERING
+    consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_from_ms: int | None = None
+    allocate_strategy: Strategy = Strategy.AVG
+    rooms: Sequence[str] = ()
+    room_of: Room = field(default=room_before_at)
+    auto_commit: bool = True
+    auto_commit_interval_ms: int = 5000
+    pull_batch_size: int = 10
+    pull_threshold_for_all: int = 10_000
+    pull_threshold_for_queue: int = 1000
+    pull_threshold_size_for_queue: int = 100
+    consume_max_span: int = 2000
+    poll_timeout_ms: int = 5000
+    topic_metadata_check_interval_ms: int = 30_000
+    unit_mode: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            BadRequest: one is out of its range.
+        """
+        for name, (low, high) in _RANGES.items():
+            check_range(name, getattr(self, name), low=low, high=high)
+        if self.allocate_strategy is Strategy.CONFIG:
+            raise BadRequest("strategy CONFIG for a polling consumer", hint="use assign()")
+
+    def as_push(self) -> PushSettings:
+        """Return the same for the parts that both kinds of consumer share."""
+        return PushSettings(
+            message_model=self.message_model,
+            consume_from_where=self.consume_from_where,
+            consume_from_ms=self.consume_from_ms,
+            allocate_strategy=self.allocate_strategy,
+            rooms=self.rooms,
+            room_of=self.room_of,
+            consume_concurrently_max_span=self.consume_max_span,
+            pull_threshold_for_queue=self.pull_threshold_for_queue,
+            pull_threshold_size_for_queue=self.pull_threshold_size_for_queue,
+            pull_batch_size=self.pull_batch_size,
+            consume_message_batch_max_size=self.pull_batch_size,
+            unit_mode=self.unit_mode,
+        )

@@ -1,0 +1,117 @@
+"""Between pulls and polls: messages in turn by queue, and how far each queue was given.
+
+Rule: ``next`` moves the position in memory of this module only; ``commit`` hands it to the
+offset store. A queue that was dropped or sought meanwhile gives nothing of what it held.
+
+Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#poll, #commitAll (4.9.7).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from mqclient.consumption import Consuming
+from mqclient.message import MessageExt
+from mqclient.processqueue import ProcessQueue
+from remoting.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from remoting.bodies.clients import CMResult
+
+
+class Polled:
+    """The consumption of a consumer that polls.
+
+    Args:
+        auto_commit: what was given of a queue counts when the queue goes to another member.
+
+    Attributes:
+        paused: queues that give nothing now.
+    """
+
+    orderly = False
+
+    def __init__(self, consuming: Consuming, *, auto_commit: bool) -> None:
+        self._consuming = consuming
+        self._auto_commit = auto_commit
+        self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
+        self._arrived = asyncio.Event()
+        self._positions: dict[MessageQueue, int] = {}
+        self.paused: set[MessageQueue] = set()
+
+    async def next(self, *, wait_s: float) -> list[MessageExt]:
+        """Return the messages of the next batch, none when nothing came in time."""
+        deadline_s = asyncio.get_running_loop().time() + wait_s
+        while True:
+            batch = self._take()
+            if batch:
+                return batch
+            left_s = deadline_s - asyncio.get_running_loop().time()
+            if left_s <= 0:
+                return []
+            self._arrived.clear()
+            try:
+                await asyncio.wait_for(self._arrived.wait(), left_s)
+            except TimeoutError:
+                continue
+
+    def commit(self) -> None:
+        """Hand the positions of all that was given to the offset store."""
+        for queue, position in self._positions.items():
+            self._consuming.offsets.update(queue, position, increase_only=False)
+        self._positions.clear()
+
+    def sought(self, queue: MessageQueue, queue_offset: int) -> None:
+        """Forget what is here of a queue; its position is this one now."""
+        self._positions[queue] = queue_offset
+
+    def wake(self) -> None:
+        """Let a waiting ``next`` look again."""
+        self._arrived.set()
+
+    # As a consumption (``mqclient.consumption``).
+
+    def start(self) -> None:
+        """Nothing to start."""
+
+    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+        """Take pulled messages."""
+        size = self._consuming.settings.consume_message_batch_max_size
+        for start in range(0, len(new), size):
+            self._batches.append((held, list(new[start : start + size])))
+        self._arrived.set()
+
+    def resize(self, count: int) -> None:
+        """No listeners, no pool."""
+
+    async def stop(self, *, wait_s: float) -> None:
+        """Nothing runs here."""
+
+    async def released(self, held: ProcessQueue) -> bool:
+        """Commit what was given of a dropped queue, so that its next owner goes on there."""
+        position = self._positions.pop(held.queue, None)
+        if position is not None and self._auto_commit:
+            self._consuming.offsets.update(held.queue, position, increase_only=False)
+        return True
+
+    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+        """Say that there is no listener."""
+        return ConsumeMessageDirectlyResult(
+            consume_result=CMResult.CR_THROW_EXCEPTION,
+            remark="this consumer polls, it has no listener",
+        )
+
+    def _take(self) -> list[MessageExt]:
+        aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
+        given: list[MessageExt] = []
+        while self._batches and not given:
+            held, messages = self._batches.popleft()
+            if held.dropped:
+                continue
+            if held.queue in self.paused:
+                aside.append((held, messages))
+                continue
+            position = held.remove(messages, now_ms=self._consuming.client.now_ms())
+            if position >= 0:
+                self._positions[held.queue] = position
+            given = [self._consuming.as_sent(message) for message in messages]
+        self._batches.extendleft(reversed(aside))
+        return given

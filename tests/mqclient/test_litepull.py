@@ -1,0 +1,149 @@
+"""Polling consumers against the embedded broker: sharing, assigning, seeking, committing."""
+
+import asyncio
+
+import pytest
+
+from mqclient.errors import BadRequest
+from mqclient.instance import MQClient
+from mqclient.litepull import LitePullConsumer
+from mqclient.litesettings import LitePullSettings
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
+from mqclient.pullconsumer import PullConsumer
+from remoting.bodies import ConsumeFromWhere, MessageQueue
+from server.pytest_plugin import RocketMQ
+
+FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+BY_HAND = LitePullSettings(
+    consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, auto_commit=False
+)
+
+
+async def send(client: MQClient, topic: str, count: int) -> None:
+    producer = Producer(client)
+    for number in range(count):
+        await producer.send(Message(topic, b"%d" % number, tags="A" if number % 2 else "B"))
+
+
+async def poll(consumer: LitePullConsumer, count: int) -> list[MessageExt]:
+    found: list[MessageExt] = []
+    async with asyncio.timeout(30):
+        while len(found) < count:
+            found += await consumer.poll(1000)
+    return found
+
+
+def numbers(messages: list[MessageExt]) -> list[int]:
+    return sorted(int(message.body) for message in messages)
+
+
+def test_polls_give_each_message_once_and_the_next_member_goes_on(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LiteAll", 60)
+            async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
+                consumer.subscribe("LiteAll")
+                await consumer.start()
+                assert numbers(await poll(consumer, 60)) == list(range(60))
+                assert await consumer.poll(0) == []
+            async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
+                consumer.subscribe("LiteAll")
+                await consumer.start()
+                await send(client, "LiteAll", 1)
+                assert numbers(await poll(consumer, 1)) == [0]
+
+    asyncio.run(go())
+
+
+def test_only_wanted_tags_are_given(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LiteTags", 20)
+            async with LitePullConsumer(client, "lite-tags", FROM_FIRST) as consumer:
+                consumer.subscribe("LiteTags", "A")
+                await consumer.start()
+                assert numbers(await poll(consumer, 10)) == list(range(1, 20, 2))
+
+    asyncio.run(go())
+
+
+def test_without_auto_commit_only_commit_moves_the_group(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LiteHand", 8)
+            queues = await PullConsumer(client, "lite-hand").queues("LiteHand")
+            async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
+                await consumer.assign(queues)
+                await consumer.start()
+                await poll(consumer, 8)
+            reader = PullConsumer(client, "lite-hand")
+            before = [await reader.committed(queue) for queue in queues]
+            async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
+                await consumer.assign(queues)
+                await consumer.start()
+                await poll(consumer, 8)
+                await consumer.commit()
+            after = [await reader.committed(queue) for queue in queues]
+            assert [position or 0 for position in before] == [0] * len(queues)
+            assert sum(position or 0 for position in after) == 8
+
+    asyncio.run(go())
+
+
+def test_seek_goes_back_and_refuses_what_is_outside(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LiteSeek", 12)
+            queue = MessageQueue("LiteSeek", "broker-a", 0)
+            async with LitePullConsumer(client, "lite-seek", FROM_FIRST) as consumer:
+                await consumer.assign([queue])
+                await consumer.start()
+                first = await poll(consumer, 3)
+                await consumer.seek(queue, 1)
+                again = await poll(consumer, 2)
+                assert [each.queue_offset for each in first] == [0, 1, 2]
+                assert [each.queue_offset for each in again] == [1, 2]
+                with pytest.raises(BadRequest, match="has 0 to 3, not 4"):
+                    await consumer.seek(queue, 4)
+                with pytest.raises(BadRequest, match="not this consumer's"):
+                    await consumer.seek(MessageQueue("LiteSeek", "broker-a", 1), 0)
+                await consumer.seek_to_end(queue)
+                assert await consumer.poll(50) == []
+
+    asyncio.run(go())
+
+
+def test_paused_queue_gives_nothing_until_resumed(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LitePause", 4)
+            queue = MessageQueue("LitePause", "broker-a", 0)
+            async with LitePullConsumer(client, "lite-pause", FROM_FIRST) as consumer:
+                await consumer.assign([queue])
+                await consumer.start()
+                await poll(consumer, 1)
+                await consumer.seek_to_begin(queue)
+                consumer.pause([queue])
+                assert await consumer.poll(100) == []
+                consumer.resume([queue])
+                assert len(await poll(consumer, 1)) == 1
+
+    asyncio.run(go())
+
+
+def test_subscribing_and_assigning_do_not_mix(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            subscribed = LitePullConsumer(client, "lite-mix")
+            subscribed.subscribe("LiteMix")
+            with pytest.raises(BadRequest, match="cannot assign"):
+                await subscribed.assign([MessageQueue("LiteMix", "broker-a", 0)])
+            taken = LitePullConsumer(client, "lite-mix")
+            await taken.assign([MessageQueue("LiteMix", "broker-a", 0)])
+            with pytest.raises(BadRequest, match="cannot subscribe"):
+                taken.subscribe("LiteMix")
+            with pytest.raises(BadRequest, match="does not run"):
+                await taken.poll()
+
+    asyncio.run(go())
