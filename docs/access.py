@@ -6,7 +6,7 @@ Rule: a cell is what the code answers, nothing is written by hand. The test of t
 fails when a gate decides differently from what this says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from server.broker.acl.accounts import AclError, account_of
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
+from server.namesrv.gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 
 PEER: Final = "192.0.2.1"
@@ -105,6 +106,26 @@ address that it was asked at) and from `adminAddresses`, a comma separated list 
 | --- | --- |
 """
 
+_NAMESRV: Final = """\
+
+## A name server
+
+Who may connect at all: `allowedAddresses`, by default `*`. Whatever only an administrator sends is
+taken from this machine and from `adminAddresses`:
+
+| code | name |
+| --- | --- |
+"""
+
+_REGISTER: Final = """\
+
+Whatever only a broker sends is taken from this machine and from `brokerAddresses`, by default `*`:
+a name server has no accounts, and who may register can say of any address that it is a broker.
+
+| code | name |
+| --- | --- |
+"""
+
 
 class _Fixed(AclFiles):
     """Three accounts that are in no file."""
@@ -144,8 +165,13 @@ def security(printed: str) -> str:
             cells = " | ".join(_cells(code))
             needs = rule_of(code, strict=True).text
             lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
-    local = [f"| {code:d} | {RequestCode(code).name} |" for code in sorted(ADMIN_WRITES)]
-    return "\n".join(lines) + "\n" + _WITHOUT + "\n".join(local) + "\n"
+    parts = ["\n".join(lines) + "\n", _WITHOUT + _listed(ADMIN_WRITES)]
+    parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
+    return "".join(parts)
+
+
+def _listed(codes: Iterable[int]) -> str:
+    return "".join(f"| {code:d} | {RequestCode(code).name} |\n" for code in sorted(codes))
 
 
 def _cells(code: int) -> list[str]:

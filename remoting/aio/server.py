@@ -77,11 +77,11 @@ class ServerConn(Link):
         """Learn who connected, and refuse it when there are too many."""
         super().connection_made(transport)
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        if peer is None or local is None or not self._server.accept(self):
+        ip = "" if peer is None else _plain_ip(peer[0])
+        if peer is None or local is None or not self._server.accept(self, ip):
             self.abort()
             return
         self._accepted = True
-        ip = _plain_ip(peer[0])
         self.peer = (ip, peer[1])
         self.peer_host = pack_host(ip, peer[1])
         self.address = host_text(self.peer_host)
@@ -145,6 +145,7 @@ class RemotingServer:
         partial_frame_s: a frame that is not complete after so long closes its connection.
         write_buffer_max: bytes a peer may leave unread before its connection is cut.
         connections_max: connections beyond this are closed at once.
+        may_connect: says of an address whether it is let in; everybody is without it.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class RemotingServer:
         partial_frame_s: float = 30.0,
         write_buffer_max: int = WRITE_BUFFER_MAX,
         connections_max: int = CONNECTIONS_MAX,
+        may_connect: Callable[[str], bool] | None = None,
     ) -> None:
         self.on_frame = on_frame
         self.on_close = on_close
@@ -163,6 +165,7 @@ class RemotingServer:
         self._idle_s = idle_s
         self._partial_frame_s = partial_frame_s
         self._connections_max = connections_max
+        self._may_connect = may_connect
         self._conns: set[ServerConn] = set()
         self._numbers = itertools.count(1)
         self._refused = False
@@ -224,8 +227,11 @@ class RemotingServer:
         """Write what is queued now, for an owner that knows its turn is over."""
         self.outbox.flush()
 
-    def accept(self, conn: ServerConn) -> bool:
-        """Take a new connection in; False when there are too many."""
+    def accept(self, conn: ServerConn, ip: str) -> bool:
+        """Take a new connection in; False when it may not, or when there are too many."""
+        if self._may_connect is not None and not self._may_connect(ip):
+            LOG.info("%s is not let in, its connection is closed", ip)
+            return False
         if len(self._conns) >= self._connections_max:
             if not self._refused:
                 LOG.warning("more than %d connections, new ones are closed", self._connections_max)

@@ -19,6 +19,7 @@ from typing import Final
 from remoting.aio.server import RemotingServer
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig, namesrv_config
+from server.namesrv.gate import make_door, make_gate
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.state import NamesrvState
 from server.runtime.clock import Clock, SystemClock
@@ -46,7 +47,11 @@ class NamesrvApp:
     def __init__(self, config: NamesrvConfig, clock: Clock) -> None:
         self.state = NamesrvState(config, KvConfig.open(Path(config.kv_config_path)))
         dispatcher = Dispatcher(
-            collect(handlers), self.state, clock=clock, unknown=UnknownCode.IGNORE
+            collect(handlers),
+            self.state,
+            clock=clock,
+            unknown=UnknownCode.IGNORE,
+            gate=make_gate(config),
         )
         self._services = Services(clock)
         self._services.every(
@@ -55,6 +60,7 @@ class NamesrvApp:
         self._server = RemotingServer(
             on_frame=dispatcher.on_frame,
             on_close=self.state.connection_closed,
+            may_connect=make_door(config),
             idle_s=config.server_channel_max_idle_time_s,
         )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from server.runtime.gate import address_list
 from server.runtime.javakeys import NAMESRV_KEYS
 from server.runtime.settings import Settings, Value, computed, keys_of, setting
 
@@ -36,6 +37,12 @@ class NamesrvConfig:
     kv_config_path: str = computed(_default_kv_config_path, important=True)
     order_message_enable: bool = setting(False)
     """Whether a route carries the order configuration of its topic."""
+    allowed_addresses: str = setting("*")
+    """Ours: who may connect, as patterns with commas between them."""
+    broker_addresses: str = setting("*")
+    """Ours: who may register a broker."""
+    admin_addresses: str = setting("")
+    """Ours: who may change key values, permissions and settings, besides this machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
 
 
@@ -47,6 +54,8 @@ def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
     """
     settings = Settings(values, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
     config = settings.build(NamesrvConfig)
+    for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
+        address_list(settings.text(key) or "", key=key)
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
         LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)

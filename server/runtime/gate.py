@@ -37,11 +37,6 @@ class LocalGate:
         self._codes = frozenset(codes)
         self._allowed = allowed
         self._setting = setting
-        if allowed.is_everybody:
-            LOG.warning(
-                "%s is *: everybody who can connect may change settings, topics and offsets",
-                setting,
-            )
 
     def __call__(self, request: Request) -> None:
         """Let a request pass, or raise RequestRefused."""
@@ -59,6 +54,12 @@ class LocalGate:
 def is_local(conn: ServerConn) -> bool:
     """Return whether a peer is on this machine: on loopback, or at the address it came to."""
     return is_loopback(conn.peer[0]) or conn.peer[0] == conn.local_ip
+
+
+def warn_if_open(allowed: AddressList, *, key: str) -> None:
+    """Say once that everybody may administer, when a setting allows that."""
+    if allowed.is_everybody:
+        LOG.warning("%s is *: everybody who can connect may administer this server", key)
 
 
 def address_list(text: str, *, key: str) -> AddressList:

@@ -16,7 +16,7 @@ from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
 from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC
-from server.runtime.gate import LocalGate, address_list
+from server.runtime.gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -49,6 +49,7 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
     if access is None:
         key = "adminAddresses"
         allowed = address_list(config.admin_addresses, key=key)
+        warn_if_open(allowed, key=key)
         return LocalGate(ADMIN_WRITES, allowed=allowed, setting=key)
 
     def check(request: Request) -> None:

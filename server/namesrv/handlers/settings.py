@@ -1,7 +1,7 @@
 """The name server's own settings: request codes 318 and 319.
 
-Rule: only keys of ``CHANGEABLE`` change while it runs, never a path, only from this
-machine (there is no authentication), and only until the next start: no file is written.
+Rule: only keys of ``CHANGEABLE`` change while it runs, never a path, and only until the next
+start: no file is written. Who may ask is decided before (``server.namesrv.gate``).
 (Java takes every key but two paths from everyone, and rewrites its -c file.)
 
 Source: namesrv/processor/DefaultRequestProcessor.java.
@@ -13,7 +13,6 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from server.namesrv.config import CHANGEABLE
 from server.namesrv.state import NamesrvState
-from server.runtime.hostaddress import is_loopback
 from server.runtime.properties import BadProperties, format_properties, parse_properties
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -34,11 +33,6 @@ def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
 @handles(RequestCode.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(state: NamesrvState, request: Request) -> Command:
     """Change settings from ``key=value`` lines; all of them or none."""
-    if not is_loopback(request.conn.peer[0]):
-        raise RequestRefused(
-            ResponseCode.NO_PERMISSION,
-            f"settings change from this machine only, not from {request.conn.peer[0]}",
-        )
     keys = keys_of(type(state.config))
     changes: list[tuple[str, object]] = []
     for value in _values(request):

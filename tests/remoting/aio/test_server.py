@@ -273,6 +273,28 @@ def test_connections_beyond_the_cap_are_closed_and_not_announced() -> None:
     run(scene())
 
 
+def test_an_address_that_is_not_let_in_is_closed_and_not_announced() -> None:
+    asked: list[str] = []
+
+    def may_connect(ip: str) -> bool:
+        asked.append(ip)
+        return len(asked) > 1
+
+    async def scene() -> None:
+        async with Desk(echo, may_connect=may_connect) as desk:  # type: ignore[arg-type]
+            reader, writer = await desk.plain_peer()
+            assert await reader.read() == b""
+            other_reader, other = await desk.plain_peer()
+            other.write(request(1))
+            await read_commands(other_reader, 1)
+            assert asked == ["127.0.0.1", "127.0.0.1"]
+            assert desk.closed == []
+            writer.close()
+            other.close()
+
+    run(scene())
+
+
 def test_stop_sends_what_is_queued_and_tells_once() -> None:
     async def scene() -> None:
         desk = Desk(echo)

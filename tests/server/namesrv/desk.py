@@ -7,6 +7,7 @@ from remoting.frame import RawFrame
 from remoting.header import Header
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig
+from server.namesrv.gate import make_gate
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.state import NamesrvState
 from server.runtime.dispatch import Dispatcher, UnknownCode
@@ -17,13 +18,20 @@ from tests.server.doubles import FakeClock, FakeConn, frame_of
 class Desk:
     """The tables and the dispatcher of one name server."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **settings: str) -> None:
         path = directory / "kvConfig.json"
         self.clock = FakeClock()
         self.conn = FakeConn()
-        self.state = NamesrvState(NamesrvConfig(kv_config_path=str(path)), KvConfig.open(path))
+        self.state = NamesrvState(
+            NamesrvConfig(kv_config_path=str(path), **settings),  # type: ignore[arg-type]
+            KvConfig.open(path),
+        )
         self._dispatcher = Dispatcher(
-            collect(handlers), self.state, clock=self.clock, unknown=UnknownCode.IGNORE
+            collect(handlers),
+            self.state,
+            clock=self.clock,
+            unknown=UnknownCode.IGNORE,
+            gate=make_gate(self.state.config),
         )
 
     def frame(self, raw: RawFrame, conn: FakeConn | None = None) -> Command | None:

@@ -35,8 +35,10 @@ def test_keys_only_java_uses_are_a_warning(caplog) -> None:
     assert "productEnvName, serverSelectorThreads" in caplog.text
 
 
-def test_every_key_is_javas_but_the_bind_address() -> None:
-    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress"}
+def test_every_key_is_javas_but_a_few() -> None:
+    lists = {"allowedAddresses", "brokerAddresses", "adminAddresses"}
+
+    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists}
 
 
 def test_no_path_can_be_changed_over_the_wire() -> None:

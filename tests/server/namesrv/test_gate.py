@@ -1,0 +1,76 @@
+"""Who may connect to a name server, register there and change it."""
+
+from pathlib import Path
+
+import pytest
+
+import server.namesrv.handlers
+from remoting.codes import RequestCode
+from server.namesrv.config import NamesrvConfig, namesrv_config
+from server.namesrv.gate import ADMIN_CODES, BROKER_CODES, make_door
+from server.runtime.registry import collect
+from server.runtime.settings import SettingsError, Value
+from tests.server.doubles import FakeConn
+from tests.server.namesrv.desk import Desk
+
+FAR = FakeConn(2, peer=("192.0.2.7", 40_000))
+LOCAL = FakeConn(3, peer=("127.0.0.1", 40_000))
+
+
+def codes_refused(desk: Desk, conn: FakeConn) -> set[int]:
+    """Return the codes that are answered 16; all else fails for want of fields or passes."""
+    return {
+        int(code)
+        for code in collect(server.namesrv.handlers).codes()
+        if desk.ask(code, body=b"{}", conn=conn).code == 16
+    }
+
+
+def test_others_may_register_and_ask_and_not_administer(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    assert codes_refused(desk, FAR) == ADMIN_CODES
+    assert codes_refused(desk, LOCAL) == set()
+
+
+def test_listed_addresses_may_administer(tmp_path: Path) -> None:
+    assert codes_refused(Desk(tmp_path, admin_addresses="192.0.2.*"), FAR) == set()
+
+
+def test_only_listed_brokers_register(tmp_path: Path) -> None:
+    listed = Desk(tmp_path, broker_addresses="192.0.2.7")
+    other = Desk(tmp_path, broker_addresses="192.0.2.8", admin_addresses="*")
+
+    assert codes_refused(listed, FAR) == ADMIN_CODES
+    assert codes_refused(other, FAR) == BROKER_CODES
+    assert codes_refused(other, LOCAL) == set()
+
+
+def test_every_code_that_changes_something_is_in_one_of_the_lists() -> None:
+    reads = {code for code in collect(server.namesrv.handlers).codes() if "GET" in str(_name(code))}
+
+    assert collect(server.namesrv.handlers).codes() - reads == (ADMIN_CODES | BROKER_CODES)
+
+
+def _name(code: int) -> str:
+    return RequestCode(code).name
+
+
+@pytest.mark.parametrize(
+    ("allowed", "ip", "expected"),
+    [
+        ("*", "192.0.2.7", True),
+        ("192.0.2.*", "192.0.2.7", True),
+        ("192.0.3.*", "192.0.2.7", False),
+        ("192.0.3.*", "127.0.0.1", True),
+        ("", "192.0.2.7", False),
+    ],
+)
+def test_the_door_lets_in_whom_it_lists_and_this_machine(allowed, ip, expected) -> None:
+    assert make_door(NamesrvConfig(allowed_addresses=allowed))(ip) is expected
+
+
+@pytest.mark.parametrize("key", ["allowedAddresses", "brokerAddresses", "adminAddresses"])
+def test_a_list_that_cannot_be_read_names_its_key(key: str) -> None:
+    with pytest.raises(SettingsError, match=f"{key} is '10': "):
+        namesrv_config([Value(key, "10", "namesrv.conf")])
