@@ -45,6 +45,7 @@ HOUSEKEEPING_MS: Final = 200
 CLEAN_MS: Final = 1_000
 DELAY_MS: Final = 50
 CALLS_MS: Final = 200
+PAGE_SIZE: Final = 4_096
 SECOND_MS: Final = 1_000
 SILENCE_SCAN_MS: Final = 10_000
 ACL_SCAN_MS: Final = 5_000
@@ -73,6 +74,7 @@ class BrokerApp:
         self._expiry_ms = 0
         self._offsets_saved = -1
         self._delay_saved = -1
+        self._flushed_ms = 0
         self._is_stopping = False
 
     @property
@@ -251,7 +253,7 @@ class BrokerApp:
         every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
         every(CALLS_MS, broker.calls.expire, name="requests to clients")
-        every(SECOND_MS, broker.stats.second, name="statistics")
+        every(SECOND_MS, self._sample, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")
         if broker.access is not None:
             every(ACL_SCAN_MS, broker.access.reload, name="access control files")
@@ -277,6 +279,8 @@ class BrokerApp:
 
     def _deliver_delayed(self, now_ms: int) -> None:
         delay = self.broker.delay
+        if self.broker.turn.overload.refusal:
+            return
         if delay.next_look_ms() <= now_ms and delay.deliver(now_ms):
             self.broker.turn.schedule()
             if delay.next_look_ms() <= now_ms:
@@ -297,9 +301,19 @@ class BrokerApp:
     async def _housekeeping(self, now_ms: int) -> None:
         await self._run_job(self.broker.store.housekeeping(now_ms))
 
+    def _sample(self, now_ms: int) -> None:
+        self.broker.stats.second(now_ms, put_count=self.broker.store.put_count)
+
     async def _flush(self, now_ms: int) -> None:
-        if not self._config.store.is_sync_flush:
-            await self._run_job(self.broker.store.begin_flush())
+        config, store = self._config.store, self.broker.store
+        if config.is_sync_flush:
+            self.broker.turn.expire(now_ms, timeout_ms=config.sync_flush_timeout_ms)
+            return
+        pages = (store.written_offset - store.flushed_offset) // PAGE_SIZE
+        is_thorough = now_ms - self._flushed_ms >= config.flush_commit_log_thorough_interval_ms
+        if pages >= config.flush_commit_log_least_pages or is_thorough:
+            self._flushed_ms = now_ms
+            await self._run_job(store.begin_flush())
 
     async def _clean(self, now_ms: int) -> None:
         cleaner = self.broker.store.cleaner

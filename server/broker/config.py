@@ -79,6 +79,7 @@ MAY_BE_ZERO_IN_STORE: Final = frozenset(
         "deleteConsumeQueueFilesInterval",
         "deleteWhen",
         "fileReservedTime",
+        "flushCommitLogLeastPages",
     }
 )
 
@@ -143,6 +144,12 @@ class BrokerConfig:
     flush_delay_offset_interval_ms: int = setting(200, key="flushDelayOffsetInterval", low=1)
     """How often progress of delayed messages is looked at and saved; 10,000 in Java, where a
     crash delivers the messages of the last ten seconds again."""
+    send_thread_pool_queue_capacity: int = setting(10_000, low=1)
+    """Messages that may wait for the disk with SYNC_FLUSH before sends are refused (code 2)."""
+    broker_fast_failure_enable: bool = setting(True)
+    wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
+    """How long one write may hold up the sends behind it before these are refused (code 2);
+    200 in Java, where the sends wait in a queue of their own."""
     default_query_max_num: int = setting(32, low=1)
     register_name_server_period_ms: int = setting(30_000, key="registerNameServerPeriod", low=1)
     register_broker_timeout_ms: int = setting(6_000, key="registerBrokerTimeoutMills", low=1)

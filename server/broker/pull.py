@@ -284,7 +284,6 @@ class Puller:
         size.sum += sum(map(len, result.chunks))
         size.times += 1
         stats.broker_get.sum += result.count
-        stats.broker_get.times += 1
         stats.get_found.count += 1
         stats.transferred.count += result.count
 

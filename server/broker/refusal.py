@@ -1,6 +1,7 @@
 """The one way to say no to a send or a pull: a response code and Java's text."""
 
 from remoting.codes import ResponseCode
+from server.store.store import MessageStore
 
 
 class Refused(Exception):
@@ -15,3 +16,13 @@ class Refused(Exception):
         super().__init__(remark)
         self.code = code
         self.remark = remark
+
+
+def store_refuses(store: MessageStore, why: str) -> str:
+    """Return the remark of code 14: Java's text with the disk's ratios, then our reason."""
+    used = store.cleaner.disk_used()
+    return (
+        "service not available now. It may be caused by one of the following reasons: the "
+        f"broker's disk is full [CL: {used:5.2f} CQ: {used:5.2f} INDEX: {used:5.2f}], messages "
+        f"are put to the slave, message store has been shut down, etc. ({why})"
+    )

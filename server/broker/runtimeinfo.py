@@ -25,7 +25,7 @@ def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
     """Return every key and value."""
     return {
         **_store_numbers(broker, now_ms),
-        **_broker_numbers(broker),
+        **_broker_numbers(broker, now_ms),
         **_disk_numbers(broker),
         **_delay_numbers(broker),
     }
@@ -50,17 +50,18 @@ def running_time(elapsed_ms: int) -> str:
 
 def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
     stats, store = broker.stats, broker.store
-    put_count = stats.put_count
+    put_count = store.put_count
+    times = stats.put_times
     return {
         "bootTimestamp": str(stats.boot_ms),
         "runtime": running_time(now_ms - stats.boot_ms),
-        "putMessageEntireTimeMax": "0",
+        "putMessageEntireTimeMax": str(times.longest_ms),
         # Java shows 1 before the first message, because it divides by it.
         "putMessageTimesTotal": str(put_count or 1),
         "putMessageFailedTimes": str(stats.put_failed_count),
-        "putMessageSizeTotal": str(stats.put_size),
-        "putMessageDistributeTime": "null",
-        "putMessageAverageSize": str(stats.put_size / (put_count or 1)),
+        "putMessageSizeTotal": str(store.put_size),
+        "putMessageDistributeTime": times.text(),
+        "putMessageAverageSize": str(store.put_size / (put_count or 1)),
         "dispatchMaxBuffer": "0",
         "getMessageEntireTimeMax": "0",
         "putTps": stats.put.text(),
@@ -68,16 +69,21 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "getMissTps": stats.get_missed.text(),
         "getTotalTps": stats.get_total.text(),
         "getTransferedTps": stats.transferred.text(),
-        "putLatency99": "0.00",
-        "putLatency999": "0.00",
+        "putLatency99": f"{times.percentile(0.99):.2f}",
+        "putLatency999": f"{times.percentile(0.999):.2f}",
         "commitLogMinOffset": str(store.min_log_offset),
         "commitLogMaxOffset": str(store.max_log_offset),
-        "dispatchBehindBytes": "0",
-        "remainHowManyDataToFlush": readable_size(store.max_log_offset - store.flushed_offset),
+        # What waits for the disk with SYNC_FLUSH; everything else is dispatched when written.
+        "dispatchBehindBytes": str(_unflushed(store) if store.waiting_count else 0),
+        "remainHowManyDataToFlush": readable_size(_unflushed(store)),
         "remainTransientStoreBufferNumbs": "2147483647",
-        "pageCacheLockTimeMills": "0",
+        "pageCacheLockTimeMills": str(broker.turn.sync_ms(now_ms)),
         "earliestMessageTimeStamp": str(_earliest_ms(store)),
     }
+
+
+def _unflushed(store: MessageStore) -> int:
+    return store.max_log_offset - store.flushed_offset
 
 
 def _earliest_ms(store: MessageStore) -> int:
@@ -89,20 +95,21 @@ def _earliest_ms(store: MessageStore) -> int:
         return -1
 
 
-def _broker_numbers(broker: Broker) -> dict[str, str]:
-    stats = broker.stats
+def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
+    stats, config = broker.stats, broker.config
     return {
         "brokerVersionDesc": VERSION_TEXT,
         "brokerVersion": str(VERSION),
         "msgPutTotalYesterdayMorning": str(stats.put_day.yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_day.today_morning),
-        "msgPutTotalTodayNow": str(stats.put_count),
+        "msgPutTotalTodayNow": str(broker.store.put_count),
         "msgGetTotalYesterdayMorning": str(stats.get_day.yesterday_morning),
         "msgGetTotalTodayMorning": str(stats.get_day.today_morning),
-        "msgGetTotalTodayNow": str(stats.broker_get.sum),
-        "sendThreadPoolQueueSize": "0",
-        "sendThreadPoolQueueCapacity": "10000",
-        "sendThreadPoolQueueHeadWaitTimeMills": "0",
+        "msgGetTotalTodayNow": str(stats.transferred.count),
+        # There is no queue in front of threads: what waits, waits for the disk.
+        "sendThreadPoolQueueSize": str(broker.store.waiting_count),
+        "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
+        "sendThreadPoolQueueHeadWaitTimeMills": str(broker.turn.sync_ms(now_ms)),
         "pullThreadPoolQueueSize": "0",
         "pullThreadPoolQueueCapacity": "100000",
         "pullThreadPoolQueueHeadWaitTimeMills": "0",

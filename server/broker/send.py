@@ -23,11 +23,11 @@ from server.broker.config import BrokerConfig
 from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
 from server.broker.recode import Recoder
-from server.broker.refusal import Refused
+from server.broker.refusal import Refused, store_refuses
 from server.broker.sendroutes import Route, Routes, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
-from server.broker.turn import STORE_REFUSES, Turn
+from server.broker.turn import Turn
 from server.store.calls import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
 from storefmt.properties import (
@@ -63,6 +63,7 @@ class Sender:
         self._levels = levels
         self._stats = stats
         self._turn = turn
+        self._overload = turn.overload
         self._answers = answers
         self._store_host = store_host
         self._recoder = Recoder(config.broker_cluster_name)
@@ -86,6 +87,8 @@ class Sender:
     ) -> None:
         """Store one request's message or batch; the answer leaves when it is safe."""
         try:
+            if self._overload.refusal:
+                raise Refused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
             route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
             queue_id = send.queue_id
             if not 0 <= queue_id < route.queue_limit:
@@ -93,7 +96,6 @@ class Sender:
             put = self._put_batch if send.batch else self._put_one
             queue_offset, message_id, waits = put(conn, send, route, body, queue_id, now_ms)
         except Refused as refused:
-            self._stats.put_failed_count += 1
             if not send.is_oneway:
                 answer = self._answers.refused(
                     serialize, send.opaque, code=refused.code, remark=refused.remark
@@ -135,6 +137,7 @@ class Sender:
         if sys_flag & TRANSACTION_MASK:
             raise self._no_transactions()
         if len(body) > self._body_size_max or len(data) > PROPERTIES_SIZE_MAX:
+            self._stats.put_failed_count += 1
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         fields = (
             route.topic, route.topic_bytes, queue_id, body, data, flag, sys_flag | route.sys_flag,
@@ -227,24 +230,26 @@ class Sender:
         )
 
     def _count(self, route: Route, count: int, size: int) -> None:
-        nums, sizes, stats = route.put_nums, route.put_size, self._stats
+        nums, sizes = route.put_nums, route.put_size
         nums.sum += count
         nums.times += 1
         sizes.sum += size
         sizes.times += 1
-        stats.put_count += count
-        stats.put_size += size
 
     def _check(self, status: PutStatus) -> None:
         """Raise with Java's code and text when a message was not put."""
         match status:
             case PutStatus.PUT_OK:
                 return
+            case PutStatus.SERVICE_NOT_AVAILABLE:
+                # Java does not count these as failed: nothing was tried.
+                text = store_refuses(self._store, self._store.failure or "shut down")
+                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+            case _:
+                self._stats.put_failed_count += 1
+        match status:
             case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
                 raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-            case PutStatus.SERVICE_NOT_AVAILABLE:
-                text = f"{STORE_REFUSES} ({self._store.failure or 'shut down'})"
-                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case PutStatus.CREATE_MAPPED_FILE_FAILED:
                 text = "create mapped file failed, server is busy or broken."
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)

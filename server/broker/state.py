@@ -31,6 +31,7 @@ from server.broker.hold import Hold
 from server.broker.locks import LockTable
 from server.broker.names import SCHEDULE_TOPIC
 from server.broker.offsets import Offsets
+from server.broker.overload import Overload
 from server.broker.pull import Puller, Waiting
 from server.broker.saves import StateFiles
 from server.broker.send import Sender
@@ -126,11 +127,20 @@ class Broker:
         store.on_dispatch = self._dispatched
 
     def _make_turn(self, answers: SendAnswers, send_now: Callable[[], None]) -> Turn:
+        config = self.config
         return Turn(
             self.store,
             clock=self.clock,
             answers=answers,
-            sync_flush=self.config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
+            sync_flush=config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
+            overload=Overload(
+                count_max=config.send_thread_pool_queue_capacity,
+                busy_ms=config.store.os_page_cache_busy_time_out_ms,
+                stale_ms=(
+                    config.wait_time_in_send_queue_ms if config.broker_fast_failure_enable else None
+                ),
+            ),
+            times=self.stats.put_times,
             after_write=self._after_write,
             send_now=send_now,
         )

@@ -2,6 +2,7 @@
 
     count (hot path) -> Counter.sum, .times
     sample every 10 s -> minute   every 10 min -> hour   every hour -> day
+    the store's own count of records -> put.count, once a second
 
 Rule: the hot path only adds to a Counter it holds; sampling and reading do the rest. A
 rate is (newest - oldest sample) over the time between them, as in Java, so it is 0 until
@@ -14,7 +15,10 @@ store/StoreStatsService.java.
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, NamedTuple
+
+from server.broker.puttimes import PutTimes
 
 TOPIC_PUT_NUMS: Final = "TOPIC_PUT_NUMS"
 TOPIC_PUT_SIZE: Final = "TOPIC_PUT_SIZE"
@@ -129,7 +133,7 @@ class Today(NamedTuple):
 
 
 class Statistics:
-    """Every counter of one broker."""
+    """Every counter of one broker; days are those of the local clock."""
 
     def __init__(self, *, now_ms: int, cluster: str) -> None:
         self.boot_ms = now_ms
@@ -142,13 +146,13 @@ class Statistics:
         self.get_missed = Rates()
         self.get_total = Rates()
         self.transferred = Rates()
-        self.put_count = 0
+        self.put_times = PutTimes(now_ms)
         self.put_failed_count = 0
-        self.put_size = 0
         self.put_day = Today(0, 0)
         self.get_day = Today(0, 0)
         self._hour_ms = self._day_ms = now_ms
-        self._midnight = now_ms // DAY_MS
+        self._today = _local_day(now_ms)
+        self._forgotten_put_count = 0
 
     def counter(self, name: str, key: str) -> Counter:
         """Return a counter, made when it is not there; callers on a hot path keep it."""
@@ -162,7 +166,7 @@ class Statistics:
     def find(self, name: str, key: str) -> Counter | None:
         """Return a counter that something was counted in, None for any other."""
         found = self._counters.get((name, key))
-        return found if found is not None and found.times else None
+        return found if found is not None and (found.times or found.sum) else None
 
     def group_get_tps(self, topic: str, group: str) -> float:
         """Return the messages a second that a group read from a topic in the last minute."""
@@ -173,9 +177,13 @@ class Statistics:
         """Count a message that a consumer gave back."""
         self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
 
-    def second(self, now_ms: int) -> None:
-        """Take samples; to be called about once a second."""
-        self.broker_put.sum = self.broker_put.times = self.put.count = self.put_count
+    def second(self, now_ms: int, *, put_count: int) -> None:
+        """Take samples; to be called about once a second.
+
+        Args:
+            put_count: records stored since the start, the broker's own included.
+        """
+        self.put.count = put_count
         self.get_total.count = self.get_found.count + self.get_missed.count
         for rates in (
             self.put,
@@ -185,12 +193,15 @@ class Statistics:
             self.transferred,
         ):
             rates.sample(now_ms)
-        if now_ms // DAY_MS != self._midnight:
-            self._midnight = now_ms // DAY_MS
-            self.put_day = Today(self.put_day.today_morning, self.put_count)
-            self.get_day = Today(self.get_day.today_morning, self.broker_get.sum)
+        self.put_times.roll(now_ms)
+        today = _local_day(now_ms)
+        if today != self._today:
+            self._today = today
+            self.put_day = Today(self.put_day.today_morning, put_count)
+            self.get_day = Today(self.get_day.today_morning, self.transferred.count)
         if now_ms - self._sampled_ms < MINUTE_SAMPLE_MS:
             return
+        self.count_broker_puts()
         self._sampled_ms = now_ms
         hour = now_ms - self._hour_ms >= HOUR_SAMPLE_MS
         day = now_ms - self._day_ms >= DAY_SAMPLE_MS
@@ -199,11 +210,24 @@ class Statistics:
         for counter in self._counters.values():
             counter.sample(now_ms, hour=hour, day=day)
 
+    def count_broker_puts(self) -> None:
+        """Bring the broker's own counter of messages of clients up to date."""
+        self.broker_put.sum = self._forgotten_put_count + sum(
+            counter.sum for (name, _), counter in self._counters.items() if name == TOPIC_PUT_NUMS
+        )
+
     def forget_topic(self, topic: str) -> None:
         """Drop the counters of a deleted topic."""
         for name, key in [key for key in self._counters if _topic_of(*key) == topic]:
-            del self._counters[name, key]
+            gone = self._counters.pop((name, key))
+            if name == TOPIC_PUT_NUMS:
+                self._forgotten_put_count += gone.sum
 
 
 def _topic_of(name: str, key: str) -> str:
     return key.partition("@")[0] if name.startswith(("TOPIC_", "GROUP_", "SNDBCK_")) else ""
+
+
+def _local_day(now_ms: int) -> int:
+    """Return the number of the day of the local clock; Java's totals turn at its midnight."""
+    return datetime.fromtimestamp(now_ms / 1000).toordinal()

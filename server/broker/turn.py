@@ -9,7 +9,8 @@
 
 Rule: an answer is formatted when its message is put and leaves only when the message is as
 safe as the configuration promises. When write or flush fails, nothing of that batch is
-acknowledged: a failed write is answered 14, a failed flush 10 (stored, durability unknown).
+acknowledged: a failed write is answered 14, a failed flush 10 (stored, durability unknown),
+and so is one that takes longer than syncFlushTimeout. How much may wait is ``overload``'s.
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -23,6 +24,9 @@ from typing import Protocol
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from server.broker.answers import SendAnswers, with_code
+from server.broker.overload import STALE_FOR_S, Overload
+from server.broker.puttimes import PutTimes
+from server.broker.refusal import store_refuses
 from server.runtime.clock import Clock
 from server.store.errors import StoreFailed
 from server.store.flush import FlushJob
@@ -34,11 +38,6 @@ Ack = tuple[ServerConn, bytes, int, int]
 """Connection, the answer's frame, opaque, serialisation."""
 Done = Callable[[ResponseCode], None]
 """Told SUCCESS once a message is safe, or the code of what went wrong."""
-
-STORE_REFUSES = (
-    "service not available now. It may be caused by one of the following reasons: the broker's "
-    "disk is full, messages are put to the slave, message store has been shut down, etc."
-)
 
 
 class Loop(Protocol):
@@ -53,6 +52,8 @@ class Turn:
     """Collects what one turn of the loop puts into the store, and releases the answers.
 
     Args:
+        overload: told how long the disk takes.
+        times: told how long messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
         send_now: writes what is queued for the connections, so that answers do not wait
             for one more turn.
@@ -65,9 +66,13 @@ class Turn:
         clock: Clock,
         answers: SendAnswers,
         sync_flush: bool,
+        overload: Overload,
+        times: PutTimes,
         after_write: Callable[[int], None],
         send_now: Callable[[], None] = lambda: None,
     ) -> None:
+        self.overload = overload
+        self._times = times
         self._store = store
         self._clock = clock
         self._answers = answers
@@ -83,7 +88,12 @@ class Turn:
         # Written, waiting for the disk; only with SYNC_FLUSH.
         self._unsafe_acks: list[Ack] = []
         self._unsafe_done: list[Done] = []
+        self._unsafe_since_ms = 0
+        # The disk is at them just now.
         self._flushing: asyncio.Future[None] | None = None
+        self._flushing_acks: list[Ack] = []
+        self._flushing_done: list[Done] = []
+        self._flush_began_ms = 0
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Work on this loop from now on."""
@@ -128,10 +138,14 @@ class Turn:
             self._store.write(now_ms)
         except StoreFailed as error:
             LOG.error("messages of one turn were not stored: %s", error)
-            self._refuse(self._hasty_acks + acks, done, f"{STORE_REFUSES} ({error})")
+            self._refuse(self._hasty_acks + acks, done, store_refuses(self._store, str(error)))
             self._hasty_acks = []
             return
+        elapsed_ms = self._clock.now_ms() - now_ms
+        if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=len(acks) + len(done)):
+            self._end_stale_soon()
         if not self._sync_flush:
+            self._times.add(elapsed_ms, count=len(acks))
             self._release(acks, done)
             self._after_write(now_ms)
             self._send_now()
@@ -140,9 +154,41 @@ class Turn:
             self._release(self._hasty_acks, [])
             self._hasty_acks = []
             self._send_now()
+        if not self._unsafe_acks:
+            self._unsafe_since_ms = now_ms
         self._unsafe_acks += acks
         self._unsafe_done += done
-        self._begin_flush()
+        self._begin_flush(now_ms)
+        self._judge(now_ms)
+
+    def expire(self, now_ms: int, *, timeout_ms: int) -> None:
+        """Answer 10 to whoever waits too long for the disk; call it now and then."""
+        if self._flushing is not None and now_ms - self._flush_began_ms >= timeout_ms:
+            acks, self._flushing_acks = self._flushing_acks, []
+            if self._unsafe_acks and now_ms - self._unsafe_since_ms >= timeout_ms:
+                acks += self._unsafe_acks
+                self._unsafe_acks = []
+            if acks:
+                LOG.warning("the disk did not sync %d messages in %d ms", len(acks), timeout_ms)
+                self._doubt(acks, [])
+                self._send_now()
+
+    def _judge(self, now_ms: int) -> None:
+        store = self._store
+        self.overload.judge(
+            waiting_count=store.waiting_count,
+            waiting_size=store.written_offset - store.flushed_offset,
+            sync_ms=self.sync_ms(now_ms),
+        )
+
+    def sync_ms(self, now_ms: int) -> int:
+        """Return how long the disk has been at a sync that sends wait for; 0 without one."""
+        return 0 if self._flushing is None else max(0, now_ms - self._flush_began_ms)
+
+    def _end_stale_soon(self) -> None:
+        if self._loop is not None:
+            now_ms = self._clock.now_ms
+            self._loop.call_later(STALE_FOR_S, lambda: self._judge(now_ms()))
 
     async def close(self) -> None:
         """Commit what is left and wait for the flush that runs."""
@@ -153,7 +199,7 @@ class Turn:
         if self._flusher is not None:
             self._flusher.shutdown()
 
-    def _begin_flush(self) -> None:
+    def _begin_flush(self, now_ms: int) -> None:
         if self._flushing is not None or self._loop is None or self._flusher is None:
             return
         acks, self._unsafe_acks = self._unsafe_acks, []
@@ -166,27 +212,35 @@ class Turn:
                 self._release(acks, done)
             self._send_now()
             return
+        self._flushing_acks, self._flushing_done = acks, done
+        self._flush_began_ms = now_ms
         self._flushing = self._loop.run_in_executor(self._flusher, job.run)
-        self._flushing.add_done_callback(lambda future: self._flushed(job, future, acks, done))
+        self._flushing.add_done_callback(lambda future: self._flushed(job, future))
 
-    def _flushed(
-        self, job: FlushJob, future: asyncio.Future[None], acks: list[Ack], done: list[Done]
-    ) -> None:
+    def _flushed(self, job: FlushJob, future: asyncio.Future[None]) -> None:
         self._flushing = None
+        acks, self._flushing_acks = self._flushing_acks, []
+        done, self._flushing_done = self._flushing_done, []
         try:
             future.result()
             self._store.end_flush(job)
         except (StoreFailed, OSError) as error:
             LOG.error("messages are written and not known to be on disk: %s", error)
             self._doubt(acks, done)
-            self._refuse(self._unsafe_acks, self._unsafe_done, f"{STORE_REFUSES} ({error})")
+            self._refuse(
+                self._unsafe_acks, self._unsafe_done, store_refuses(self._store, str(error))
+            )
             self._unsafe_acks, self._unsafe_done = [], []
+            self._send_now()
             return
+        now_ms = self._clock.now_ms()
+        self._times.add(now_ms - self._flush_began_ms, count=len(acks))
         self._release(acks, done)
-        self._after_write(self._clock.now_ms())
+        self._after_write(now_ms)
         self._send_now()
         if self._unsafe_acks or self._unsafe_done:
-            self._begin_flush()
+            self._begin_flush(now_ms)
+        self._judge(now_ms)
 
     @staticmethod
     def _release(acks: list[Ack], done: list[Done]) -> None:

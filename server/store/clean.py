@@ -98,6 +98,12 @@ class Cleaner:
         """Let a job that runs end soon."""
         self._stop.set()
 
+    def disk_used(self) -> float:
+        """Return the part of the store's disk that is in use, 0 to 1, as it is now."""
+        usage = self._disk.usage(self._root)
+        whole = usage.used + usage.usable
+        return usage.used / whole if whole else 0.0
+
     def step(self, now_ms: int) -> CleanJob | None:
         """Return what is to be done now, None for nothing; call it about every second.
 

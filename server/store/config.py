@@ -41,6 +41,18 @@ class StoreConfig:
     message_index_enable: bool = True
     flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
     flush_interval_commit_log_ms: int = field(default=500, metadata=_key("flushIntervalCommitLog"))
+    flush_commit_log_least_pages: int = 0
+    """Pages (4 KiB) of log for which the disk is asked, unless the thorough interval is over;
+    4 in Java, whose power cut may therefore cost ten seconds of a slow stream."""
+    flush_commit_log_thorough_interval_ms: int = field(
+        default=10_000, metadata=_key("flushCommitLogThoroughInterval")
+    )
+    sync_flush_timeout_ms: int = field(default=5_000, metadata=_key("syncFlushTimeout"))
+    """How long a message waits for the disk before it is answered FLUSH_DISK_TIMEOUT."""
+    os_page_cache_busy_time_out_ms: int = field(
+        default=1_000, metadata=_key("osPageCacheBusyTimeOutMills")
+    )
+    """How long one disk sync may take before sends are refused (code 2)."""
     flush_interval_consume_queue_ms: int = field(
         default=1000, metadata=_key("flushIntervalConsumeQueue")
     )

@@ -66,16 +66,22 @@ class CommitLog:
         self._syncing: dict[int, None] = {}
         self.directory_unsynced = False
         self._file_end = self._written_file_end = 0
+        self._blank_size = self._written_blank_size = 0
         self.set_end(end)
 
     def set_end(self, end: int) -> None:
         """Let the next record go to ``end``, the end of what is kept; nothing is pending."""
-        self.end = self.written_offset = self.flushed_offset = end
+        self.end = self.written_offset = self.flushed_offset = self._start = end
         self._parts_start = self._dirty_until = end
         # At the end of the last file there is no next one yet: the first put makes it.
         base = end - end % self.file_size
         self._file_end = base + self.file_size if base in self._known else end
         self._written_file_end = self._file_end
+
+    @property
+    def put_size(self) -> int:
+        """Bytes of records that were written since ``set_end``."""
+        return self.written_offset - self._start - self._written_blank_size
 
     @property
     def min_offset(self) -> int:
@@ -102,6 +108,7 @@ class CommitLog:
         left = next_base - self.end
         if left:
             self.parts.append(blank(left))
+            self._blank_size += left
         if self.parts:
             base = self._base_of(self._parts_start)
             self._segments.append(Segment(base, self._parts_start - base, self.parts))
@@ -158,6 +165,7 @@ class CommitLog:
         self._segments.clear()
         self._parts_start = self.written_offset = self._dirty_until = self.end
         self._written_file_end = self._file_end
+        self._written_blank_size = self._blank_size
 
     def _write_segment(self, segment: Segment) -> None:
         data = b"".join(segment.parts)
@@ -172,6 +180,7 @@ class CommitLog:
         self.parts = []
         self.end = self._parts_start = self.written_offset
         self._file_end = self._written_file_end
+        self._blank_size = self._written_blank_size
 
     def _erase(self, start: int, until: int) -> None:
         while start < until:

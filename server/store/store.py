@@ -73,6 +73,8 @@ class MessageStore:
         self._waiting: list[DispatchEntry] = []
         self._waiting_queues: list[ConsumeQueue] = []
         self._written_ms = opened.last_store_ms
+        self.put_count = 0
+        """Records stored since the start."""
         self._flushing: FlushJob | None = None
 
     @classmethod
@@ -180,6 +182,7 @@ class MessageStore:
             raise self._fail("commit log not written", error) from error
         self.failure = ""
         entries, queues = self._appender.take()
+        self.put_count += len(entries)
         self._written_ms = entries[-1].store_ms
         if self._sync:
             self._waiting += entries
@@ -361,6 +364,16 @@ class MessageStore:
     def flushed_offset(self) -> int:
         """Log offset up to which puts are known to be on the disk."""
         return self._log.flushed_offset
+
+    @property
+    def waiting_count(self) -> int:
+        """Records that are written and wait for the disk before they can be read."""
+        return len(self._waiting)
+
+    @property
+    def put_size(self) -> int:
+        """Bytes of the records stored since the start."""
+        return self._log.put_size
 
     @property
     def min_log_offset(self) -> int:

@@ -11,8 +11,8 @@ def test_minute_is_the_difference_of_its_samples() -> None:
     counter.add(6, times=3)
     one_sample = counter.minute()
 
-    stats.second(START_MS + 5_000)
-    stats.second(START_MS + 10_000)
+    stats.second(START_MS + 5_000, put_count=0)
+    stats.second(START_MS + 10_000, put_count=0)
 
     assert one_sample == Snapshot(0, 0.0, 0.0)
     assert counter.minute() == Snapshot(6, 0.6, 2.0)
@@ -24,7 +24,7 @@ def test_minute_forgets_and_hour_and_day_remember() -> None:
     counter.add(10)
 
     for at_ms in range(START_MS + 10_000, START_MS + 4_300_001, 10_000):
-        stats.second(at_ms)
+        stats.second(at_ms, put_count=0)
 
     assert counter.minute().sum == 0
     assert counter.hour().sum == 0
@@ -34,7 +34,7 @@ def test_minute_forgets_and_hour_and_day_remember() -> None:
 def test_group_rate_and_unknown_keys() -> None:
     stats = Statistics(now_ms=START_MS, cluster="C")
     stats.counter("GROUP_GET_NUMS", "T@G").add(50)
-    stats.second(START_MS + 10_000)
+    stats.second(START_MS + 10_000, put_count=0)
 
     assert stats.group_get_tps("T", "G") == 5.0
     assert stats.group_get_tps("T", "H") == 0.0
@@ -47,9 +47,8 @@ def test_rates_are_printed_as_java_prints_them() -> None:
 
     empty = stats.put.text()
     for second in range(61):
-        stats.put_count = 30 * second
         stats.get_found.count = stats.get_missed.count = second
-        stats.second(START_MS + 1_000 * second)
+        stats.second(START_MS + 1_000 * second, put_count=30 * second)
 
     assert empty == "0.0  "
     assert stats.put.text() == "30.0 30.0 "
@@ -58,11 +57,11 @@ def test_rates_are_printed_as_java_prints_them() -> None:
 
 def test_midnight_moves_the_daily_totals() -> None:
     stats = Statistics(now_ms=START_MS, cluster="C")
-    stats.put_count += 5
-    stats.second(START_MS + DAY_MS)
-    stats.put_count += 7
-    stats.second(START_MS + 2 * DAY_MS)
+    stats.transferred.count = 3
+    stats.second(START_MS + DAY_MS, put_count=5)
+    stats.second(START_MS + 2 * DAY_MS, put_count=12)
 
+    assert tuple(stats.get_day) == (3, 3)
     assert tuple(stats.put_day) == (5, 12)
 
 
@@ -77,3 +76,6 @@ def test_deleted_topic_takes_its_counters_along() -> None:
     assert stats.find("TOPIC_PUT_NUMS", "T") is None
     assert stats.find("SNDBCK_PUT_NUMS", "T@G") is None
     assert stats.find("TOPIC_PUT_NUMS", "U") is not None
+    stats.count_broker_puts()
+    assert stats.find("BROKER_PUT_NUMS", "C") == stats.broker_put
+    assert (stats.broker_put.sum, stats.broker_put.times) == (2, 0)

@@ -8,6 +8,8 @@ from typing import cast
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.broker.answers import SendAnswers
+from server.broker.overload import DISK_IS_BUSY, STALE_FOR_S, Overload
+from server.broker.puttimes import PutTimes
 from server.broker.turn import Turn
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
@@ -36,9 +38,16 @@ class Store:
         self.is_read_only = False
         self.gate = threading.Event()
         self.gate.set()
+        self.waiting_count = self.written_offset = self.flushed_offset = 0
+        self.cleaner = self
+        self.during_write: Callable[[], None] = lambda: None
+
+    def disk_used(self) -> float:
+        return 0.5
 
     def write(self, now_ms: int) -> None:
         self.calls.append("write")
+        self.during_write()
         if self.write_error is not None:
             raise self.write_error
 
@@ -52,12 +61,21 @@ class Store:
             raise self.flush_error
 
 
-def turn_on(store: Store, *, sync: bool, visible: Callable[[int], None] = lambda _: None) -> Turn:
+def turn_on(
+    store: Store,
+    *,
+    sync: bool,
+    visible: Callable[[int], None] = lambda _: None,
+    clock: FakeClock | None = None,
+) -> Turn:
+    clock = clock or FakeClock()
     turn = Turn(
         cast(MessageStore, store),
-        clock=FakeClock(),
+        clock=clock,
         answers=ANSWERS,
         sync_flush=sync,
+        overload=Overload(count_max=3, busy_ms=1_000, stale_ms=200),
+        times=PutTimes(clock.now_ms()),
         after_write=visible,
     )
     turn.open(asyncio.get_running_loop())
@@ -180,3 +198,64 @@ def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
         return outcome(conn.sent)
 
     assert asyncio.run(run()) == [(1, 10)]
+
+
+def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None:
+    async def run() -> tuple[list[str], list[tuple[int, int]], list[tuple[int, int]]]:
+        store, conn, clock = Store(), FakeConn(), FakeClock()
+        turn = turn_on(store, sync=True, clock=clock)
+        refusals = []
+        store.gate.clear()
+        acknowledge(turn, conn, 1)
+        turn.commit()
+        for passed_ms in (1_000, 1):
+            clock.ms += passed_ms
+            acknowledge(turn, conn, clock.ms)
+            turn.commit()
+            refusals.append(turn.overload.refusal)
+        turn.expire(clock.ms, timeout_ms=1_001)
+        timed_out = outcome(conn.sent)
+        store.gate.set()
+        await turn.close()
+        refusals.append(turn.overload.refusal)
+        return refusals, timed_out, outcome(conn.sent)[1:]
+
+    refusals, timed_out, later = asyncio.run(run())
+
+    assert refusals == ["", DISK_IS_BUSY, ""]
+    assert timed_out == [(1, 10)]
+    assert later == [(1_001_000, 0), (1_001_001, 0)]
+
+
+def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() -> None:
+    async def run() -> list[str]:
+        store, conn, clock = Store(), FakeConn(), FakeClock()
+        turn = turn_on(store, sync=False, clock=clock)
+        store.during_write = lambda: setattr(clock, "ms", clock.ms + 200)
+        acknowledge(turn, conn, 1)
+        turn.commit()
+        refusals = [turn.overload.refusal]
+        while turn.overload.refusal:
+            await asyncio.sleep(STALE_FOR_S)
+        assert outcome(conn.sent) == [(1, 0)]
+        return refusals
+
+    (refusal,) = asyncio.run(run())
+
+    assert refusal.startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
+
+
+def test_refused_write_says_how_full_the_disk_is() -> None:
+    async def run() -> str | None:
+        store, conn = Store(), FakeConn()
+        turn = turn_on(store, sync=False)
+        store.write_error = StoreFull("no space")
+        acknowledge(turn, conn, 1)
+        turn.commit()
+        return conn.sent[0].remark
+
+    assert asyncio.run(run()) == (
+        "service not available now. It may be caused by one of the following reasons: the "
+        "broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the slave, "
+        "message store has been shut down, etc. (no space)"
+    )

@@ -100,9 +100,9 @@ def test_statistic_is_there_once_something_was_counted(tmp_path: Path) -> None:
             await behind(desk)
             stats = desk.app.broker.stats
             now_ms = stats.boot_ms + 20_000
-            stats.second(now_ms)
+            stats.second(now_ms, put_count=0)
             await desk.send()
-            stats.second(now_ms + 20_000)
+            stats.second(now_ms + 20_000, put_count=0)
             code = RequestCode.VIEW_BROKER_STATS_DATA
             return (
                 await desk.ask(
