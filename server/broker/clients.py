@@ -163,6 +163,14 @@ class Producers:
         found = self._groups.get(group)
         return None if found is None else list(found.values())
 
+    def find(self, client_id: str) -> Member | None:
+        """Return a producer by its client id, whichever group it is in."""
+        for members in self._groups.values():
+            for member in members.values():
+                if member.client_id == client_id:
+                    return member
+        return None
+
     def register(self, group: str, *, member: Member) -> None:
         """Take a heartbeat."""
         members = self._groups.setdefault(group, {})

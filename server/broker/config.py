@@ -135,6 +135,7 @@ class BrokerConfig:
     trace_on: bool = setting(True)
     region_id: str = setting("DefaultRegion")
     reject_transaction_message: bool = setting(False, important=True)
+    store_reply_message_enable: bool = setting(True)
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     notify_consumer_ids_changed_enable: bool = setting(True)

@@ -24,7 +24,7 @@ from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
 from server.broker.recode import Recoder
 from server.broker.refusal import Refused, store_refuses
-from server.broker.sendroutes import Route, Routes, choose_queue
+from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.turn import Turn
@@ -89,10 +89,7 @@ class Sender:
         try:
             if self._overload.refusal:
                 raise Refused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
-            route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
-            queue_id = send.queue_id
-            if not 0 <= queue_id < route.queue_limit:
-                queue_id = choose_queue(conn, queue_id, route)
+            route, queue_id = self.aim(conn, send, now_ms)
             put = self._put_batch if send.batch else self._put_one
             queue_offset, message_id, waits = put(conn, send, route, body, queue_id, now_ms)
         except Refused as refused:
@@ -110,6 +107,22 @@ class Sender:
             serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
         )
         self._turn.ack(conn, answer, opaque=opaque, serialize=serialize, waits=waits)
+
+    def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
+        """Return what its topic decides for a send, and its queue.
+
+        Raises:
+            Refused: the topic or the queue may not be sent to.
+        """
+        route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
+        queue_id = send.queue_id
+        if not 0 <= queue_id < route.queue_limit:
+            queue_id = choose_queue(conn, queue_id, route)
+        return route, queue_id
+
+    def message_id(self, log_offset: int) -> str:
+        """Return the offset id of a message at ``log_offset``."""
+        return self._answers.message_id(log_offset)
 
     def put(self, message: PutMessage, *, now_ms: int) -> PutResult:
         """Put a message that the broker itself makes; the caller schedules or waits.
@@ -155,7 +168,7 @@ class Sender:
         status, queue_offset, log_offset, size = result
         if status is not _OK:
             self._check(status)
-        self._count(route, 1, size)
+        self.count(route, 1, size)
         return queue_offset, self._answers.message_id(log_offset), waits
 
     def _put_batch(
@@ -186,7 +199,7 @@ class Sender:
         if result.status is not _OK:
             self._check(result.status)
         log_offsets = result.log_offsets
-        self._count(route, len(log_offsets), result.size)
+        self.count(route, len(log_offsets), result.size)
         return result.queue_offset, self._answers.message_ids(log_offsets), waits
 
     def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
@@ -229,7 +242,8 @@ class Sender:
             "transactional messages are not supported by this broker; send without TRAN_MSG",
         )
 
-    def _count(self, route: Route, count: int, size: int) -> None:
+    def count(self, route: Route, count: int, size: int) -> None:
+        """Count messages that were put for clients."""
         nums, sizes = route.put_nums, route.put_size
         nums.sum += count
         nums.times += 1

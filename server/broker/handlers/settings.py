@@ -33,6 +33,7 @@ CHANGEABLE: Final = frozenset({
     "notifyConsumerIdsChangedEnable",
     "rejectTransactionMessage",
     "shortPollingTimeMills",
+    "storeReplyMessageEnable",
 })  # fmt: skip
 """Keys that may be changed while the broker runs: none names a path, address or class."""
 

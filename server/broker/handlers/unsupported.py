@@ -14,7 +14,6 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 
-_REPLY: Final = "request-reply messages are not supported by this broker yet"
 _TRANSACTION: Final = "transactional messages are not supported by this broker yet"
 _NAMESRV: Final = "answered by name servers"
 _CLIENT: Final = "answered by clients"
@@ -24,8 +23,6 @@ _FILTER_SERVER: Final = "filter servers are gone since 4.3"
 REFUSED: Final = {
     RequestCode.END_TRANSACTION: _TRANSACTION,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: _TRANSACTION,
-    RequestCode.SEND_REPLY_MESSAGE: _REPLY,
-    RequestCode.SEND_REPLY_MESSAGE_V2: _REPLY,
 }
 """A Java broker handles these; here they are refused with the reason."""
 

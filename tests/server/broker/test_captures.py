@@ -17,11 +17,10 @@ from tests.server.broker.desk import running
 NO_ANSWER_S: Final = 0.1
 
 TRANSACTION = "a transactional message, refused by this broker"
-REPLY = "a reply, refused by this broker"
 DELETION = "deletion of old data, refused by this broker"
 DELAYED = "the recorded broker had delivered a delayed message by then"
 FILTER = "the recorded broker filtered by SQL92"
-RELAYED = "needs a live consumer"
+RELAYED = "needs a live client that answers the broker"
 SUBSCRIBED = "the heartbeat that registered this subscription was not recorded"
 SETTING = "a setting that does not change while this broker runs"
 REGION = "Java answers bodies read from a file in its own serialisation"
@@ -35,10 +34,9 @@ DIFFERENT: Final[dict[str, dict[int, str]]] = {
         **dict.fromkeys((30, 32, 34), TRANSACTION),
         **dict.fromkeys((44, 47), DELAYED),
         **dict.fromkeys((64, 65, 75, 132, 134, 136), SUBSCRIBED),
-        **dict.fromkeys((98, 100, 108), RELAYED),
+        **dict.fromkeys((77, 98, 100, 108), RELAYED),
         **dict.fromkeys((125, 126), DELETION),
         70: FILTER,
-        77: REPLY,
         92: SETTING,
         105: STATE,
     },
@@ -47,11 +45,10 @@ DIFFERENT: Final[dict[str, dict[int, str]]] = {
         **dict.fromkeys((175, 177), DELAYED),
         **dict.fromkeys((190, 192, 193, 247, 248), SUBSCRIBED),
         **dict.fromkeys((191, 249), PLACE),
-        **dict.fromkeys((219, 221, 226), RELAYED),
+        **dict.fromkeys((199, 219, 221, 226), RELAYED),
         **dict.fromkeys((223, 231), REGION),
         **dict.fromkeys((241, 242), DELETION),
         197: FILTER,
-        199: REPLY,
         213: SETTING,
         224: STATE,
     },
@@ -59,7 +56,6 @@ DIFFERENT: Final[dict[str, dict[int, str]]] = {
         **dict.fromkeys((323, 374), WORDING),
         **dict.fromkeys((332, 372), PLACE),
         **dict.fromkeys((355, 356, 368, 366, 369), TRANSACTION),
-        354: REPLY,
         367: VIP,
         413: SETTING,
     },

@@ -23,6 +23,8 @@ public final class Toolbox {
         "PullConsumer", new PullConsumer(),
         "AllocateVectors", new AllocateVectors(),
         "OpenStores", new OpenStores(),
+        "Requester", new Requester(),
+        "Replier", new Replier(),
         "SqlFilters", new SqlFilters(),
         "MqAdmin", new MqAdmin());
 

@@ -1,0 +1,68 @@
+import com.alibaba.fastjson.JSONArray;
+import com.alibaba.fastjson.JSONObject;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.RequestCallback;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+
+/**
+ * Asks with DefaultMQProducer.request and waits for the replies.
+ *
+ * <p>Spec: namesrv, topic, group, mode (sync, async), timeoutMs, bodies: a list of texts.
+ * Out: a "message" per reply, in the order of the bodies when sync, or "refused".
+ */
+final class Requester implements Program {
+    public static void main(String[] args) throws Exception {
+        Program.main(new Requester(), args);
+    }
+
+    @Override
+    public void run(JSONObject spec, Out out) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"));
+        producer.setNamesrvAddr(spec.getString("namesrv"));
+        producer.setInstanceName("requester-" + spec.getString("group"));
+        producer.setSendMsgTimeout(10000);
+        producer.start();
+        try {
+            JSONArray bodies = spec.getJSONArray("bodies");
+            CountDownLatch left = new CountDownLatch(bodies.size());
+            for (int i = 0; i < bodies.size(); i++) {
+                byte[] body = bodies.getString(i).getBytes(StandardCharsets.UTF_8);
+                ask(producer, new Message(spec.getString("topic"), body), i, spec, out, left);
+            }
+            left.await(spec.getLongValue("timeoutMs") + 10000, TimeUnit.MILLISECONDS);
+        } finally {
+            producer.shutdown();
+        }
+    }
+
+    private static void ask(DefaultMQProducer producer, Message m, int index, JSONObject spec, Out out,
+        CountDownLatch left) throws Exception {
+        long timeout = spec.getLongValue("timeoutMs");
+        if (!"async".equals(spec.getString("mode"))) {
+            try {
+                out.line(Shown.message((MessageExt) producer.request(m, timeout)));
+            } catch (Exception e) {
+                out.line(Shown.refused(index, e));
+            }
+            left.countDown();
+            return;
+        }
+        producer.request(m, new RequestCallback() {
+            @Override
+            public void onSuccess(Message reply) {
+                out.line(Shown.message((MessageExt) reply));
+                left.countDown();
+            }
+
+            @Override
+            public void onException(Throwable e) {
+                out.line(Shown.refused(index, e));
+                left.countDown();
+            }
+        }, timeout);
+    }
+}
