@@ -85,8 +85,8 @@ class CommitLog:
 
     @property
     def min_offset(self) -> int:
-        """Log offset of the first byte that is kept."""
-        return self.bases[0] if self.bases else 0
+        """Log offset of the first byte that is kept, or will be."""
+        return self.bases[0] if self.bases else self.end
 
     def place(self, size: int) -> int:
         """Reserve ``size`` bytes (at most ``file_size - 8``) and return their log offset.

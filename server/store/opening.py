@@ -11,10 +11,8 @@ Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recove
 #recoverAbnormally.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +22,7 @@ from server.store.disk import Disk, read_file
 from server.store.dispatch import Dispatcher
 from server.store.errors import StoreFailed
 from server.store.faststart import Plan, can_start_fast, plan_queues
+from server.store.geometry import log_file_size, queue_file_size_of
 from server.store.index import Index
 from server.store.indexfiles import load_index
 from server.store.indexrewind import load_marked_index
@@ -32,7 +31,7 @@ from server.store.progress import Progress, new_point
 from server.store.queue import queue_bases, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
-from server.store.recover import Recovery
+from server.store.recover import Recovery, drop_late_files
 from server.store.safepoint import (
     IndexMark,
     SafePoint,
@@ -108,7 +107,10 @@ class _Opening:
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
         log, end_known = self._open_log()
-        queue_file_size = self._queue_file_size()
+        queue_file_size, note = queue_file_size_of(
+            self._disk, self._paths, self._config, self._point
+        )
+        self._report.notes += note
         table = QueueTable(self._disk, self._paths, file_size=queue_file_size)
         last_store_ms = self._checkpoint.physic_ms
         index: Index | None = None
@@ -143,7 +145,7 @@ class _Opening:
             table=table,
             dispatcher=dispatcher,
             checkpoint=self._checkpoint._replace(physic_ms=last_store_ms),
-            point=self._mark_running(log, progress.point),
+            point=self._mark_running(log, table, progress.point),
             report=self._report,
             release=release,
             now_ms=now_ms,
@@ -173,6 +175,8 @@ class _Opening:
         point = self._point
         is_ours = point is not None and self._lock_ns == point.lock_ns
         is_ours = is_ours and point is not None and point.writer is Writer.RUNNING
+        if point is not None and is_ours:
+            drop_late_files(log, point.safe_log_offset, self._report)
         can_start = fast and point is not None
         if point is not None and can_start:
             can_start = can_start_fast(
@@ -237,12 +241,13 @@ class _Opening:
             report=self._report,
         )
 
-    def _mark_running(self, log: CommitLog, point: SafePoint) -> SafePoint:
+    def _mark_running(self, log: CommitLog, table: QueueTable, point: SafePoint) -> SafePoint:
         """Leave the trace of a broker that did not stop in order, before the first message."""
         # A log file is on the disk only when its directory's name is, too.
         self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
         point.writer = Writer.RUNNING
+        point.queue_file_size = table.files.file_size
         point.lock_ns = lock_time(self._disk, self._paths)
         point.files = {}
         point.deleted_topics = {
@@ -324,23 +329,6 @@ class _Opening:
                 + ("full length again" if size < file_size else "read up to there")
             )
 
-    def _queue_file_size(self) -> int:
-        """Return the size of consume queue files: the configured one unless most have another."""
-        configured = self._config.consume_queue_file_size
-        sizes: Counter[int] = Counter()
-        for _, _, directory in queue_directories(self._disk, self._paths.consumequeue):
-            for base in queue_bases(self._disk, directory):
-                stat = self._disk.stat(directory / log_file_name(base))
-                if stat is not None and stat.size and stat.size % ENTRY_SIZE == 0:
-                    sizes[stat.size] += base % stat.size == 0
-        if not sizes or sizes[configured] or not max(sizes.values()):
-            return configured
-        found = sizes.most_common(1)[0][0]
-        self._report.notes.append(
-            f"consume queue files have {found} bytes, not {configured} as configured; the files win"
-        )
-        return found
-
     def _open_index(self) -> Index | None:
         if not self._config.message_index_enable:
             return None
@@ -361,29 +349,6 @@ class _Opening:
             end = _end_of(table, directory, bases[-1])
             queue = table.make(topic, queue_id, max_offset=end, first=bases[0] // ENTRY_SIZE)
             queue.min_offset = min_offset_of(queue, log.min_offset)
-
-
-def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint | None) -> int:
-    """Return the size of the commit log files that are there.
-
-    Args:
-        sizes: length of each file by its start.
-
-    A size is believed when a file has it and every file starts at a multiple of it: the
-    configured one, the one noted at the last stop, the most frequent one. A single file
-    that was cut short at an odd place counts for nothing; then the distance between files
-    does.
-    """
-    configured = config.mapped_file_size_commit_log
-    noted = point.log_file_size if point is not None else 0
-    frequent = [size for size, _ in Counter(sizes.values()).most_common() if size % 512 == 0]
-    for size in (configured, noted, *frequent):
-        if size > 0 and size in sizes.values() and all(base % size == 0 for base in sizes):
-            return size
-    if noted > 0:
-        return noted
-    steps = [later - base for base, later in pairwise(sorted(sizes))]
-    return min(steps, default=configured)
 
 
 def _end_of(table: QueueTable, directory: Path, base: int) -> int:

@@ -82,6 +82,7 @@ class Progress:
             self._sync_log_until(until)
             point.safe_log_offset = until
         point.lock_ns = lock_time(self._disk, self._paths)
+        point.queue_file_size = self._table.files.file_size
         write_safe_point(self._disk, self._paths, point)
 
     def sync_queues(self) -> None:

@@ -144,6 +144,10 @@ class QueueRebuild:
     def finish(self, *, log_end: int) -> None:
         """Write the rest, cut what is behind it and set the offsets of the queue.
 
+        Args:
+            log_end: of a queue that no record was met of: the first entry that points
+                beyond it is the end, for that record was lost before the queue's file.
+
         Raises:
             OSError: the disk refused.
         """

@@ -291,6 +291,26 @@ class Recovery:
             self._disk.fsync_dir(self._paths.commitlog)
 
 
+def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
+    """Let a log of ours end at the safe point when it only begins behind it.
+
+    The name of a new file may reach the disk before that of the one before it, and then
+    none of them was synced. Retention leaves no such hole: it deletes what is below ``safe``.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if log.bases and (log.bases[0] <= safe or safe % log.file_size):
+        return
+    for base in reversed(log.bases):
+        report.notes.append(
+            f"commit log file {base} follows one that was never synced and is gone; it goes, too"
+        )
+        report.cut_size += log.file_size
+        log.remove(base)
+    log.set_end(-(-safe // log.file_size) * log.file_size)
+
+
 def entry_of(found: Found, tags_code: int) -> DispatchEntry:
     """Return what the index needs to know of a record of the log."""
     return DispatchEntry(

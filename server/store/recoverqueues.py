@@ -222,7 +222,7 @@ class QueueRecovery:
                 continue
             if key in self._suspects:
                 self._settle(rebuild, key, None)
-            rebuild.finish(log_end=log_end)
+            rebuild.finish(log_end=log_end if self.lost_size else self._log_min)
             if rebuild.changed:
                 self._report.rebuilt_queues.append(key)
             if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):

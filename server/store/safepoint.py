@@ -1,7 +1,8 @@
 """The file ``dispatch.json``: up to where a restart need not look.
 
     {"version": 2, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
-     "lockNs": 17…, "deletedTopics": {"old": 1048576}, "queues": {"t": {"0": [0, 5117, -1]}},
+     "queueFileSize": 6000000, "lockNs": 17…, "deletedTopics": {"old": 1048576},
+     "queues": {"t": {"0": [0, 5117, -1]}},
      "index": {"names": ["20260101…"], "header": [begin ms, …, 4711]},
      "clockMs": 17…, "sealed": {"0": 17…}, "files": {"consumequeue/t/0/000…": [6000000, 17…]},
      "crc": 3735928559}
@@ -62,6 +63,8 @@ class SafePoint:
 
     safe_log_offset: int = 0
     log_file_size: int = 0
+    queue_file_size: int = 0
+    """0 in a file of an older version."""
     writer: Writer = Writer.RUNNING
     lock_ns: int = 0
     """When ``lock`` was written: another time says that another broker came in between."""
@@ -91,6 +94,7 @@ def encode_safe_point(point: SafePoint) -> bytes:
         "state": point.writer.value,
         "safeLogOffset": point.safe_log_offset,
         "logFileSize": point.log_file_size,
+        "queueFileSize": point.queue_file_size,
         "lockNs": point.lock_ns,
         "deletedTopics": point.deleted_topics,
         "index": None if index is None else {"names": index.names, "header": index.header},
@@ -145,6 +149,7 @@ def _decode(value: object) -> SafePoint | None:
     return SafePoint(
         safe_log_offset=int(value["safeLogOffset"]),
         log_file_size=int(value["logFileSize"]),
+        queue_file_size=int(value.get("queueFileSize", 0)),
         writer=Writer(value["state"]),
         lock_ns=int(value["lockNs"]),
         deleted_topics={str(topic): int(end) for topic, end in value["deletedTopics"].items()},
