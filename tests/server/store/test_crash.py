@@ -1,4 +1,4 @@
-"""Power cuts and disk errors at every point: what was acknowledged is there, nothing else is."""
+"""Disk errors at every call: nothing is acknowledged after one, what was acknowledged stays."""
 
 import errno
 import random
@@ -12,7 +12,7 @@ from server.store.calls import PutStatus
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
-from tests.server.store.simdisk import PowerCut, SimDisk
+from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
     message,
@@ -67,15 +67,6 @@ def send(store: MessageStore, history: History, chance: random.Random) -> None:
         store.end_flush(upkeep)
 
 
-def run(disk: SimDisk, history: History, seed: int, *, count: int = MESSAGES) -> None:
-    """Open, send, close."""
-    chance = random.Random(seed)
-    store = open_store(config_for(), disk=disk)
-    while history.number < count:
-        send(store, history, chance)
-    store.close(history.now_ms)
-
-
 def check(disk: SimDisk, history: History) -> MessageStore:
     """Open what is left and hold it against the history; returns the open store."""
     store = open_store(config_for(), disk=disk)
@@ -101,42 +92,6 @@ def read_all(store: MessageStore, queue_id: int) -> list[bytes]:
         assert records, result
         found += [record.body for record in records]
     return found
-
-
-def calls_of_a_run(seed: int) -> int:
-    disk = SimDisk()
-    run(disk, History(), seed)
-    return disk.clock
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_power_cut_at_any_call_keeps_every_acknowledged_message(seed: int) -> None:
-    total = calls_of_a_run(seed)
-    chance = random.Random(seed)
-    for cut in sorted(chance.sample(range(1, total), 40)):
-        disk, history = SimDisk(), History()
-
-        def stop(name: str, path: Path, *, disk: SimDisk = disk, cut: int = cut) -> None:
-            if disk.clock == cut:
-                raise PowerCut
-
-        disk.on_call = stop
-        with pytest.raises(PowerCut):
-            run(disk, history, seed)
-
-        second = disk.crash(seed * 1000 + cut)
-        store = check(second, history)
-        # What was discarded must not come back over what is written in its place.
-        send(store, history, chance)
-        forget_what_was_discarded(store, history)
-        check(second.crash(cut), history)
-
-
-def forget_what_was_discarded(store: MessageStore, history: History) -> None:
-    for queue_id in (0, 1):
-        found = read_all(store, queue_id)
-        for place in [place for place in history.put if place[0] == queue_id]:
-            history.put[place] = {found[place[1]]} if place[1] < len(found) else set()
 
 
 def fail_nth(names: set[str], number: int, code: int, *, until: int | None = None) -> Callable:
@@ -201,29 +156,6 @@ def test_full_disk_undoes_the_puts_and_the_next_ones_succeed(names: set[str]) ->
         check(disk.crash(number), history).close(history.now_ms)
         if disk.clock and number > 60:
             return
-
-
-def test_async_flush_loses_only_a_suffix_in_a_power_cut() -> None:
-    for seed in range(40):
-        disk, history = SimDisk(), History()
-        store = open_store(config_for(sync=False), disk=disk)
-        chance = random.Random(seed)
-        bodies: list[bytes] = []
-        for number in range(30):
-            bodies.append(b"%d" % number + b"x" * chance.randrange(700))
-            store.put(message(2 * number, body=bodies[-1]), history.now_ms)
-            store.write(history.now_ms)
-            if chance.random() < 0.2 and (job := store.begin_flush()) is not None:
-                job.run()
-                store.end_flush(job)
-        store.put(message(1), history.now_ms)
-        flushed = store.flushed_offset
-
-        after = open_store(config_for(sync=False), disk=disk.crash(seed))
-
-        found = read_all(after, 0)
-        assert found == bodies[: len(found)]
-        assert after.max_log_offset >= flushed
 
 
 def test_message_seen_after_a_kill_survives_a_power_cut() -> None:

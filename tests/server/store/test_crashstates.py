@@ -25,7 +25,7 @@ KINDS = ("sync", "async", "retention", "deletion")
 DELETED = "topic-gone"
 MESSAGES = 40
 LIMIT = 16
-SEEDS_IN_CI = 13
+SEEDS_IN_CI = 11
 STATES_IN_CI = 100_000
 SEEDS_IN_SOAK = 1_000
 
