@@ -32,6 +32,7 @@ from server.runtime.clock import Clock, SystemClock
 from server.runtime.dispatch import Dispatcher
 from server.runtime.registry import Handlers, collect
 from server.runtime.service import Services
+from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
 from server.store.store import MessageStore
@@ -124,7 +125,7 @@ class BrokerApp:
     async def _open(self, store: MessageStore, paths: StorePaths) -> Broker:
         """Load the state, open the port and connect the two."""
         config, loop = self._config, asyncio.get_running_loop()
-        stored = _load(paths)
+        stored = _load(paths, config.store)
         # The port is part of every message id, so it is known before there is a broker.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
@@ -205,7 +206,11 @@ class BrokerApp:
         files.add(
             paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode()
         )
-        files.add(paths.config_file("consumerOffset.json"), lambda: broker.offsets.table().encode())
+        files.add(
+            paths.config_file(_offset_files(self._config.store)[0]),
+            lambda: broker.offsets.table().encode(),
+            name="consumerOffset",
+        )
         files.add(
             paths.config_file("delayOffset.json"), lambda: broker.delay.durable_offsets().encode()
         )
@@ -340,16 +345,25 @@ class BrokerApp:
             LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
 
 
-def _load(paths: StorePaths) -> Stored:
+def _offset_files(config: StoreConfig) -> tuple[str, str]:
+    """Return the file of consumer offsets, and the one that another enableLmq has filled."""
+    names = ("lmqConsumerOffset.json", "consumerOffset.json")
+    return names if config.enable_lmq else names[::-1]
+
+
+def _load(paths: StorePaths, config: StoreConfig) -> Stored:
     """Return what the JSON files hold.
 
     Raises:
         ConfigDamaged: a file and its copy are both unreadable.
     """
+    offsets = None
+    for name in _offset_files(config):
+        offsets = offsets or load_config(paths.config_file(name), ConsumerOffsets.decode)
     return Stored(
         topics=load_config(paths.config_file("topics.json"), TopicTable.decode),
         groups=load_config(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
-        offsets=load_config(paths.config_file("consumerOffset.json"), ConsumerOffsets.decode),
+        offsets=offsets,
         delay_offsets=load_config(paths.config_file("delayOffset.json"), DelayOffsets.decode),
     )
 

@@ -44,8 +44,6 @@ NAME_SIZE_MAX = 127
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "enableConsumeQueueExt": ("false",),
     "enableDLegerCommitLog": ("false",),
-    "enableLmq": ("false",),
-    "enableMultiDispatch": ("false",),
     "haMasterAddress": ("",),
     "messageStorePlugIn": ("",),
     "readOnlyCommitLogStorePaths": ("",),

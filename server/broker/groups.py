@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from server.broker import names
 from storefmt.configs import DataVersion, GroupTable, SubscriptionGroup
+from storefmt.vocabulary import is_light
 
 
 class Groups:
@@ -19,6 +20,7 @@ class Groups:
     Args:
         stored: what subscriptionGroup.json held, or None at the first start.
         auto_create: makes groups as they are asked for.
+        has_light: every group of a light name (%LMQ%) is there, unsaved.
         on_change: called after every change.
     """
 
@@ -28,8 +30,10 @@ class Groups:
         *,
         auto_create: bool,
         now_ms: int,
+        has_light: bool = False,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
+        self._has_light = has_light
         self.auto_create = auto_create
         """Whether a group that is asked for is made; may change at run time."""
         self._groups = {
@@ -52,11 +56,13 @@ class Groups:
 
     def get(self, group: str) -> SubscriptionGroup | None:
         """Return one group, None when there is none; never makes one."""
+        if self._has_light and is_light(group):
+            return SubscriptionGroup(group_name=group)
         return self._groups.get(group)
 
     def find(self, group: str, *, now_ms: int) -> SubscriptionGroup | None:
         """Return a group, made when it may be; None when there is none."""
-        found = self._groups.get(group)
+        found = self.get(group)
         if found is not None:
             return found
         allowed = self.auto_create or group.startswith(names.SYSTEM_GROUP_PREFIX)
@@ -67,7 +73,9 @@ class Groups:
         return found
 
     def put(self, group: SubscriptionGroup, *, now_ms: int) -> None:
-        """Create a group or replace its settings."""
+        """Create a group or replace its settings; a light one is as it is."""
+        if self._has_light and is_light(group.group_name):
+            return
         self._groups[group.group_name] = group
         self._changed(now_ms)
 

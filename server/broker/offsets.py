@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from storefmt.configs import ConsumerOffsets
+from storefmt.vocabulary import is_light
 
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1
@@ -21,19 +22,29 @@ class Offsets:
     """The offset table of one broker.
 
     Args:
-        stored: what consumerOffset.json held.
+        stored: what consumerOffset.json held, or lmqConsumerOffset.json.
+        has_light: groups of light names (%LMQ%) have one queue, and are saved apart.
     """
 
-    def __init__(self, stored: ConsumerOffsets | None = None) -> None:
+    def __init__(self, stored: ConsumerOffsets | None = None, *, has_light: bool = False) -> None:
+        self._has_light = has_light
         self._table: dict[tuple[str, str], dict[int, int]] = {}
         if stored is not None:
             self._table = {key: dict(queues) for key, queues in stored.offsets.items()}
+            for key, queue_offset in (stored.lmq_offsets or {}).items():
+                self._table[key] = {0: queue_offset}
         self.change_count = 0
         """Moves with every change, so that an unchanged table is not written again."""
 
     def table(self) -> ConsumerOffsets:
         """Return a snapshot of every offset."""
-        return ConsumerOffsets(offsets={key: dict(queues) for key, queues in self._table.items()})
+        offsets = {key: dict(queues) for key, queues in self._table.items()}
+        if not self._has_light:
+            return ConsumerOffsets(offsets=offsets)
+        light = [key for key, queues in offsets.items() if is_light(key[1]) and set(queues) == {0}]
+        return ConsumerOffsets(
+            lmq_offsets={key: offsets.pop(key)[0] for key in light}, offsets=offsets
+        )
 
     def commit(self, group: str, topic: str, *, queue_id: int, queue_offset: int) -> None:
         """Set a group's position in one queue, forwards or backwards.

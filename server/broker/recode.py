@@ -24,6 +24,7 @@ from storefmt.javahash import tags_code
 from storefmt.properties import (
     CLUSTER,
     DELAY,
+    INNER_MULTI_DISPATCH,
     KEYS,
     NAME_VALUE_SEPARATOR,
     PROPERTY_SEPARATOR,
@@ -37,7 +38,8 @@ from storefmt.properties import (
 )
 
 _SHAPES_MAX: Final = 4_096
-_ACTED_ON: Final = frozenset({CLUSTER, DELAY, TRANSACTION_PREPARED})
+_ACTED_ON: Final = frozenset({CLUSTER, DELAY, INNER_MULTI_DISPATCH, TRANSACTION_PREPARED})
+_ASKS: Final = _ACTED_ON - {CLUSTER}
 _NAMES_MAX: Final = 64
 _recoded: Final = tuple.__new__
 
@@ -53,7 +55,7 @@ class Recoded(NamedTuple):
     """False when the producer does not want to wait for the disk."""
     named: Mapping[str, str] | None
     """All properties by name, in the map's insertion order, when one of them says that
-    the broker has to act (DELAY, TRAN_MSG); None otherwise."""
+    the broker has to act (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
 
 
 class _Shape(NamedTuple):
@@ -183,7 +185,7 @@ class Recoder:
         return shape
 
     def _by_name(self, named: dict[str, str]) -> Recoded:
-        acted_on = DELAY in named or TRANSACTION_PREPARED in named
+        acted_on = not _ASKS.isdisjoint(named)
         named[CLUSTER] = self._cluster
         wait = named.pop(WAIT, None)
         peak = len(named) + (wait is not None)

@@ -48,9 +48,9 @@ class StateFiles:
         self._task: asyncio.Task[None] | None = None
         self._is_open = False
 
-    def add(self, path: Path, content: Callable[[], str]) -> None:
+    def add(self, path: Path, content: Callable[[], str], *, name: str | None = None) -> None:
         """Declare a file and who gives its content; its name is the file name's stem."""
-        self._files[path.stem] = _File(path, content)
+        self._files[name or path.stem] = _File(path, content)
 
     def open(self) -> None:
         """Allow writing; until then marks are only remembered (nothing is saved before load)."""

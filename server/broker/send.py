@@ -38,6 +38,10 @@ from storefmt.properties import (
 from storefmt.sysflag import TRANSACTION_MASK
 
 _OK = PutStatus.PUT_OK
+_TOO_MANY_LIGHT_QUEUES = (
+    "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
+    "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
+)
 
 
 class Sender:
@@ -267,6 +271,8 @@ class Sender:
             case PutStatus.CREATE_MAPPED_FILE_FAILED:
                 text = "create mapped file failed, server is busy or broken."
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            case PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
+                raise Refused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)
             case PutStatus.OS_PAGE_CACHE_BUSY:
                 text = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)

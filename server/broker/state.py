@@ -95,10 +95,11 @@ class Broker:
         self.groups = Groups(
             stored.groups,
             auto_create=config.auto_create_subscription_group,
+            has_light=config.store.enable_lmq,
             now_ms=now_ms,
             on_change=lambda: files.mark("subscriptionGroup"),
         )
-        self.offsets = Offsets(stored.offsets)
+        self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
         self.consumers = Consumers()
         self.producers = Producers()
         self.locks = LockTable()
@@ -258,4 +259,5 @@ def _built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
         cluster_topic=config.cluster_topic_enable,
         trace_topic=config.msg_trace_topic_name if config.trace_topic_enable else None,
         schedule_queue_count=max(18, levels.highest),
+        has_light=config.store.enable_lmq,
     )

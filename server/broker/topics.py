@@ -18,6 +18,7 @@ from typing import Final
 from server.broker import names
 from server.broker.permissions import INHERIT, READ_WRITE, is_inherited
 from storefmt.configs import DataVersion, TopicConfig, TopicTable
+from storefmt.vocabulary import is_light
 
 SCHEDULE_QUEUE_COUNT: Final = 18
 BENCHMARK_QUEUE_COUNT: Final = 1024
@@ -54,6 +55,8 @@ class BuiltIn:
     cluster_topic: bool
     trace_topic: str | None
     schedule_queue_count: int = SCHEDULE_QUEUE_COUNT
+    has_light: bool = False
+    """enableLmq: every topic of a light name (%LMQ%) is there, with one queue."""
     """Java always makes 18, whatever messageDelayLevel says."""
 
     def topics(self) -> list[TopicConfig]:
@@ -113,6 +116,7 @@ class Topics:
             self._topics.update(stored.topics)
             self._version = stored.data_version
         self._on_change = on_change
+        self._has_light = built_in.has_light
 
     @property
     def version(self) -> DataVersion:
@@ -128,7 +132,9 @@ class Topics:
         return set(self._topics)
 
     def get(self, topic: str) -> TopicConfig | None:
-        """Return one topic, None when there is none."""
+        """Return one topic, None when there is none; every light topic is there, unsaved."""
+        if self._has_light and is_light(topic):
+            return topic_config(topic, queue_count=1)
         return self._topics.get(topic)
 
     def is_system(self, topic: str) -> bool:
@@ -136,7 +142,9 @@ class Topics:
         return topic in self.system_names or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
 
     def put(self, topic: TopicConfig, *, now_ms: int) -> None:
-        """Create a topic or replace its configuration."""
+        """Create a topic or replace its configuration; a light one is as it is."""
+        if self._has_light and is_light(topic.topic_name):
+            return
         self._topics[topic.topic_name] = topic
         self._changed(now_ms)
 

@@ -25,6 +25,7 @@ from server.store.calls import (
 )
 from server.store.config import StoreConfig
 from server.store.logfile import CommitLog
+from server.store.multidispatch import Copies
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
 from storefmt import layout
@@ -87,10 +88,22 @@ class Appender:
         """What was put since the last write, in log order."""
         self.entry_queues: list[ConsumeQueue] = []
         """The queue of each entry."""
+        self.put_count = 0
+        """Records that were taken: those stored since the start."""
+        self._copy_count = 0
+        self._copies = Copies(config, table) if config.enable_multi_dispatch else None
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Make a record of a message, to be written with the next write; as ``append``."""
-        return self.append(
+        """Make a record of a message, to be written with the next write; as ``append``.
+
+        The message gets the properties that are stored, where other queues get it too.
+        """
+        copies: list[ConsumeQueue] = []
+        if self._copies is not None:
+            status, copies = self._copies.prepare(message)
+            if status is not _OK:
+                return PutResult(status, -1, -1, 0)
+        result = self.append(
             message.topic,
             message.topic_bytes,
             message.queue_id,
@@ -107,6 +120,24 @@ class Appender:
             message.keys,
             now_ms,
         )
+        if copies and result.status is _OK and is_queued(message.sys_flag):
+            self._copy(self.entries[-1], copies)
+        return result
+
+    def _copy(self, record: DispatchEntry, queues: list[ConsumeQueue]) -> None:
+        """Give the last record entries in other queues, too."""
+        for queue in queues:
+            self.entries.append(
+                record._replace(
+                    topic=queue.topic,
+                    queue_id=queue.queue_id,
+                    queue_offset=queue.next_offset,
+                    keys=(),
+                )
+            )
+            self.entry_queues.append(queue)
+            queue.next_offset += 1
+        self._copy_count += len(queues)
 
     # By position: a ``PutMessage`` for each would cost more than the rest of the call.
     def append(
@@ -224,6 +255,8 @@ class Appender:
         """Return what was put since the last call, once it is written."""
         taken = self.entries, self.entry_queues
         self.entries, self.entry_queues = [], []
+        self.put_count += len(taken[0]) - self._copy_count
+        self._copy_count = 0
         return taken
 
     def undo(self) -> None:
@@ -232,7 +265,8 @@ class Appender:
             if is_queued(entry.sys_flag):
                 queue.next_offset -= 1
         self._log.undo_pending()
-        self.take()
+        self.entries, self.entry_queues = [], []
+        self._copy_count = 0
 
 
 def _shared_head(run: PutRun, now_ms: int) -> tuple[bytes, int]:

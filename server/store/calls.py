@@ -73,6 +73,7 @@ class PutStatus(StrEnum):
     MESSAGE_ILLEGAL = "MESSAGE_ILLEGAL"
     PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
     OS_PAGE_CACHE_BUSY = "OS_PAGECACHE_BUSY"
+    LMQ_CONSUME_QUEUE_NUM_EXCEEDED = "LMQ_CONSUME_QUEUE_NUM_EXCEEDED"
     UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
@@ -96,7 +97,11 @@ class RunResult(NamedTuple):
 
 
 class DispatchEntry(NamedTuple):
-    """One stored record, as those who follow the log are told of it."""
+    """One stored record, as those who follow the log are told of it.
+
+    A copy in a queue of another topic (multi-dispatch) has an entry of its own, right
+    behind that of its record, with the same log offset and without keys.
+    """
 
     topic: str
     queue_id: int

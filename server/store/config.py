@@ -90,6 +90,11 @@ class StoreConfig:
     delete_consume_queue_files_interval_ms: int = field(
         default=100, metadata=_key("deleteConsumeQueueFilesInterval")
     )
+    enable_multi_dispatch: bool = False
+    """Copy the entries of messages that name other topics in INNER_MULTI_DISPATCH."""
+    enable_lmq: bool = False
+    """Topics, queues and groups that begin with %LMQ% are light: nobody creates them."""
+    max_lmq_consume_queue_num: int = 20_000
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
     @property

@@ -21,6 +21,7 @@ from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
 from server.store.faststart import Plan
 from server.store.logfile import CommitLog
+from server.store.multidispatch import copy_queue_id
 from server.store.queue import ConsumeQueue, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rawproperties import tags_of
@@ -68,6 +69,7 @@ class QueueRecovery:
         self._disk = disk
         self._report = report
         self._log_min = log.min_offset
+        self._config = config
         self._delays_ms = config.delays_ms()
         self._deleted = point.deleted_topics if point is not None else {}
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
@@ -132,7 +134,7 @@ class QueueRecovery:
     def _take_copies(self, found: Found) -> None:
         """Give a record its entries in the other queues that its properties name.
 
-        Only queues that are there: whether the broker fills them is one of its settings.
+        Without enableMultiDispatch only in queues that are there: who made them filled them.
         """
         properties = parse_properties(found.properties)
         names = properties.get(INNER_MULTI_DISPATCH, "").split(",")
@@ -140,17 +142,27 @@ class QueueRecovery:
         if len(names) != len(offsets):
             return
         code = tags_code(properties.get(TAGS))
-        for name, text in zip(names, offsets, strict=True):
+        for name, text in dict(zip(names, offsets, strict=True)).items():
             if not text.isdecimal():
                 continue
             copy = found._replace(topic=name, queue_offset=int(text))
-            for key in ((name, found.queue_id), (name, 0)):
-                rebuild = self.rebuilds.get(key)
-                if found.log_offset < self._take_from.get(key, self._safe):
-                    continue
-                if rebuild is not None:
-                    self._place(rebuild, key, copy, code)
-                    break
+            key = self._copy_key(copy)
+            if key is None or found.log_offset < self._take_from.get(key, self._safe):
+                continue
+            if self._deleted and found.log_offset < self._deleted.get(name, 0):
+                continue
+            if key not in self.rebuilds and self._may_come_back(copy):
+                self._add(*key)
+            rebuild = self.rebuilds.get(key)
+            if rebuild is not None:
+                self._place(rebuild, key, copy, code)
+
+    def _copy_key(self, copy: Found) -> tuple[str, int] | None:
+        """Return topic and queue id of a copy, None where it gets no entry."""
+        if self._config.enable_multi_dispatch:
+            return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
+        keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
+        return next((key for key in keys if self.rebuilds.get(key) is not None), None)
 
     def _may_come_back(self, found: Found) -> bool:
         """Tell whether a queue that is not on disk is to be made for this record."""

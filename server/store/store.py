@@ -73,8 +73,6 @@ class MessageStore:
         self._waiting: list[DispatchEntry] = []
         self._waiting_queues: list[ConsumeQueue] = []
         self._written_ms = opened.last_store_ms
-        self.put_count = 0
-        """Records stored since the start."""
         self._flushing: FlushJob | None = None
 
     @classmethod
@@ -182,7 +180,6 @@ class MessageStore:
             raise self._fail("commit log not written", error) from error
         self.failure = ""
         entries, queues = self._appender.take()
-        self.put_count += len(entries)
         self._written_ms = entries[-1].store_ms
         if self._sync:
             self._waiting += entries
@@ -369,6 +366,11 @@ class MessageStore:
     def waiting_count(self) -> int:
         """Records that are written and wait for the disk before they can be read."""
         return len(self._waiting)
+
+    @property
+    def put_count(self) -> int:
+        """Records stored since the start."""
+        return self._appender.put_count
 
     @property
     def put_size(self) -> int:

@@ -197,10 +197,15 @@ def heartbeat(
 
 @asynccontextmanager
 async def running(
-    root: Path, *, sync: bool = False, clock: Clock | None = None, **settings: object
+    root: Path,
+    *,
+    sync: bool = False,
+    clock: Clock | None = None,
+    config: BrokerConfig | None = None,
+    **settings: object,
 ) -> AsyncIterator[Desk]:
     """Run a broker on ``root``; it is stopped in order at the end."""
-    config = broker_settings(root, sync=sync, **settings)
+    config = config or broker_settings(root, sync=sync, **settings)
     app = BrokerApp(config, clock or SystemClock())
     port = await app.start()
     pushed: list[Command] = []

@@ -1,0 +1,192 @@
+"""Light queues (LMQ) over the wire: one send, read from every queue it names."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerConfig, broker_config
+from server.broker.offsets import Offsets
+from server.runtime.clock import SystemClock
+from server.runtime.settings import Value
+from storefmt.configs import ConsumerOffsets
+from storefmt.message import Record
+from tests.server.broker.desk import TOPIC, Desk, broker_settings, running, send
+
+LIGHT, GROUP = "%LMQ%phone", "%LMQ%phone-1"
+
+
+def with_light(root: Path) -> BrokerConfig:
+    config = broker_settings(root)
+    config.store.enable_lmq = config.store.enable_multi_dispatch = True
+    return config
+
+
+def copied(names: str, *, extra: str = "") -> str:
+    return f"INNER_MULTI_DISPATCH\1{names}\2WAIT\1true\2TAGS\1A{extra}"
+
+
+def on_broker(root: Path, scene) -> object:  # type: ignore[no-untyped-def]
+    async def run() -> object:
+        async with running(root, config=with_light(root)) as desk:
+            return await scene(desk)
+
+    return asyncio.run(run())
+
+
+def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> tuple[Command, list[Record], list[Record], set[str]]:
+        answer = await desk.send(b"x", queue_id=1, properties=copied(f"{LIGHT},%LMQ%pad"))
+        light = await desk.messages(topic=LIGHT)
+        return answer, await desk.messages(queue_id=1), light, desk.app.broker.topics.names()
+
+    answer, own, light, topics = on_broker(tmp_path, scene)  # type: ignore[misc]
+
+    assert (answer.code, answer.ext["queueId"], answer.ext["queueOffset"]) == (0, "1", "0")
+    assert [record.body for record in light] == [b"x"]
+    assert light == own
+    assert light[0].topic == TOPIC
+    assert light[0].properties["INNER_MULTI_QUEUE_OFFSET"] == "0,0"
+    assert "WAIT" not in light[0].properties
+    assert not any(name.startswith("%LMQ%") for name in topics)
+
+
+def test_held_pull_of_a_light_queue_is_woken_by_a_copy(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> Command:
+        held = asyncio.ensure_future(
+            desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000)
+        )
+        while not len(desk.app.broker.hold):
+            await asyncio.sleep(0)
+        await desk.send(b"x", properties=copied(LIGHT))
+        return await held
+
+    answer = on_broker(tmp_path, scene)
+
+    assert isinstance(answer, Command)
+    assert answer.code == ResponseCode.SUCCESS
+
+
+def test_delayed_message_comes_to_its_light_queue_when_it_is_due(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> tuple[int, list[Record]]:
+        await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
+        store = desk.app.broker.store
+        early = store.max_offset(LIGHT, 0)
+        desk.app.broker.delay.deliver(desk.app.broker.clock.now_ms() + 60_000)
+        desk.app.broker.turn.commit()
+        return early, await desk.messages(topic=LIGHT)
+
+    early, found = on_broker(tmp_path, scene)  # type: ignore[misc]
+
+    assert early == 0
+    assert [record.body for record in found] == [b"later"]
+
+
+def test_message_sent_to_a_light_topic_itself_has_one_queue(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> tuple[Command, Command]:
+        return await desk.send(topic=LIGHT), await desk.send(topic=LIGHT, queue_id=1)
+
+    stored, refused = on_broker(tmp_path, scene)  # type: ignore[misc]
+
+    assert (stored.code, refused.code) == (0, 1)
+    assert "request queueId[1] is illegal" in refused.remark
+
+
+def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> tuple[Command, Command]:
+        await desk.send(properties=copied(LIGHT))
+        return (
+            await desk.send(properties=copied("%LMQ%more")),
+            await desk.send(properties=copied("../x")),
+        )
+
+    async def run() -> tuple[Command, Command]:
+        config = with_light(tmp_path)
+        config.store.max_lmq_consume_queue_num = 1
+        async with running(tmp_path, config=config) as desk:
+            return await scene(desk)
+
+    exceeded, illegal = asyncio.run(run())
+
+    assert exceeded.code == ResponseCode.SYSTEM_ERROR
+    assert (exceeded.remark or "").startswith("[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config")
+    assert illegal.code == ResponseCode.MESSAGE_ILLEGAL
+
+
+def test_offsets_of_light_groups_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
+    async def commit(desk: Desk) -> None:
+        await desk.send(properties=copied(LIGHT))
+        for group, topic, at in ((GROUP, LIGHT, 7), ("G", TOPIC, 3)):
+            header = UpdateConsumerOffset(
+                consumer_group=group, topic=topic, queue_id=0, commit_offset=at
+            )
+            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+    async def query(desk: Desk) -> list[str]:
+        return [
+            (
+                await desk.ask(
+                    RequestCode.QUERY_CONSUMER_OFFSET,
+                    QueryConsumerOffset(consumer_group=group, topic=topic, queue_id=0),
+                )
+            ).ext["offset"]
+            for group, topic in ((GROUP, LIGHT), ("G", TOPIC))
+        ]
+
+    on_broker(tmp_path, commit)
+    saved = ConsumerOffsets.decode((tmp_path / "config/lmqConsumerOffset.json").read_bytes())
+
+    assert saved.lmq_offsets == {(LIGHT, GROUP): 7}
+    assert saved.offsets == {(TOPIC, "G"): {0: 3}}
+    assert not (tmp_path / "config/consumerOffset.json").exists()
+    assert on_broker(tmp_path, query) == ["7", "3"]
+
+
+def test_offsets_are_found_again_when_light_queues_are_switched_on_or_off(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "consumerOffset.json").write_text('{"offsetTable":{"T@G":{0:3}}}')
+
+    async def offset(settings: BrokerConfig) -> int:
+        app = BrokerApp(settings, SystemClock())
+        await app.start()
+        try:
+            return app.broker.offsets.get("G", "T", queue_id=0)
+        finally:
+            await app.stop()
+
+    assert asyncio.run(offset(with_light(tmp_path))) == 3
+    (config / "consumerOffset.json").unlink()
+    assert asyncio.run(offset(broker_settings(tmp_path))) == 3
+
+
+def test_a_light_group_with_more_queues_than_one_keeps_all_of_them() -> None:
+    offsets = Offsets(has_light=True)
+    offsets.commit(GROUP, LIGHT, queue_id=0, queue_offset=1)
+    offsets.commit(GROUP, "T", queue_id=4, queue_offset=2)
+
+    table = offsets.table()
+
+    assert (table.lmq_offsets, table.offsets) == ({(LIGHT, GROUP): 1}, {("T", GROUP): {4: 2}})
+    assert Offsets(table, has_light=True).table() == table
+
+
+@pytest.mark.parametrize("key", ["enableLmq", "enableMultiDispatch"])
+def test_settings_of_light_queues_are_served(key: str) -> None:
+    config = broker_config([Value(key, "true", "a test")])
+
+    assert config.store.enable_lmq is (key == "enableLmq")
+    assert config.store.enable_multi_dispatch is (key == "enableMultiDispatch")
+
+
+def test_light_topics_cannot_be_made(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> int:
+        await desk.create_topic(LIGHT, queues=8)
+        answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, send(topic=LIGHT, queue_id=7))
+        return answer.code
+
+    assert on_broker(tmp_path, scene) == 1
