@@ -17,7 +17,8 @@ from typing import Self, TypeVar
 from mqclient.errors import BadRequest
 from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import DEFAULT_GROUP, Producer, SendResult
+from mqclient.producer import DEFAULT_GROUP, Producer
+from mqclient.sent import SendResult
 from remoting.bodies import MessageQueue
 
 _T = TypeVar("_T")

@@ -9,9 +9,12 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from mqclient.message import MessageExt
+from mqclient.errors import ClientError
+from mqclient.message import Message, MessageExt
+from mqclient.outgoing import Outgoing
+from mqclient.sent import SendResult
 from remoting.bodies import MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -77,3 +80,97 @@ def after(hooks: Iterable[ConsumeHook], event: ConsumeEvent) -> None:
             hook.consume_after(event)
         except Exception:
             LOG.exception("consume hook %r, after %s", hook, event.queue)
+
+
+@dataclass(slots=True)
+class SendEvent:
+    """One try of a send.
+
+    Attributes:
+        messages: one, or those of a batch.
+        out: what travels.
+        address: the broker, ``host:port``.
+        result: where it was stored, None before or when it failed.
+        error: why it failed, None when it did not.
+        notes: the hook's own, kept from ``before`` to ``after``.
+    """
+
+    group: str
+    queue: MessageQueue
+    messages: Sequence[Message]
+    out: Outgoing
+    address: str
+    started_ms: int
+    elapsed_ms: int = 0
+    result: SendResult | None = None
+    error: ClientError | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class SendHook(Protocol):
+    """Looks on at every try of a send."""
+
+    def send_before(self, event: SendEvent) -> None:
+        """Be told that a message goes out."""
+
+    def send_after(self, event: SendEvent) -> None:
+        """Be told how it went."""
+
+
+def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook that a message goes out."""
+    for hook in hooks:
+        try:
+            hook.send_before(event)
+        except Exception:
+            LOG.exception("send hook %r, before %s", hook, event.queue)
+
+
+def after_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook how a send went."""
+    for hook in hooks:
+        try:
+            hook.send_after(event)
+        except Exception:
+            LOG.exception("send hook %r, after %s", hook, event.queue)
+
+
+@dataclass(slots=True)
+class EndTransactionEvent:
+    """One decision on a half message.
+
+    Attributes:
+        msg_id: the client's unique key.
+        state: name of the ``LocalTransactionState``.
+        from_check: the broker had asked.
+    """
+
+    group: str
+    topic: str
+    msg_id: str
+    address: str
+    state: str
+    from_check: bool = False
+    tags: str = ""
+    keys: str = ""
+    transaction_id: str = ""
+    started_ms: int = 0
+
+
+def ended(hooks: Iterable[object], event: EndTransactionEvent) -> None:
+    """Tell every hook that looks on at transactions (has ``end_transaction``)."""
+    for hook in hooks:
+        if not isinstance(hook, EndTransactionHook):
+            continue
+        try:
+            hook.end_transaction(event)
+        except Exception:
+            LOG.exception("end transaction hook %r, %s", hook, event.msg_id)
+
+
+@runtime_checkable
+class EndTransactionHook(Protocol):
+    """Looks on at every decision on a half message."""
+
+    def end_transaction(self, event: EndTransactionEvent) -> None:
+        """Be told that a decision is on its way."""

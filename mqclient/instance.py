@@ -21,6 +21,7 @@ from typing import Final, Self
 from mqclient import answers, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from mqclient.members import Members
+from mqclient.requestreply import Requests
 from remoting.aio.client import OnExchange, OnRequest, RemotingClient
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
@@ -71,7 +72,10 @@ class MQClient:
         self.now_ms = clock_ms
         name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
         self.client_id = f"{local_ip()}@{name}"
-        self.members = Members(self)
+        self.requests = Requests(self.client_id)
+        self.members = Members(
+            self, {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied}
+        )
         self.unique_ids = UniqueIds(socket.inet_aton(local_ip()))
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
@@ -96,6 +100,7 @@ class MQClient:
     async def close(self) -> None:
         """End the heartbeats and close all connections."""
         self.members.stop()
+        self.requests.close()
         await self._remoting.close()
 
     async def invoke(

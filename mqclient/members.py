@@ -5,7 +5,7 @@
 
 Rule: one heartbeat names every group of the client, because a broker takes each as the whole
 truth of it. What a broker asks is answered by the member of the group it names; without one
-the answer says so.
+the answer says so. Replies name the group of who replied, so the client itself takes them.
 
 Source: client/impl/factory/MQClientInstance.java#sendHeartbeatToAllBroker,
 client/impl/ClientRemotingProcessor.java (4.9.7).
@@ -68,10 +68,12 @@ class Members:
 
     Args:
         wire: asks brokers and name servers.
+        own: what the client answers itself, whichever group a request names.
     """
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, own: Mapping[int, Serve]) -> None:
         self._wire = wire
+        self._own = own
         self.consumers: dict[str, ConsumerMember] = {}
         self.producers: dict[str, Member] = {}
         self._task: asyncio.Task[None] | None = None
@@ -162,7 +164,7 @@ class Members:
             or request.ext.get("producerGroup")
             or request.ext.get("group", "")
         )
-        serve: Serve | None = None
+        serve = self._own.get(request.code)
         for table in (self.consumers, self.producers):
             candidates: Iterable[Member] = (
                 [table[group]] if group in table else [] if group else table.values()

@@ -59,8 +59,13 @@ class Message:
     delay_level: int = field(default=0, kw_only=True)
     wait_stored: bool = field(default=True, kw_only=True)
 
-    def wire_properties(self, unique_key: str | None) -> dict[str, str]:
+    def wire_properties(
+        self, unique_key: str | None, *, system: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         """Return all properties as they travel, in the order in which Java writes them.
+
+        Args:
+            system: properties of RocketMQ's own, which a user cannot give.
 
         Raises:
             BadRequest: a property cannot be written, or is RocketMQ's own.
@@ -81,6 +86,7 @@ class Message:
                     f"property {name} is RocketMQ's own", hint="choose another name for yours"
                 )
         own |= self.properties
+        own |= system or {}
         if unique_key is not None:
             own[UNIQUE_KEY] = unique_key
         for name, value in own.items():

@@ -1,91 +1,47 @@
-"""Sending: one message, a batch, or one that nobody answers.
+"""Sending: one message, a batch, one that nobody answers, or a question and its reply.
 
-    Message -- unique key, compression, properties --> Outgoing -- queue --> SEND_MESSAGE_V2
+    async with Producer(client, "group") as producer:
+        result = await producer.send(Message("T", b"hello"))
+        result = await producer.send(message, sharding_key="order-17")
+        reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
 
-Rule: what is sent is what the Java producer would send for the same message, byte for byte
-but for ids and times. A send to a queue of the caller's choice is tried once; otherwise up
-to three brokers are tried within the one time limit, so a message can be stored twice when
-an answer got lost (its unique key then is the same).
+Rule: a send to a queue of the caller's choice (``queue``, ``select``, ``sharding_key``) is tried
+once, because another queue would break its order. Otherwise up to three brokers are tried
+within the one time limit, so a message can be stored twice when an answer got lost (its unique
+key then is the same). Without ``start`` everything works but ``request``: brokers then do not
+know this client.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
-client/impl/MQClientAPIImpl.java#processSendResponse, client/Validators.java (4.9.7).
+client/impl/MQClientAPIImpl.java#processSendResponse (4.9.7).
 """
 
 import asyncio
 import random
-import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Final, Self
 
-from mqclient import answers, routes
+from mqclient import answers, hooks, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, refusal
+from mqclient.faults import Faults
+from mqclient.hooks import SendEvent, SendHook
 from mqclient.instance import MQClient
-from mqclient.message import BODY_SIZE_MAX, Message
-from mqclient.select import RoundRobin
+from mqclient.members import Serve
+from mqclient.message import Message, MessageExt
+from mqclient.outgoing import Outgoing, Packing
+from mqclient.producersettings import ProducerSettings
+from mqclient.select import RoundRobin, by_hash
+from mqclient.sent import STATUS_OF, SendResult, SendStatus
+from mqclient.subscription import check_group
 from remoting.bodies import MessageQueue, TopicRouteData
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse, SendMessageV2
-from storefmt.batch import BatchEntry, join_batch
-from storefmt.errors import StoreError
-from storefmt.paths import check_group_name, check_topic_name
-from storefmt.properties import PROPERTIES_SIZE_MAX, WAIT, format_properties
-from storefmt.sysflag import COMPRESSED, Compression
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
-COMPRESS_FROM_SIZE: Final = 4096
-"""Smallest body that is compressed (compressMsgBodyOverHowmuch)."""
-COMPRESS_LEVEL: Final = 5
-RETRY_COUNT: Final = 2
-RETRY_TOPIC_PREFIX: Final = "%RETRY%"
 
-
-class SendStatus(StrEnum):
-    """How well the message is kept; it is stored in each case."""
-
-    SEND_OK = "SEND_OK"
-    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
-    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
-    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
-
-
-_STATUS: Final[dict[int, SendStatus]] = {
-    ResponseCode.SUCCESS: SendStatus.SEND_OK,
-    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SendResult:
-    """Where a message was stored.
-
-    Attributes:
-        unique_key: the id given here; comma separated for a batch.
-        msg_id: the offset id given by the broker; comma separated for a batch.
-        queue_offset: place in the queue, in entries; of the first message of a batch.
-    """
-
-    status: SendStatus
-    unique_key: str
-    msg_id: str
-    queue: MessageQueue
-    queue_offset: int
-
-
-class Outgoing(NamedTuple):
-    """One request's worth, ready but for the queue."""
-
-    code: RequestCode
-    topic: str
-    body: bytes
-    flag: int
-    sys_flag: int
-    properties: str
-    unique_key: str
+Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
+"""Chooses a queue for a message (MessageQueueSelector)."""
 
 
 class Producer:
@@ -94,8 +50,7 @@ class Producer:
     Args:
         client: the connections.
         group: name of the producer group.
-        retry_count: more tries after a failed one, each at another broker where there is one.
-        compress_from_size: bodies of this many bytes and more are compressed.
+        settings: everything that can be set, see ``ProducerSettings``.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -105,36 +60,82 @@ class Producer:
         self,
         client: MQClient,
         group: str = DEFAULT_GROUP,
-        *,
-        retry_count: int = RETRY_COUNT,
-        compress_from_size: int = COMPRESS_FROM_SIZE,
+        settings: ProducerSettings | None = None,
     ) -> None:
+        self.group = check_group(group)
+        self.settings = settings or ProducerSettings()
         self._client = client
-        self._group = _checked(check_group_name, group)
-        self._retry_count = retry_count
-        self._compress_from_size = compress_from_size
+        self._packing = Packing(client.unique_ids, self.settings)
         # Spreads the first messages of many producers, nothing secret.
         self._turns = RoundRobin(random.randrange(1 << 16))
+        self._faults = Faults()
+        self._hooks: list[SendHook] = []
+        self._topics: set[str] = set()
+        self._requests = client.requests
+        self._running = False
+
+    # Life.
+
+    async def start(self) -> None:
+        """Let brokers know this producer by heartbeats.
+
+        Raises:
+            BadRequest: the client has a producer of this group already.
+        """
+        if not self._running:
+            await self._client.members.join_producer(self)
+            self._running = True
+
+    async def shutdown(self) -> None:
+        """Take leave of the brokers; a second call does nothing."""
+        if self._running:
+            self._running = False
+            await self._client.members.leave(self.group, consumer=False)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.shutdown()
+
+    def register_send_hook(self, hook: SendHook) -> None:
+        """Let a hook look on at every send."""
+        self._hooks.append(hook)
+
+    # Sending.
 
     async def send(
         self,
         message: Message,
         *,
         queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
         timeout_s: float | None = None,
     ) -> SendResult:
         """Send one message and wait until the broker has stored it.
 
         Args:
             queue: where to; by turns when None.
-            timeout_s: for all tries together; the client's when None.
+            select: chooses the queue.
+            sharding_key: messages of one key go to one queue, chosen as Java's
+                ``SelectMessageQueueByHash`` does for the same text.
+            timeout_s: for all tries together.
 
         Raises:
             BadRequest: the message or the queue cannot be right.
             NoRoute: no broker has the topic, and none would make it.
             BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
         """
-        return await self._deliver(self._single(message), queue, timeout_s)
+        out = self._packing.single(message, now_ms=self._client.now_ms())
+        chosen = await self._choose(message, queue, select, sharding_key)
+        return await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
 
     async def send_batch(
         self,
@@ -149,9 +150,29 @@ class Producer:
             BadRequest: no messages, several topics, a delay, a retry topic, over 4 MiB.
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
         """
-        return await self._deliver(self._batch(messages), queue, timeout_s)
+        out = self._packing.batch(messages, now_ms=self._client.now_ms())
+        return await self.deliver(out, messages, queue=queue, timeout_s=timeout_s)
 
-    async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> str:
+    async def send_batches(
+        self, messages: Iterable[Message], *, queue: MessageQueue | None = None
+    ) -> list[SendResult]:
+        """Send any number of messages of one topic, in as many batches as they need.
+
+        Raises:
+            As ``send_batch``, after the batches before the failed one were stored.
+        """
+        return [
+            await self.send_batch(part, queue=queue) for part in self._packing.split(list(messages))
+        ]
+
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+    ) -> str:
         """Send one message that is not answered, return its unique key.
 
         Returning means it is on its way; whether it was stored nobody says.
@@ -159,11 +180,57 @@ class Producer:
         Raises:
             BadRequest, NoRoute, Unreachable: it could not be sent.
         """
-        out = self._single(message)
-        target = queue or self._turns.pick(await self._queues(out.topic))
+        out = self._packing.single(message, now_ms=self._client.now_ms())
+        chosen = await self._choose(message, queue, select, sharding_key)
+        target = chosen or self._turns.pick(await self.queues(out.topic))
         address = await self._address(out.topic, target)
         await self._client.invoke_oneway(address, self._command(out, target, oneway=True))
         return out.unique_key
+
+    async def request(
+        self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
+    ) -> MessageExt:
+        """Send a message whose consumer replies, return the reply.
+
+        Args:
+            timeout_s: for the send and the reply together.
+
+        Raises:
+            BadRequest: the producer was not started.
+            TimedOut: the message was stored, and no reply came in time.
+            NoRoute, BrokerRefused, NotFound, Unreachable: as ``send``.
+        """
+        if not self._running:
+            raise BadRequest("a request needs a started producer", hint="await start() first")
+        if message.topic not in self._topics:
+            # The broker of the question has to know where the reply goes.
+            await self.queues(message.topic)
+            await self._client.members.heartbeat()
+        question = self._requests.ask(timeout_s=timeout_s)
+        out = self._packing.single(
+            message, now_ms=self._client.now_ms(), system=question.properties
+        )
+        try:
+            await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
+            return await question.answer()
+        finally:
+            question.forget()
+
+    async def reply(self, question: MessageExt, body: bytes) -> SendResult:
+        """Reply to a message that came with ``request``, in its consumer.
+
+        Raises:
+            BadRequest: nobody waits for a reply to this message.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+        """
+        message, system = self._requests.reply_to(question, body)
+        out = self._packing.single(
+            message,
+            now_ms=self._client.now_ms(),
+            system=system,
+            code=RequestCode.SEND_REPLY_MESSAGE_V2,
+        )
+        return await self.deliver(out, [message])
 
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that take messages.
@@ -171,82 +238,119 @@ class Producer:
         Raises:
             NoRoute: no broker has the topic, and none would make it.
         """
-        return await self._queues(topic)
-
-    # One message or several, as the request carries them.
-
-    def _single(self, message: Message) -> Outgoing:
-        _check_message(message)
-        unique_key = self._client.unique_ids.next(self._client.now_ms())
-        properties = _properties_text(message, unique_key)
-        body, sys_flag = message.body, 0
-        if len(body) >= self._compress_from_size:
-            body = zlib.compress(body, COMPRESS_LEVEL)
-            sys_flag = COMPRESSED | Compression.ZLIB
-        return Outgoing(
-            RequestCode.SEND_MESSAGE_V2,
-            message.topic,
-            body,
-            message.flag,
-            sys_flag,
-            properties,
-            unique_key,
-        )
-
-    def _batch(self, messages: Sequence[Message]) -> Outgoing:
-        _check_batch(messages)
-        now_ms = self._client.now_ms()
-        entries, unique_keys = [], []
-        for message in messages:
-            _check_message(message)
-            unique_keys.append(self._client.unique_ids.next(now_ms))
-            properties = _properties_text(message, unique_keys[-1]).encode()
-            entries.append(BatchEntry(message.flag, message.body, properties))
-        body = join_batch(entries)
-        if len(body) > BODY_SIZE_MAX:
-            raise BadRequest(
-                f"batch of {len(messages)} messages has {len(body)} bytes, at most {BODY_SIZE_MAX}",
-                hint="send it in parts",
+        self._topics.add(topic)
+        try:
+            return routes.publish_queues(topic, await self._client.route(topic))
+        except NoRoute:
+            # Heartbeats go to the brokers that may make the topic, too.
+            self._topics.add(self.settings.create_topic_key)
+            template = await self._template(topic)
+            return routes.template_queues(
+                topic, template, queue_count=self.settings.default_topic_queue_nums
             )
-        wait = "true" if messages[0].wait_stored else "false"
-        return Outgoing(
-            RequestCode.SEND_BATCH_MESSAGE,
-            messages[0].topic,
-            body,
-            0,
-            0,
-            format_properties({WAIT: wait}),
-            ",".join(unique_keys),
-        )
 
-    # To a queue and through its broker.
-
-    async def _deliver(
-        self, out: Outgoing, queue: MessageQueue | None, timeout_s: float | None
+    async def deliver(
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
     ) -> SendResult:
+        """Send what is packed: to a queue, or to one broker after the other.
+
+        Args:
+            messages: what is packed, for hooks.
+
+        Raises:
+            As ``send``.
+        """
         now_s = asyncio.get_running_loop().time
-        deadline_s = now_s() + (self._client.timeout_s if timeout_s is None else timeout_s)
+        deadline_s = now_s() + self._limit_s(timeout_s)
         if queue is not None:
-            return await self._try(out, queue, deadline_s - now_s())
+            return await self._try(out, messages, queue, deadline_s - now_s())
         avoid: str | None = None
-        for tries_left in range(self._retry_count, -1, -1):
-            target = self._turns.pick(await self._queues(out.topic), avoid=avoid)
+        for tries_left in range(self.settings.retry_times_when_send_failed, -1, -1):
+            target = await self._target(out.topic, avoid)
             try:
-                return await self._try(out, target, deadline_s - now_s())
+                result = await self._try(out, messages, target, deadline_s - now_s())
             except ClientError as error:
                 if not error.retriable or not tries_left or now_s() >= deadline_s:
                     raise
-                avoid = target.broker_name
                 self._client.forget_route(out.topic)
+            else:
+                again = self.settings.retry_another_broker_when_not_store_ok
+                if result.status is SendStatus.SEND_OK or not again or not tries_left:
+                    return result
+            avoid = target.broker_name
         raise AssertionError("the last try returns or raises")
 
-    async def _try(self, out: Outgoing, queue: MessageQueue, timeout_s: float) -> SendResult:
+    # As a member of the client (``mqclient.members``).
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics that were sent to."""
+        return list(self._topics)
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        return {}
+
+    # To a queue and through its broker.
+
+    async def _choose(
+        self,
+        message: Message,
+        queue: MessageQueue | None,
+        select: Select | None,
+        sharding_key: str | None,
+    ) -> MessageQueue | None:
+        if sum(way is not None for way in (queue, select, sharding_key)) > 1:
+            raise BadRequest("queue, select and sharding_key exclude each other")
+        if sharding_key is not None:
+            return by_hash(await self.queues(message.topic), sharding_key)
+        if select is not None:
+            return select(await self.queues(message.topic), message)
+        return queue
+
+    async def _target(self, topic: str, avoid: str | None) -> MessageQueue:
+        queues = await self.queues(topic)
+        if self.settings.send_latency_fault_enable:
+            return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
+        return self._turns.pick(queues, avoid=avoid)
+
+    async def _try(
+        self, out: Outgoing, messages: Sequence[Message], queue: MessageQueue, timeout_s: float
+    ) -> SendResult:
         if queue.topic != out.topic:
             raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
         address = await self._address(out.topic, queue)
-        command = self._command(out, queue)
-        answer = await self._client.invoke(address, command, timeout_s=timeout_s)
-        status = _STATUS.get(answer.code)
+        if not self._hooks and not self.settings.send_latency_fault_enable:
+            return await self._exchange(out, queue, address, timeout_s)
+        started_ms = self._client.now_ms()
+        event = SendEvent(self.group, queue, messages, out, address, started_ms)
+        hooks.before_send(self._hooks, event)
+        try:
+            event.result = await self._exchange(out, queue, address, timeout_s)
+            return event.result
+        except ClientError as error:
+            event.error = error
+            raise
+        finally:
+            now_ms = self._client.now_ms()
+            event.elapsed_ms = now_ms - started_ms
+            self._faults.sent(
+                queue.broker_name,
+                elapsed_ms=event.elapsed_ms,
+                failed=event.error is not None and event.error.code is None,
+                now_ms=now_ms,
+            )
+            hooks.after_send(self._hooks, event)
+
+    async def _exchange(
+        self, out: Outgoing, queue: MessageQueue, address: str, timeout_s: float
+    ) -> SendResult:
+        answer = await self._client.invoke(address, self._command(out, queue), timeout_s=timeout_s)
+        status = STATUS_OF.get(answer.code)
         if status is None:
             what = f"message to {out.topic}, queue {queue.queue_id} of {queue.broker_name}"
             raise refusal(answer.code, answer.remark, address=address, what=what)
@@ -257,32 +361,33 @@ class Producer:
             stored.msg_id,
             MessageQueue(topic=out.topic, broker_name=queue.broker_name, queue_id=stored.queue_id),
             stored.queue_offset,
+            stored.transaction_id or "",
+            answer.ext.get("MSG_REGION", ""),
         )
 
     def _command(self, out: Outgoing, queue: MessageQueue, *, oneway: bool = False) -> Command:
         header = SendMessageV2(
-            producer_group=self._group,
+            producer_group=self.group,
             topic=out.topic,
-            default_topic=routes.TEMPLATE_TOPIC,
-            default_topic_queue_nums=routes.TEMPLATE_QUEUE_COUNT,
+            default_topic=self.settings.create_topic_key,
+            default_topic_queue_nums=self.settings.default_topic_queue_nums,
             queue_id=queue.queue_id,
             sys_flag=out.sys_flag,
             born_timestamp=self._client.now_ms(),
             flag=out.flag,
             properties=out.properties,
             reconsume_times=0,
-            unit_mode=False,
+            unit_mode=self.settings.unit_mode,
             batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
             broker_name=queue.broker_name,
         )
         return Command.request(out.code, header, body=out.body, oneway=oneway)
 
-    async def _queues(self, topic: str) -> list[MessageQueue]:
-        try:
-            return routes.publish_queues(topic, await self._client.route(topic))
-        except NoRoute:
-            template = await self._template(topic)
-            return routes.template_queues(topic, template)
+    def _limit_s(self, timeout_s: float | None) -> float:
+        if timeout_s is not None:
+            return timeout_s
+        limit_ms = self.settings.send_msg_timeout_ms
+        return self._client.timeout_s if limit_ms is None else limit_ms / 1000
 
     async def _address(self, topic: str, queue: MessageQueue) -> str:
         try:
@@ -295,53 +400,6 @@ class Producer:
 
     async def _template(self, topic: str) -> TopicRouteData:
         try:
-            return await self._client.route(routes.TEMPLATE_TOPIC)
+            return await self._client.route(self.settings.create_topic_key)
         except NoRoute as error:
             raise NoRoute(topic, address=error.address, remark=error.remark) from error
-
-
-def _check_message(message: Message) -> None:
-    _checked(check_topic_name, message.topic)
-    if not message.body:
-        raise BadRequest(f"message to {message.topic} has no body", hint="send one byte at least")
-    if len(message.body) > BODY_SIZE_MAX:
-        raise BadRequest(
-            f"body of {len(message.body)} bytes, at most {BODY_SIZE_MAX}",
-            code=ResponseCode.MESSAGE_ILLEGAL,
-            hint="split it, or store it elsewhere and send where it is",
-        )
-
-
-def _check_batch(messages: Sequence[Message]) -> None:
-    if not messages:
-        raise BadRequest("batch without messages")
-    first = messages[0]
-    for number, message in enumerate(messages):
-        where = f"message {number} of the batch"
-        if message.topic != first.topic:
-            raise BadRequest(f"{where} is for topic {message.topic}, the first for {first.topic}")
-        if message.topic.startswith(RETRY_TOPIC_PREFIX):
-            raise BadRequest(f"{where} is for a retry topic, which takes no batches")
-        if message.delay_level:
-            raise BadRequest(f"{where} has a delay level, send it alone")
-        if message.wait_stored != first.wait_stored:
-            raise BadRequest(f"{where} and the first differ in wait_stored")
-
-
-def _properties_text(message: Message, unique_key: str) -> str:
-    text = format_properties(message.wire_properties(unique_key))
-    size = len(text.encode())
-    if size > PROPERTIES_SIZE_MAX:
-        raise BadRequest(
-            f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",
-            code=ResponseCode.MESSAGE_ILLEGAL,
-            hint="put the data into the body",
-        )
-    return text
-
-
-def _checked(check: Callable[[str], str], name: str) -> str:
-    try:
-        return check(name)
-    except StoreError as error:
-        raise BadRequest(str(error)) from error

@@ -1,6 +1,6 @@
 """Giving up and getting queues: asks for the lists, applies what ``rebalance`` finds.
 
-    every 20 s, and when the broker says that the group changed
+    every 20 s, when the broker says that the group changed, and soon again after a failure
       └── each topic: its queues, the group's members --> changes
             dropped: no more pulls, position kept, lock given back, forgotten
             new:     lock (orderly), place to begin, pull loop
@@ -13,12 +13,13 @@ Source: client/impl/consumer/RebalanceImpl.java, RebalancePushImpl.java, Rebalan
 """
 
 import asyncio
+import contextlib
 import logging
 from typing import Final
 
 from mqclient import answers, rebalance, routes
 from mqclient.consumption import Consuming, Consumption
-from mqclient.errors import ClientError, NoRoute, NotFound
+from mqclient.errors import BrokerRefused, ClientError, NoRoute
 from mqclient.processqueue import ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from mqclient.queuelocks import QueueLocks
@@ -32,6 +33,8 @@ from remoting.headers import GetConsumerListByGroup
 LOG = logging.getLogger(__name__)
 
 REBALANCE_S: Final = 20.0
+FIRST_AGAIN_S: Final = 1.0
+"""Pause after a rebalance that could not ask all it wanted; each further one doubles it."""
 
 
 class Rebalancing:
@@ -71,16 +74,19 @@ class Rebalancing:
 
     async def run(self) -> None:
         """Rebalance until cancelled."""
+        again_s = FIRST_AGAIN_S
         while True:
             self._now.clear()
-            await self.once()
-            try:
-                await asyncio.wait_for(self._now.wait(), REBALANCE_S)
-            except TimeoutError:
-                continue
+            if await self.once():
+                pause_s, again_s = REBALANCE_S, FIRST_AGAIN_S
+            else:
+                pause_s, again_s = again_s, min(again_s * 2, REBALANCE_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._now.wait(), pause_s)
 
-    async def once(self) -> None:
-        """Rebalance every topic."""
+    async def once(self) -> bool:
+        """Rebalance every topic, return whether all could be asked that had to be."""
+        done = True
         async with self._alone:
             for topic in list(self._wanted):
                 try:
@@ -88,6 +94,7 @@ class Rebalancing:
                 except ClientError as error:
                     # A retry topic is made with the group's first failure.
                     is_new = isinstance(error, NoRoute) and topic.startswith(RETRY_TOPIC_PREFIX)
+                    done = done and is_new
                     LOG.log(
                         logging.DEBUG if is_new else logging.WARNING,
                         "rebalance of %s: %s",
@@ -98,12 +105,17 @@ class Rebalancing:
                     LOG.warning("positions of %s: %s", self._consuming.group, error)
             for queue in [queue for queue in self._held if queue.topic not in self._wanted]:
                 await self._drop(queue)
+        return done
 
     async def _topic(self, topic: str) -> None:
         queues = routes.subscribe_queues(topic, await self._client.route(topic))
         client_ids: list[str] = []
         if not self._settings.broadcasting:
             client_ids = await self._members(topic)
+            if self._client.client_id not in client_ids:
+                # The broker has not heard of this member, or has forgotten it in a restart.
+                await self._client.members.heartbeat()
+                client_ids = await self._members(topic)
         wanted = rebalance.assigned(
             self._settings,
             self._consuming.group,
@@ -138,7 +150,9 @@ class Rebalancing:
                     header,
                     what=f"members of group {group}",
                 )
-            except NotFound:
+            except BrokerRefused as error:
+                # This is how a broker says that the group has no members.
+                LOG.debug("%s", error)
                 return []
             except ClientError as error:
                 failure = error

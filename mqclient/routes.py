@@ -63,11 +63,11 @@ def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
     ]
 
 
-def template_queues(topic: str, template: TopicRouteData) -> list[MessageQueue]:
+def template_queues(
+    topic: str, template: TopicRouteData, *, queue_count: int = TEMPLATE_QUEUE_COUNT
+) -> list[MessageQueue]:
     """Return the queues a topic will have once a broker makes it on the first send."""
-    return [
-        queue for queue in publish_queues(topic, template) if queue.queue_id < TEMPLATE_QUEUE_COUNT
-    ]
+    return [queue for queue in publish_queues(topic, template) if queue.queue_id < queue_count]
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mqclient.errors import BadRequest
 from remoting.bodies import MessageQueue
+from storefmt.javahash import string_hash
 
 
 class RoundRobin:
@@ -41,3 +42,17 @@ class RoundRobin:
             if queue.broker_name != avoid:
                 return queue
         return queue
+
+
+def by_hash(queues: Sequence[MessageQueue], sharding_key: str) -> MessageQueue:
+    """Return the queue of a key, the same one as long as the queues are the same.
+
+    Raises:
+        BadRequest: there are no queues.
+
+    Source: client/producer/selector/SelectMessageQueueByHash.java.
+    """
+    if not queues:
+        raise BadRequest("the topic has no queue that takes messages")
+    # Java's remainder keeps the sign of the hash, and Math.abs comes after it.
+    return queues[abs(string_hash(sharding_key)) % len(queues)]

@@ -11,9 +11,10 @@ from mqclient.admin import Admin
 from mqclient.errors import BrokerRefused, NoRoute, NotFound, Unreachable
 from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer, SendStatus
+from mqclient.producer import Producer
 from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
+from mqclient.sent import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers

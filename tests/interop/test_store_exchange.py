@@ -22,6 +22,7 @@ from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
@@ -108,7 +109,7 @@ def append(namesrv: Namesrv, broker: Broker, written: Written, *, seed: int) -> 
         if not seed:
             await admin.create_topic(broker.address, TopicConfig(TOPIC, QUEUE_COUNT, QUEUE_COUNT))
             await admin.create_group(broker.address, SubscriptionGroup(GROUP, retry_max_times=3))
-        producer = Producer(client, compress_from_size=8_192)
+        producer = Producer(client, settings=ProducerSettings(compress_msg_body_over_howmuch=8_192))
         for i in range(120):
             queue = MessageQueue(TOPIC, broker.name, i % QUEUE_COUNT)
             body = chooser.randbytes(chooser.choice((1, 100, 8_000, 30_000)))

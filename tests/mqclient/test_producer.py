@@ -10,12 +10,17 @@ import pytest
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut
 from mqclient.instance import MQClient
 from mqclient.message import BODY_SIZE_MAX, Message
-from mqclient.producer import Producer, SendStatus
+from mqclient.outgoing import Packing
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from mqclient.sent import SendStatus
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
 from storefmt.batch import split_batch
+from storefmt.msgid import UniqueIds
+from storefmt.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, FakeServer
 
 _T = TypeVar("_T")
@@ -248,3 +253,26 @@ def test_queue_of_another_topic_and_bad_group_are_refused() -> None:
             Producer(client, "no good")
 
     run(act)
+
+
+def test_any_number_of_messages_is_split_into_batches_that_fit() -> None:
+    settings = ProducerSettings(max_message_size=1000)
+    packing = Packing(UniqueIds(bytes(4), pid=1, seed=1), settings)
+    messages = [Message("T", bytes(200), tags="A") for _ in range(10)]
+
+    parts = list(packing.split(messages))
+
+    assert [message for part in parts for message in part] == messages
+    assert all(len(packing.batch(part, now_ms=NOW_MS).body) <= 1000 for part in parts)
+    assert len(parts) == 4
+
+
+@pytest.mark.parametrize("kind", list(Compression))
+def test_each_compression_is_what_the_flag_says(kind: Compression) -> None:
+    packing = Packing(UniqueIds(bytes(4), pid=1, seed=1), ProducerSettings(compress_type=kind))
+    body = b"compressible " * 1000
+
+    out = packing.single(Message("T", body), now_ms=NOW_MS)
+
+    assert len(out.body) < 1000
+    assert inflate(out.body, out.sys_flag, size_max=1 << 20) == body

@@ -20,9 +20,10 @@ from pathlib import Path
 from mqclient.errors import ClientError
 from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer, SendStatus
+from mqclient.producer import Producer
 from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
+from mqclient.sent import SendStatus
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
 

@@ -1,0 +1,200 @@
+"""From messages to what travels: ids, properties, compression, batches.
+
+    Message --> Outgoing(code, body, sys_flag, properties, unique_key) --> SEND_MESSAGE_V2
+
+Rule: what is sent is what the Java producer would send for the same message, byte for byte but
+for ids and times. Nothing here asks anybody anything.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#sendKernelImpl, client/Validators.java,
+common/message/MessageBatch.java (4.9.7).
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from mqclient.errors import BadRequest
+from mqclient.message import Message
+from mqclient.producersettings import ProducerSettings
+from remoting.codes import RequestCode, ResponseCode
+from storefmt.batch import BatchEntry, join_batch
+from storefmt.errors import StoreError
+from storefmt.msgid import UniqueIds
+from storefmt.paths import check_topic_name
+from storefmt.properties import PROPERTIES_SIZE_MAX, WAIT, format_properties
+from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
+
+RETRY_TOPIC_PREFIX: Final = "%RETRY%"
+BATCH_ENTRY_SIZE: Final = 22
+"""Bytes of a message in a batch besides body and properties, with some to spare."""
+
+
+class Outgoing(NamedTuple):
+    """One request's worth, ready but for the queue."""
+
+    code: RequestCode
+    topic: str
+    body: bytes
+    flag: int
+    sys_flag: int
+    properties: str
+    unique_key: str
+
+
+class Packing:
+    """Makes ``Outgoing`` of messages."""
+
+    def __init__(self, ids: UniqueIds, settings: ProducerSettings) -> None:
+        self._ids = ids
+        self._settings = settings
+
+    def single(
+        self,
+        message: Message,
+        *,
+        now_ms: int,
+        system: Mapping[str, str] | None = None,
+        code: RequestCode = RequestCode.SEND_MESSAGE_V2,
+        prepared: bool = False,
+    ) -> Outgoing:
+        """Return one message's request.
+
+        Args:
+            system: properties of RocketMQ's own.
+            prepared: the message is the first half of a transaction.
+
+        Raises:
+            BadRequest: the message cannot be right.
+        """
+        self._check(message)
+        unique_key = self._ids.next(now_ms)
+        properties = _properties_text(message, unique_key, system)
+        body, sys_flag = message.body, 0
+        if len(body) >= self._settings.compress_msg_body_over_howmuch:
+            kind = self._settings.compress_type
+            body = _compressed(body, kind, self._settings.compress_level)
+            sys_flag = COMPRESSED | kind
+        if prepared:
+            sys_flag |= TRANSACTION_PREPARED
+        return Outgoing(code, message.topic, body, message.flag, sys_flag, properties, unique_key)
+
+    def batch(self, messages: Sequence[Message], *, now_ms: int) -> Outgoing:
+        """Return several messages' request; they get neighbouring queue offsets.
+
+        Raises:
+            BadRequest: no messages, several topics, a delay, a retry topic, too large.
+        """
+        _check_batch(messages)
+        entries, unique_keys = [], []
+        for message in messages:
+            self._check(message)
+            unique_keys.append(self._ids.next(now_ms))
+            properties = _properties_text(message, unique_keys[-1], None).encode()
+            entries.append(BatchEntry(message.flag, message.body, properties))
+        body = join_batch(entries)
+        if len(body) > self._settings.max_message_size:
+            raise BadRequest(
+                f"batch of {len(messages)} messages has {len(body)} bytes, "
+                f"at most {self._settings.max_message_size}",
+                hint="send it in parts: send_batches does",
+            )
+        wait = "true" if messages[0].wait_stored else "false"
+        return Outgoing(
+            RequestCode.SEND_BATCH_MESSAGE,
+            messages[0].topic,
+            body,
+            0,
+            0,
+            format_properties({WAIT: wait}),
+            ",".join(unique_keys),
+        )
+
+    def split(self, messages: Sequence[Message]) -> Iterator[list[Message]]:
+        """Yield the messages in parts that fit into one batch each, in order.
+
+        A message that is too large alone is a part alone, so that sending it says so.
+        """
+        part: list[Message] = []
+        part_size = 0
+        for message in messages:
+            size = self._batch_size(message)
+            if part and part_size + size > self._settings.max_message_size:
+                yield part
+                part, part_size = [], 0
+            part.append(message)
+            part_size += size
+        if part:
+            yield part
+
+    def _batch_size(self, message: Message) -> int:
+        # The unique key of each message has the same length, so any of them will do.
+        properties = format_properties(message.wire_properties("0" * 32)).encode()
+        return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
+
+    def _check(self, message: Message) -> None:
+        try:
+            check_topic_name(message.topic)
+        except StoreError as error:
+            raise BadRequest(str(error)) from error
+        if not message.body:
+            raise BadRequest(
+                f"message to {message.topic} has no body", hint="send one byte at least"
+            )
+        if len(message.body) > self._settings.max_message_size:
+            raise BadRequest(
+                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
+                code=ResponseCode.MESSAGE_ILLEGAL,
+                hint="split it, or store it elsewhere and send where it is",
+            )
+
+
+def _compressed(body: bytes, kind: Compression, level: int) -> bytes:
+    return _COMPRESSORS[kind](body, level)
+
+
+def _lz4(body: bytes, level: int) -> bytes:
+    import lz4.frame
+
+    packed: bytes = lz4.frame.compress(body, compression_level=level)
+    return packed
+
+
+def _zstd(body: bytes, level: int) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=level).compress(body)
+
+
+_COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {
+    Compression.ZLIB: zlib.compress,
+    Compression.LZ4: _lz4,
+    Compression.ZSTD: _zstd,
+}
+
+
+def _check_batch(messages: Sequence[Message]) -> None:
+    if not messages:
+        raise BadRequest("batch without messages")
+    first = messages[0]
+    for number, message in enumerate(messages):
+        where = f"message {number} of the batch"
+        if message.topic != first.topic:
+            raise BadRequest(f"{where} is for topic {message.topic}, the first for {first.topic}")
+        if message.topic.startswith(RETRY_TOPIC_PREFIX):
+            raise BadRequest(f"{where} is for a retry topic, which takes no batches")
+        if message.delay_level:
+            raise BadRequest(f"{where} has a delay level, send it alone")
+        if message.wait_stored != first.wait_stored:
+            raise BadRequest(f"{where} and the first differ in wait_stored")
+
+
+def _properties_text(message: Message, unique_key: str, system: Mapping[str, str] | None) -> str:
+    text = format_properties(message.wire_properties(unique_key, system=system))
+    size = len(text.encode())
+    if size > PROPERTIES_SIZE_MAX:
+        raise BadRequest(
+            f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",
+            code=ResponseCode.MESSAGE_ILLEGAL,
+            hint="put the data into the body",
+        )
+    return text

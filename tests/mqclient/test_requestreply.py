@@ -1,0 +1,69 @@
+"""A question, its consumer, and the reply, through the embedded broker."""
+
+import asyncio
+
+import pytest
+
+from mqclient.errors import BadRequest, TimedOut
+from mqclient.instance import MQClient
+from mqclient.litepull import LitePullConsumer
+from mqclient.litesettings import LitePullSettings
+from mqclient.message import Message
+from mqclient.producer import Producer
+from remoting.bodies import ConsumeFromWhere
+from server.pytest_plugin import RocketMQ
+
+FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+
+
+async def answer_one(client: MQClient, topic: str) -> None:
+    async with LitePullConsumer(client, f"{topic}-answers", FROM_FIRST) as consumer:
+        consumer.subscribe(topic)
+        await consumer.start()
+        while not (questions := await consumer.poll(1000)):
+            pass
+        result = await Producer(client).reply(questions[0], b"re: " + questions[0].body)
+        assert result.queue.topic.endswith("_REPLY_TOPIC")
+
+
+def test_the_reply_reaches_who_asked(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with (
+            MQClient(rocketmq.namesrv) as asking,
+            MQClient(rocketmq.namesrv) as answering,
+            Producer(asking, "asks") as producer,
+        ):
+            answers = asyncio.create_task(answer_one(answering, "AskedOnce"))
+            reply = await producer.request(Message("AskedOnce", b"what?"), timeout_s=20)
+            await answers
+            assert reply.body == b"re: what?"
+
+    asyncio.run(go())
+
+
+def test_no_reply_in_time_is_said_and_a_plain_message_has_none(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with (
+            MQClient(rocketmq.namesrv) as client,
+            Producer(client, "asks-in-vain") as producer,
+        ):
+            with pytest.raises(TimedOut, match="no reply"):
+                await producer.request(Message("AskedInVain", b"?"), timeout_s=0.3)
+            await producer.send(Message("NotAsked", b"!"))
+            async with LitePullConsumer(client, "not-asked", FROM_FIRST) as consumer:
+                consumer.subscribe("NotAsked")
+                await consumer.start()
+                (message,) = await consumer.poll(10_000)
+            with pytest.raises(BadRequest, match="asks for no reply"):
+                await producer.reply(message, b"!")
+
+    asyncio.run(go())
+
+
+def test_a_request_needs_a_started_producer(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            with pytest.raises(BadRequest, match="started"):
+                await Producer(client).request(Message("T", b"?"), timeout_s=1)
+
+    asyncio.run(go())
