@@ -37,6 +37,7 @@ from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
 from server.store.store import MessageStore
 from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
+from storefmt.fastjson import loads
 from storefmt.hosts import pack_host
 from storefmt.paths import StorePaths
 
@@ -47,6 +48,7 @@ CLEAN_MS: Final = 1_000
 DELAY_MS: Final = 50
 CALLS_MS: Final = 200
 PAGE_SIZE: Final = 4_096
+FILTERS_MS: Final = 10_000
 SECOND_MS: Final = 1_000
 SILENCE_SCAN_MS: Final = 10_000
 ACL_SCAN_MS: Final = 5_000
@@ -76,6 +78,7 @@ class BrokerApp:
         self._offsets_saved = -1
         self._delay_saved = -1
         self._flushed_ms = 0
+        self._filters_saved = 0
         self._is_stopping = False
 
     @property
@@ -214,6 +217,10 @@ class BrokerApp:
         files.add(
             paths.config_file("delayOffset.json"), lambda: broker.delay.durable_offsets().encode()
         )
+        files.add(
+            paths.config_file("consumerFilter.json"),
+            lambda: broker.filters.encode(self._clock.now_ms()),
+        )
         files.open()
 
     def _save_offsets(self, now_ms: int) -> None:
@@ -228,6 +235,12 @@ class BrokerApp:
         if count != self._delay_saved:
             self._delay_saved = count
             self._files.mark("delayOffset")
+
+    def _save_filters(self, now_ms: int) -> None:
+        count = self.broker.filters.change_count
+        if count != self._filters_saved:
+            self._filters_saved = count
+            self._files.mark("consumerFilter")
 
     # Registration.
 
@@ -253,6 +266,7 @@ class BrokerApp:
         )
         every(config.flush_consumer_offset_interval_ms, self._save_offsets, name="consumer offsets")
         every(config.flush_delay_offset_interval_ms, self._save_delay_offsets, name="delay offsets")
+        every(FILTERS_MS, self._save_filters, name="filters")
         every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
@@ -365,7 +379,14 @@ def _load(paths: StorePaths, config: StoreConfig) -> Stored:
         groups=load_config(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
         offsets=offsets,
         delay_offsets=load_config(paths.config_file("delayOffset.json"), DelayOffsets.decode),
+        filters=load_config(paths.config_file("consumerFilter.json"), _filter_text),
     )
+
+
+def _filter_text(data: bytes) -> bytes:
+    """Return the text of consumerFilter.json; ConfigDamaged where it is no JSON."""
+    loads(data)
+    return data
 
 
 def main() -> int:

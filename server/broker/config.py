@@ -137,6 +137,19 @@ class BrokerConfig:
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     notify_consumer_ids_changed_enable: bool = setting(True)
+    enable_property_filter: bool = setting(False)
+    """Let consumers filter by SQL92 expressions."""
+    filter_support_retry: bool = setting(False)
+    """Hold messages that come again against the filter of their real topic."""
+    strict_filters: bool = setting(False)
+    """Ours: refuse filters of which Java drops a part, and know LIKE."""
+    enable_calc_filter_bit_map: bool = setting(False)
+    """Note for each message which registered filters it matches; with enableConsumeQueueExt."""
+    expect_consumer_num_use_filter: int = setting(32, low=1)
+    max_error_rate_of_bloom_filter: int = setting(20, low=1, high=99)
+    filter_data_clean_time_span_ms: int = setting(
+        24 * 3_600_000, key="filterDataCleanTimeSpan", low=0
+    )
     flush_consumer_offset_interval_ms: int = setting(
         5_000, key="flushConsumerOffsetInterval", low=1
     )

@@ -12,7 +12,7 @@ Source: broker/longpolling/PullRequestHoldService.java.
 """
 
 import heapq
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -39,6 +39,8 @@ class HeldPull(Generic[T]):
     owner: Hashable
     """The connection, for ``drop_owner``."""
     pull: T
+    wants: Callable[[Mapping[str, str]], bool] | None = None
+    """Says whether a message with these properties suits; None takes all."""
     waiting: bool = field(default=True)
 
 
@@ -78,9 +80,19 @@ class Hold(Generic[T]):
         return (topic, queue_id) in self._queues
 
     def arrived(
-        self, topic: str, queue_id: int, *, queue_offset: int, tags_code: int
+        self,
+        topic: str,
+        queue_id: int,
+        *,
+        queue_offset: int,
+        tags_code: int,
+        properties: Callable[[], Mapping[str, str]] = dict,
     ) -> list[HeldPull[T]]:
-        """Return, and let go, the pulls that one dispatched message wakes."""
+        """Return, and let go, the pulls that one dispatched message wakes.
+
+        Args:
+            properties: reads those of the message; asked once, and only if a pull cares.
+        """
         waiters = self._queues.get((topic, queue_id))
         if waiters is None:
             return []
@@ -90,6 +102,9 @@ class Hold(Generic[T]):
             if queue_offset >= held.queue_offset
             and (held.accepts is None or held.accepts(tags_code))
         ]
+        if any(held.wants is not None for held in woken):
+            known = properties()
+            woken = [held for held in woken if held.wants is None or held.wants(known)]
         for held in woken:
             self._let_go(held)
         return woken

@@ -105,3 +105,8 @@ def _has_legal_characters(name: str) -> bool:
     except BadCall:
         return False
     return True
+
+
+def filter_unsupported(expression_type: str | None) -> str:
+    """Return the text for a filter on a broker without ``enablePropertyFilter``."""
+    return f"The broker does not support consumer to filter message by {expression_type}"

@@ -6,48 +6,38 @@
     woken or expired -> read once more, answered whatever there is, never held again
 
 Rule: a pull that waits was already checked and has committed its offset; waking it costs
-one read. Only TAG expressions filter here, by the hash in the queue entry.
+one read. What a pull wants is told by the tests of its ``MessageFilter``.
 
 Source: broker/processor/PullMessageProcessor.java.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
 from remoting.aio.server import ServerConn
-from remoting.bodies import MessageModel, MessageQueue, OffsetMovedEvent, SubscriptionData
+from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.answers import pull_refused, pulled
-from server.broker.clients import Consumers
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
-from server.broker.groups import Groups
+from server.broker.filters.messagefilter import MessageFilter, raw_properties
 from server.broker.hold import OWNED_COUNT_MAX, WAIT_MS_MAX, HeldPull, Hold
 from server.broker.offsets import Offsets
-from server.broker.permissions import is_readable
+from server.broker.pullcheck import PullChecks
 from server.broker.pullfields import PullFields
 from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
-from server.broker.subscription import (
-    Accepts,
-    accepts_expression,
-    accepts_subscription,
-    is_malformed,
-    is_tag_type,
-)
-from server.broker.topics import Topics
 from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.disk import ColdRead
 from server.store.store import MessageStore
-from storefmt.configs import SubscriptionGroup
 from storefmt.javahash import tags_code
-from storefmt.properties import KEYS, TAGS
+from storefmt.properties import KEYS, TAGS, parse_properties
 
 COMMIT: Final = 1
 SUSPEND: Final = 2
-SUBSCRIPTION: Final = 4
 
 _FOUND: Final = GetStatus.FOUND
 _ERROR: Final = ResponseCode.SYSTEM_ERROR
@@ -76,7 +66,7 @@ class Waiting(NamedTuple):
     queue_id: int
     queue_offset: int
     count_max: int
-    accepts: Accepts | None
+    wants: MessageFilter
 
 
 MovedEvents = Callable[[PutMessage, int], None]
@@ -95,9 +85,7 @@ class Puller:
         store: MessageStore,
         *,
         config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
-        consumers: Consumers,
+        checks: PullChecks,
         offsets: Offsets,
         hold: Hold[Waiting],
         stats: Statistics,
@@ -109,9 +97,7 @@ class Puller:
         self._cold = cold
         self._store = store
         self._config = config
-        self._topics = topics
-        self._groups = groups
-        self._consumers = consumers
+        self._checks = checks
         self._offsets = offsets
         self._hold = hold
         self._stats = stats
@@ -119,8 +105,6 @@ class Puller:
         self._put_event = put_event
         self._on_hold = on_hold
         self._size_max = config.store.max_transfer_bytes_on_message_in_memory
-        # The test of a group's subscription, as long as that very subscription stands.
-        self._tests: dict[tuple[str, str], tuple[SubscriptionData, Accepts | None]] = {}
         self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         self._woken: list[HeldPull[Waiting]] = []
 
@@ -129,7 +113,7 @@ class Puller:
     ) -> None:
         """Answer a pull, or let it wait."""
         try:
-            accepts = self._check(conn, pull, now_ms)
+            wants = self._checks.check(conn, pull, now_ms)
         except Refused as refused:
             code, remark = refused.code, refused.remark
             conn.send(pull_refused(serialize, opaque, code=code, remark=remark))
@@ -143,7 +127,7 @@ class Puller:
             pull.queue_id,
             pull.queue_offset,
             pull.max_msg_nums,
-            accepts,
+            wants,
         )
         self._serve(
             waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
@@ -196,7 +180,12 @@ class Puller:
                     entry.queue_id,
                     queue_offset=entry.queue_offset,
                     tags_code=entry.tags_code,
+                    properties=partial(self._properties_at, entry.log_offset),
                 )
+
+    def _properties_at(self, log_offset: int) -> dict[str, str]:
+        record = self._store.read_record(log_offset)
+        return {} if record is None else parse_properties(raw_properties(record))
 
     def answer_woken(self, now_ms: int) -> None:
         """Answer the pulls that were woken since the last call."""
@@ -217,7 +206,7 @@ class Puller:
             self._serve(held.pull, None, now_ms)
 
     def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
-        accepts = waiting.accepts
+        accepts, wants = waiting.wants.by_tag, waiting.wants.by_properties
         if not self._config.long_polling_enable:
             wait_ms, accepts = self._config.short_polling_time_ms, _nothing
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
@@ -227,6 +216,7 @@ class Puller:
                 queue_id=waiting.queue_id,
                 queue_offset=waiting.queue_offset,
                 accepts=accepts,
+                wants=wants,
                 deadline_ms=deadline_ms,
                 owner=waiting.conn,
                 pull=waiting,
@@ -241,7 +231,8 @@ class Puller:
             waiting.queue_offset,
             count_max=waiting.count_max,
             size_max=self._size_max,
-            accept=waiting.accepts,
+            accept=waiting.wants.by_tag,
+            wants=waiting.wants,
             may_wait=may_wait,
         )
 
@@ -320,78 +311,3 @@ class Puller:
             (waiting.group,),
         )
         self._put_event(message, now_ms)
-
-    def _check(self, conn: ServerConn, pull: PullFields, now_ms: int) -> Accepts | None:
-        """Return the tag test of an allowed pull.
-
-        Raises:
-            Refused: code and text as Java's.
-        """
-        config, name = self._config, pull.consumer_group
-        if not is_readable(config.broker_permission):
-            text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
-        group = self._groups.find(name, now_ms=now_ms)
-        if group is None:
-            text = names.see_faq(f"subscription group [{name}] does not exist, ")
-            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
-        if not group.consume_enable:
-            text = f"subscription group no permission, {name}"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
-        topic = self._topics.get(pull.topic)
-        if topic is None:
-            text = names.see_faq(f"topic[{pull.topic}] not exist, apply first please! ")
-            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
-        if not is_readable(topic.perm):
-            text = f"the topic[{pull.topic}] pulling message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
-        if not 0 <= pull.queue_id < topic.read_queue_nums:
-            text = (
-                f"queueId[{pull.queue_id}] is illegal, topic:[{pull.topic}] topicConfig."
-                f"readQueueNums:[{topic.read_queue_nums}] consumer:[/{conn.address}]"
-            )
-            raise Refused(ResponseCode.SYSTEM_ERROR, text)
-        if pull.sys_flag & SUBSCRIPTION:
-            return self._given(pull)
-        return self._registered(pull, group)
-
-    def _given(self, pull: PullFields) -> Accepts | None:
-        """Return the test of the expression that the pull itself carries."""
-        _check_type(pull.expression_type)
-        if is_malformed(pull.subscription):
-            text = "parse the consumer's subscription failed"
-            raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, text)
-        return accepts_expression(pull.subscription or "")
-
-    def _registered(self, pull: PullFields, settings: SubscriptionGroup) -> Accepts | None:
-        """Return the test of what the group said in its heartbeats."""
-        name = pull.consumer_group
-        group = self._consumers.group(name)
-        if group is None:
-            text = names.see_faq("the consumer's group info not exist")
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
-        is_broadcast = group.message_model is MessageModel.BROADCASTING
-        if is_broadcast and not settings.consume_broadcast_enable:
-            text = f"the consumer group[{name}] can not consume by broadcast way"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
-        subscription = group.subscriptions.get(pull.topic)
-        if subscription is None:
-            text = names.see_faq("the consumer's subscription not exist")
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
-        if subscription.sub_version < pull.sub_version:
-            text = "the consumer's subscription not latest"
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
-        key = (name, pull.topic)
-        known = self._tests.get(key)
-        if known is not None and known[0] is subscription:
-            return known[1]
-        _check_type(subscription.expression_type)
-        test = accepts_subscription(subscription)
-        self._tests[key] = (subscription, test)
-        return test
-
-
-def _check_type(expression_type: str | None) -> None:
-    if not is_tag_type(expression_type):
-        text = f"The broker does not support consumer to filter message by {expression_type}"
-        raise Refused(ResponseCode.SYSTEM_ERROR, text)

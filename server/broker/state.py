@@ -26,6 +26,8 @@ from server.broker.clients import Consumers, Producers
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
 from server.broker.delay import DelayLevels, DelayService
+from server.broker.filters.bloom import BloomFilter
+from server.broker.filters.table import FilterTable
 from server.broker.groups import Groups
 from server.broker.hold import Hold
 from server.broker.locks import LockTable
@@ -33,6 +35,7 @@ from server.broker.names import SCHEDULE_TOPIC
 from server.broker.offsets import Offsets
 from server.broker.overload import Overload
 from server.broker.pull import Puller, Waiting
+from server.broker.pullcheck import PullChecks
 from server.broker.saves import StateFiles
 from server.broker.send import Sender
 from server.broker.stats import Statistics
@@ -53,6 +56,8 @@ class Stored(NamedTuple):
     groups: GroupTable | None = None
     offsets: ConsumerOffsets | None = None
     delay_offsets: DelayOffsets | None = None
+    filters: bytes | None = None
+    """The text of consumerFilter.json."""
 
 
 class Broker:
@@ -101,14 +106,13 @@ class Broker:
         )
         self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
         self.consumers = Consumers()
+        self.filters = _filter_table(config, stored, now_ms)
         self.producers = Producers()
         self.locks = LockTable()
         self.calls = ClientCalls()
         self.hold: Hold[Waiting] = Hold()
         self.cold = ColdReads(clock)
-        answers = SendAnswers(
-            region=config.region_id, trace_on=config.trace_on, store_host=self.store_host
-        )
+        answers = self._make_answers()
         self.turn = self._make_turn(answers, send_now)
         self.sender = self._make_sender(answers)
         self.puller = self._make_puller()
@@ -126,6 +130,10 @@ class Broker:
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
+
+    def _make_answers(self) -> SendAnswers:
+        region, trace_on = self.config.region_id, self.config.trace_on
+        return SendAnswers(region=region, trace_on=trace_on, store_host=self.store_host)
 
     def _make_turn(self, answers: SendAnswers, send_now: Callable[[], None]) -> Turn:
         config = self.config
@@ -163,9 +171,13 @@ class Broker:
         return Puller(
             self.store,
             config=self.config,
-            topics=self.topics,
-            groups=self.groups,
-            consumers=self.consumers,
+            checks=PullChecks(
+                self.config,
+                topics=self.topics,
+                groups=self.groups,
+                consumers=self.consumers,
+                filters=self.filters,
+            ),
             offsets=self.offsets,
             hold=self.hold,
             stats=self.stats,
@@ -207,7 +219,13 @@ class Broker:
         self.calls.drop(conn)
         self.producers.drop(conn)
         for group in self.consumers.drop(conn):
+            self.group_left(group)
             self.notify_members(group)
+
+    def group_left(self, group: str) -> None:
+        """Note that a member left a consumer group: without members its filters are dead."""
+        if self.consumers.group(group) is None:
+            self.filters.unregister(group, now_ms=self.clock.now_ms())
 
     def delete_topic(self, topic: str, *, now_ms: int) -> bool:
         """Remove a topic and its queues; return False when there was no such topic.
@@ -247,6 +265,17 @@ class Broker:
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)
+
+
+def _filter_table(config: BrokerConfig, stored: Stored, now_ms: int) -> FilterTable:
+    table = FilterTable(
+        BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter),
+        keep_ms=config.filter_data_clean_time_span_ms,
+        strict=config.strict_filters,
+    )
+    if stored.filters is not None:
+        table.load(stored.filters, now_ms=now_ms)
+    return table
 
 
 def _built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:

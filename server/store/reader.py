@@ -20,6 +20,7 @@ from server.store.config import StoreConfig
 from server.store.disk import ColdRead
 from server.store.index import Index
 from server.store.logfile import CommitLog
+from server.store.logwindow import LogWindow, Wants
 from server.store.queue import ConsumeQueue
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE, is_ext_address
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
@@ -66,6 +67,7 @@ class Reader:
         count_max: int,
         size_max: int | None = None,
         accept: Accept | None = None,
+        wants: Wants | None = None,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on.
 
@@ -74,6 +76,7 @@ class Reader:
             size_max: bytes wanted, None for the configured limit; the first message
                 comes whatever its size.
             accept: tells by the tags code of an entry whether its message is wanted.
+            wants: tells it by more than that; ``accept`` is asked first.
 
         Raises:
             OSError: the disk cannot be read there.
@@ -83,7 +86,12 @@ class Reader:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, [], 0, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
         if low <= queue_offset < high:
-            return self._scan(queue, queue_offset, count_max, size_max, accept)
+            data = queue.read(queue_offset, max(SCAN_COUNT, count_max))
+            if data:
+                return self._scan(queue, data, queue_offset, count_max, size_max, accept, wants)
+            skip = queue.file_entry_count
+            following = queue_offset + skip - queue_offset % skip
+            return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
         if high == 0:
             return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, [], 0, 0, low, high)
         if queue_offset < low:
@@ -95,17 +103,13 @@ class Reader:
     def _scan(
         self,
         queue: ConsumeQueue,
+        data: bytes | bytearray,
         queue_offset: int,
         count_max: int,
         size_max: int | None,
         accept: Accept | None,
+        wants: Wants | None,
     ) -> GetResult:
-        data = queue.read(queue_offset, max(SCAN_COUNT, count_max))
-        low, high = queue.min_offset, queue.max_offset
-        if not data:
-            skip = queue.file_entry_count
-            following = queue_offset + skip - queue_offset % skip
-            return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
         log_end = self._log.written_offset
         # Later entries lie nearer to the end: what is in memory for the first is for all.
         in_memory = log_end - CQ_ENTRY.unpack_from(data)[0] <= self._memory_size
@@ -115,6 +119,7 @@ class Reader:
         total = scanned = log_offset = 0
         skip_until = -1
         status = GetStatus.NO_MATCHED_MESSAGE
+        window = None if wants is None else LogWindow.of(self._log, wants)
         for log_offset, size, tags_code in CQ_ENTRY.iter_unpack(data):
             if log_offset < skip_until or size == FILLER_SIZE:
                 scanned += 1
@@ -136,6 +141,9 @@ class Reader:
                 skip_until = log_offset - log_offset % self._log.file_size + self._log.file_size
                 continue
             skip_until = -1
+            if window is not None and not window.holds_wanted(log_offset, size):
+                status = GetStatus.NO_MATCHED_MESSAGE
+                continue
             picked.append((log_offset, size))
             total += size
         chunks = self._read_merged(picked)
@@ -146,8 +154,8 @@ class Reader:
             chunks,
             len(picked),
             queue_offset + scanned,
-            low,
-            high,
+            queue.min_offset,
+            queue.max_offset,
             suggest_slave=log_end - log_offset > self._memory_size,
         )
 

@@ -13,6 +13,7 @@ Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from server.store.append import Appender
@@ -32,6 +33,7 @@ from server.store.config import StoreConfig
 from server.store.disk import Disk, RealDisk, no_wait
 from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
+from server.store.logwindow import Wants
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
 from server.store.reader import Accept, Reader
@@ -289,6 +291,7 @@ class MessageStore:
         count_max: int,
         size_max: int | None = None,
         accept: Accept | None = None,
+        wants: Wants | None = None,
         may_wait: bool = True,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on; see ``Reader``.
@@ -300,22 +303,23 @@ class MessageStore:
             ColdRead: something is not in the page cache; ``warm`` it, and ask again.
             OSError: the disk cannot be read there.
         """
+        read = partial(
+            self._reader.get_message,
+            topic,
+            queue_id,
+            queue_offset,
+            count_max=count_max,
+            size_max=size_max,
+            accept=accept,
+            wants=wants,
+        )
         if not may_wait:
             queue = self._queues.get((topic, queue_id))
             # The newest messages were just written: they need not be asked for politely.
             if queue is not None and queue_offset < queue.tail_start:
                 with no_wait():
-                    return self._reader.get_message(
-                        topic,
-                        queue_id,
-                        queue_offset,
-                        count_max=count_max,
-                        size_max=size_max,
-                        accept=accept,
-                    )
-        return self._reader.get_message(
-            topic, queue_id, queue_offset, count_max=count_max, size_max=size_max, accept=accept
-        )
+                    return read()
+        return read()
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset the next message becomes readable at; 0 for no queue."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import compile_sql
 from server.broker.filters.values import Fault
@@ -66,3 +67,24 @@ def first_line(error: str) -> str:
     line = error.partition("\n")[0].partition("IN (")[0]
     special = ("ClassCastException", "NumberFormatException")
     return "no number" if any(name in line for name in special) else line
+
+
+def test_bloom_filters_have_the_geometry_and_bits_of_the_real_one(toolbox: Toolbox) -> None:
+    rng = random.Random(7)
+    blooms = [
+        {
+            "errorRate": rng.randint(1, 99),
+            "count": rng.randint(1, 600),
+            "texts": [f"{'g' * size}#Tö中{size}" for size in range(0, 40, 3)],
+        }
+        for _ in range(200)
+    ]
+
+    printed = toolbox.run("SqlFilters", {"blooms": blooms})
+
+    for asked, theirs in zip(blooms, printed, strict=True):
+        bloom = BloomFilter(int(str(asked["errorRate"])), int(str(asked["count"])))
+        texts = asked["texts"]
+        assert isinstance(texts, list)
+        assert bloom.bit_count == theirs["bits"]
+        assert [bloom.positions(text) for text in texts] == theirs["positions"]

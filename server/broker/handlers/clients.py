@@ -29,6 +29,8 @@ from remoting.headers import (
 )
 from server.broker import names
 from server.broker.clients import Member
+from server.broker.filters.lexer import BadExpression
+from server.broker.filters.table import compiled
 from server.broker.state import Broker
 from server.broker.subscription import is_tag_type
 from server.broker.topics import UNIT_SUB_FLAG
@@ -84,6 +86,7 @@ def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) 
             now_ms=request.now_ms,
         )
     changed = broker.consumers.register(data, member=_member(request, client_id))
+    broker.filters.register(data.group_name, data.subscription_data_set, now_ms=request.now_ms)
     if changed and (group is None or group.notify_consumer_ids_changed_enable):
         broker.notify_members(data.group_name)
 
@@ -97,6 +100,7 @@ def unregister_client(broker: Broker, request: Request) -> Command:
     if fields.consumer_group is not None:
         name = fields.consumer_group
         left = broker.consumers.unregister(name, request.conn)
+        broker.group_left(name)
         group = broker.groups.get(name)
         if left and (group is None or group.notify_consumer_ids_changed_enable):
             broker.notify_members(name)
@@ -121,15 +125,19 @@ def get_consumer_list(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request) -> Command:
-    """Say whether a subscription's expression is understood; only tags are."""
+    """Say whether a subscription's expression is understood."""
     subscription = CheckClientRequestBody.decode(request.command.body).subscription_data
     if subscription is None or is_tag_type(subscription.expression_type):
         return request.command.response()
     kind = subscription.expression_type
-    return request.command.response(
-        ResponseCode.SYSTEM_ERROR,
-        remark=f"The broker does not support consumer to filter message by {kind}",
-    )
+    if not broker.config.enable_property_filter:
+        remark = names.filter_unsupported(kind)
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+    try:
+        compiled(subscription.sub_string, kind, strict=broker.config.strict_filters)
+    except BadExpression as error:
+        return request.command.response(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=str(error))
+    return request.command.response()
 
 
 @handles(RequestCode.GET_CONSUMER_CONNECTION_LIST)

@@ -8,11 +8,12 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
 from server.broker.state import Broker
-from server.broker.subscription import accepts_subscription
+from server.broker.subscription import accepts_subscription, is_tag_type
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.calls import GetStatus
 from storefmt.errors import RecordDamaged
+from storefmt.fastjson import dumps
 from storefmt.message import decode_records
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
@@ -82,7 +83,9 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     subscription = None if group is None else broker.consumers.subscription(group, topic)
     if group is not None:
         body.subscription_data = subscription
-        body.filter_data = "null" if subscription else f"{group}@{topic} is not online!"
+        known = broker.filters.get(topic, group)
+        text = "null" if known is None else dumps(known.data.to_json(), pretty=True)
+        body.filter_data = text if subscription else f"{group}@{topic} is not online!"
     if found.status is not GetStatus.FOUND:
         return request.command.response(
             remark=f"Index {fields.index} of {queue_id}@{topic} is not exist!"
@@ -91,7 +94,9 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
         records = decode_records(b"".join(found.chunks), check_crc=False)
     except RecordDamaged as error:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-    test = None if subscription is None else accepts_subscription(subscription)
+    # A filter that is no tag is told by bit maps here, which these entries have none of.
+    by_tag = subscription is not None and is_tag_type(subscription.expression_type)
+    test = accepts_subscription(subscription) if by_tag and subscription is not None else None
     body.queue_data = [
         ConsumeQueueData(
             physic_offset=record.log_offset,

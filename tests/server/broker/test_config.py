@@ -67,7 +67,13 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
 
     # The two ratios are system properties in 4.9 and settings in 5.x.
     ratios = {"diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
-    assert ours - BROKER_KEYS == {"bindAddress", "aclStrict", "adminAddresses", *ratios}
+    assert ours - BROKER_KEYS == {
+        "bindAddress",
+        "aclStrict",
+        "adminAddresses",
+        "strictFilters",
+        *ratios,
+    }
 
 
 def test_no_key_is_claimed_by_broker_and_store() -> None:

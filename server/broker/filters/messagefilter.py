@@ -1,0 +1,94 @@
+"""What a pull wants, as tests that get more costly one by one.
+
+    queue entry ── by_tag(tags code) ──> ext unit ── by_bits(unit) ──> record ── by_properties
+                    hash of the tag       bit map of the groups          SQL92
+
+Rule: a message is wanted when every test that there is takes it; none at all takes every
+message. A message of a retry topic is held against the filter of its real topic, and only
+where the broker is told to (filterSupportRetry), because each of them has to be read.
+
+Source: broker/filter/ExpressionMessageFilter.java, ExpressionForRetryMessageFilter.java.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from server.broker.filters.bloom import has_all
+from server.broker.filters.table import Filter, FilterTable
+from server.broker.filters.terms import Properties
+from server.broker.names import RETRY_PREFIX
+from server.broker.subscription import Accepts
+from storefmt.consumequeue_ext import ExtUnit
+from storefmt.message import MAGIC_V2
+from storefmt.properties import RETRY_TOPIC, parse_properties
+from storefmt.sysflag import BORN_HOST_V6, STORE_HOST_V6
+
+_SIZE: Final = struct.Struct(">i")
+_SIZE_SHORT: Final = struct.Struct(">H")
+_BODY_POS_V4: Final = 84
+_V6_MORE: Final = 12
+
+
+class MessageFilter(NamedTuple):
+    """The tests of one pull."""
+
+    by_tag: Accepts | None = None
+    by_bits: Callable[[ExtUnit], bool] | None = None
+    by_properties: Callable[[Properties], bool] | None = None
+
+    def takes_record(self, record: bytes) -> bool:
+        """Tell by its properties whether a record is wanted."""
+        test = self.by_properties
+        return test is None or test(parse_properties(raw_properties(record)))
+
+
+EVERYTHING: Final = MessageFilter()
+
+
+def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
+    """Return the tests for what a group said in its heartbeats."""
+    if found.expression is None:
+        return EVERYTHING
+    positions, born_ms = found.positions, found.data.born_time
+    size = table.bloom.bit_count // 8
+
+    def by_bits(unit: ExtUnit) -> bool:
+        # Bits of messages that are older than the filter, or of another geometry, say nothing.
+        if unit.store_ms <= born_ms or len(unit.bit_map) != size:
+            return True
+        return has_all(unit.bit_map, positions)
+
+    return MessageFilter(by_bits=by_bits, by_properties=found.expression.matches)
+
+
+def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageFilter:
+    """Return the tests for a retry topic, whose messages the filter of their real topic sees."""
+    if not topic.startswith(RETRY_PREFIX):
+        return tests
+    group = topic[len(RETRY_PREFIX) :]
+
+    def by_properties(properties: Properties) -> bool:
+        found = table.get(properties.get(RETRY_TOPIC, ""), group)
+        if found is None or found.expression is None:
+            return True
+        return found.expression.matches(properties)
+
+    return tests._replace(by_properties=by_properties)
+
+
+def raw_properties(record: bytes) -> bytes:
+    """Return the properties of a whole record, as they are stored."""
+    sys_flag = _SIZE.unpack_from(record, 36)[0]
+    pos = _BODY_POS_V4
+    if sys_flag & BORN_HOST_V6:
+        pos += _V6_MORE
+    if sys_flag & STORE_HOST_V6:
+        pos += _V6_MORE
+    pos += 4 + int(_SIZE.unpack_from(record, pos)[0])
+    if _SIZE.unpack_from(record, 4)[0] == MAGIC_V2:
+        pos += 2 + int(_SIZE_SHORT.unpack_from(record, pos)[0])
+    else:
+        pos += 1 + record[pos]
+    size = int(_SIZE_SHORT.unpack_from(record, pos)[0])
+    return record[pos + 2 : pos + 2 + size]

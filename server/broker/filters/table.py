@@ -1,0 +1,213 @@
+"""Which SQL92 expression each consumer group has on each topic: consumerFilter.json.
+
+    heartbeat with an expression    -> known, alive       a newer subVersion replaces it
+    same group without the topic    -> dead               the last member of the group left:
+    group left                      -> dead                 all of its filters are dead
+    dead for a day                  -> forgotten, when the file is written
+    broker starts                   -> all are dead until their groups come back
+
+Rule: a filter is known to the pulls of its group as long as it is in the table, dead or
+not. An expression that cannot be compiled removes what was there, and the pull says so.
+A table that another bloom filter made is not read, because its bits mean nothing now.
+
+Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7).
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
+from remoting.errors import BadBody
+from server.broker.filters.bloom import BloomFilter
+from server.broker.filters.lexer import BadExpression
+from server.broker.filters.sql import SQL92, Expression, compile_sql
+from server.broker.subscription import is_tag_type
+from storefmt.fastjson import Json, Key, dumps, loads
+from storefmt.jsonvalues import as_object, table_of
+from storefmt.properties import hashmap_order
+
+LOG = logging.getLogger(__name__)
+
+_SILENCE_MS = 30_000
+_TOPICS_EXPECTED = 384
+"""Java makes a new map of topics for so many, which gives the order of its keys; the map
+that it reads from a file is made for few."""
+
+
+def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
+    """Return the expression of a subscription that is not of type TAG.
+
+    Raises:
+        BadExpression: there is none, it cannot be compiled, or the type is unknown.
+    """
+    if kind != SQL92:
+        raise BadExpression(f"no filter is of type {kind}, expected TAG or {SQL92}")
+    if not text:
+        raise BadExpression(f"Expression can't be null! {kind}")
+    return compile_sql(text, strict=strict)
+
+
+@dataclass(slots=True)
+class Filter:
+    """One group's expression on one topic."""
+
+    data: ConsumerFilterData
+    expression: Expression | None
+    """None when a file held an expression that cannot be compiled: it filters nothing."""
+    positions: list[int] = field(default_factory=list)
+    """The bits that its group has in the bit map of a message."""
+
+    @property
+    def is_dead(self) -> bool:
+        """True when no consumer of the group is there."""
+        return self.data.dead_time >= self.data.born_time
+
+
+class FilterTable:
+    """Every SQL92 filter of one broker.
+
+    Args:
+        keep_ms: how long a dead filter is kept.
+        strict: refuse expressions of which the real broker drops a part.
+    """
+
+    def __init__(self, bloom: BloomFilter, *, keep_ms: int, strict: bool) -> None:
+        self.bloom = bloom
+        self.strict = strict
+        self.change_count = 0
+        """Goes up with every change."""
+        self._keep_ms = keep_ms
+        self._topics: dict[str, dict[str, Filter]] = {}
+        self._topics_expected = _TOPICS_EXPECTED
+
+    def get(self, topic: str, group: str) -> Filter | None:
+        """Return a group's filter on a topic."""
+        return self._topics.get(topic, {}).get(group)
+
+    def on_topic(self, topic: str) -> Iterable[Filter]:
+        """Return every filter on a topic."""
+        return self._topics.get(topic, {}).values()
+
+    def register(
+        self, group: str, subscriptions: Iterable[SubscriptionData], *, now_ms: int
+    ) -> None:
+        """Take what a heartbeat of a group subscribes to."""
+        said = {subscription.topic: subscription for subscription in subscriptions}
+        for subscription in said.values():
+            if not is_tag_type(subscription.expression_type) and subscription.sub_string:
+                self._take(group, subscription, now_ms)
+        for topic, groups in self._topics.items():
+            found = groups.get(group)
+            if found is not None and topic not in said and not found.is_dead:
+                self._die(found, now_ms)
+
+    def unregister(self, group: str, *, now_ms: int) -> None:
+        """Mark the filters of a group that has no member any more as dead."""
+        for groups in self._topics.values():
+            found = groups.get(group)
+            if found is not None and not found.is_dead:
+                self._die(found, now_ms)
+
+    def _die(self, found: Filter, now_ms: int) -> None:
+        found.data.dead_time = now_ms
+        self.change_count += 1
+
+    def _take(self, group: str, subscription: SubscriptionData, now_ms: int) -> None:
+        topic, text = subscription.topic or "", subscription.sub_string
+        kind, version = subscription.expression_type, subscription.sub_version
+        groups = self._topics.setdefault(topic, {})
+        known = groups.get(group)
+        if known is not None and version <= known.data.client_version:
+            if version == known.data.client_version and known.is_dead:
+                known.data.dead_time = 0
+                self.change_count += 1
+            return
+        self.change_count += 1
+        positions = self.bloom.positions(f"{group}#{topic}")
+        bits = BloomFilterData(bit_pos=positions, bit_num=self.bloom.bit_count)
+        if known is not None and (
+            (known.data.expression, known.data.expression_type) == (text, kind)
+            and known.data.bloom_filter_data == bits
+        ):
+            known.data.client_version = version
+            if known.is_dead:
+                known.data.dead_time = 0
+            return
+        try:
+            expression = compiled(text, kind, strict=self.strict)
+        except BadExpression as error:
+            LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
+            groups.pop(group, None)
+            return
+        if expression.ignored:
+            LOG.warning(
+                "group %s, topic %s: %r after the filter is ignored, as the real broker does; "
+                "set strictFilters to refuse it", group, topic, expression.ignored,
+            )  # fmt: skip
+        data = ConsumerFilterData(
+            consumer_group=group,
+            topic=topic,
+            expression=text,
+            expression_type=kind,
+            born_time=now_ms,
+            bloom_filter_data=bits,
+            client_version=version,
+        )
+        groups[group] = Filter(data, expression, positions)
+
+    # consumerFilter.json
+
+    def encode(self, now_ms: int) -> str:
+        """Forget what is dead for too long, and return the text of the file."""
+        self._forget_dead(now_ms)
+        table: dict[Key, Json] = {}
+        for topic in hashmap_order(list(self._topics), peak_count=self._topics_expected):
+            groups = self._topics[topic]
+            filters: dict[Key, Json] = {
+                group: groups[group].data.to_json() for group in hashmap_order(list(groups))
+            }
+            table[topic] = {"groupFilterData": filters, "topic": topic}
+        return dumps({"filterDataByTopic": table}, pretty=True)
+
+    def _forget_dead(self, now_ms: int) -> None:
+        for topic, groups in list(self._topics.items()):
+            for group, found in list(groups.items()):
+                if found.is_dead and now_ms - found.data.dead_time >= self._keep_ms:
+                    del groups[group]
+            if not groups:
+                del self._topics[topic]
+
+    def load(self, text: bytes, *, now_ms: int) -> None:
+        """Take the filters of a file; all are dead until their groups come back.
+
+        Raises:
+            ConfigDamaged: the text is no such file.
+        """
+        topics: dict[str, dict[str, Filter]] = {}
+        for topic, content in table_of(as_object(loads(text), "the file"), "filterDataByTopic"):
+            groups = topics[str(topic)] = {}
+            for group, value in table_of(as_object(content, str(topic)), "groupFilterData"):
+                try:
+                    found = self._loaded(ConsumerFilterData.from_json(value), now_ms)
+                except BadBody as error:
+                    LOG.warning("filter of %s on %s cannot be read: %s", group, topic, error)
+                    continue
+                if found is None:
+                    LOG.warning("consumerFilter.json is of another bloom filter and not used")
+                    return
+                groups[str(group)] = found
+        self._topics, self._topics_expected = topics, 0
+
+    def _loaded(self, data: ConsumerFilterData, now_ms: int) -> Filter | None:
+        bits = data.bloom_filter_data
+        if bits is None or not self.bloom.fits(bits.bit_pos, bits.bit_num):
+            return None
+        try:
+            expression = compiled(data.expression, data.expression_type, strict=self.strict)
+        except BadExpression as error:
+            LOG.warning("stored filter of %s on %s: %s", data.consumer_group, data.topic, error)
+            expression = None
+        if data.dead_time == 0:
+            data.dead_time = max(data.born_time, now_ms - _SILENCE_MS)
+        return Filter(data, expression, list(bits.bit_pos or ()))

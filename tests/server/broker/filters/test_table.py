@@ -1,0 +1,166 @@
+"""The table of filters: who lives, who is dead, and the bytes of consumerFilter.json."""
+
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import SubscriptionData
+from server.broker.filters.bloom import BloomFilter
+from server.broker.filters.lexer import BadExpression
+from server.broker.filters.table import FilterTable, compiled
+
+DAY_MS = 24 * 3_600_000
+
+
+def table(*, strict: bool = False, groups: int = 32) -> FilterTable:
+    return FilterTable(BloomFilter(20, groups), keep_ms=DAY_MS, strict=strict)
+
+
+def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
+    return SubscriptionData(
+        topic=topic, sub_string=text, sub_version=version, expression_type="SQL92"
+    )
+
+
+def expression_of(filters: FilterTable, topic: str = "T") -> str | None:
+    found = filters.get(topic, "G")
+    return None if found is None else found.data.expression
+
+
+def test_a_heartbeat_registers_and_a_newer_one_replaces() -> None:
+    filters = table()
+
+    filters.register("G", [sql("T", "a = 1", 5)], now_ms=100)
+    filters.register("G", [sql("T", "a = 2", 5)], now_ms=200)
+    assert expression_of(filters) == "a = 1"
+    filters.register("G", [sql("T", "a = 2", 6)], now_ms=300)
+
+    found = filters.get("T", "G")
+    assert found is not None
+    assert (found.data.expression, found.data.born_time) == ("a = 2", 300)
+    assert found.positions == filters.bloom.positions("G#T")
+
+
+def test_the_same_expression_with_a_newer_version_stays_the_same_filter() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1", 5)], now_ms=100)
+
+    filters.register("G", [sql("T", "a = 1", 9)], now_ms=200)
+
+    found = filters.get("T", "G")
+    assert found is not None
+    assert (found.data.born_time, found.data.client_version) == (100, 9)
+
+
+def test_tags_and_blank_expressions_are_not_registered() -> None:
+    filters = table()
+
+    filters.register("G", [SubscriptionData(topic="T", sub_string="A || B")], now_ms=1)
+    filters.register("G", [sql("T", "")], now_ms=1)
+
+    assert filters.get("T", "G") is None
+
+
+def test_a_bad_expression_removes_what_was_there() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1", 1)], now_ms=1)
+
+    filters.register("G", [sql("T", "a >", 2)], now_ms=2)
+
+    assert filters.get("T", "G") is None
+
+
+def test_filters_die_with_their_subscription_and_their_group_and_come_back() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1"), sql("U", "a = 2")], now_ms=100)
+
+    filters.register("G", [sql("T", "a = 1")], now_ms=200)
+    first, other = filters.get("T", "G"), filters.get("U", "G")
+    assert first is not None
+    assert other is not None
+    assert (first.is_dead, other.is_dead, other.data.dead_time) == (False, True, 200)
+    filters.unregister("G", now_ms=300)
+    assert (first.is_dead, first.data.dead_time) == (True, 300)
+    filters.register("G", [sql("T", "a = 1")], now_ms=400)
+    assert (first.is_dead, first.data.dead_time, first.data.born_time) == (False, 0, 100)
+
+
+def test_the_dead_are_forgotten_after_a_day() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    filters.unregister("G", now_ms=100)
+
+    filters.encode(99 + DAY_MS)
+    assert expression_of(filters) == "a = 1"
+    assert filters.encode(100 + DAY_MS) == '{\n\t"filterDataByTopic":{}\n}'
+    assert list(filters.on_topic("T")) == []
+
+
+def test_the_file_of_a_real_broker_comes_back_byte_for_byte(
+    shared: Path,
+) -> None:
+    text = (shared / "facts/store_examples/config/consumerFilter.json").read_bytes()
+    filters = table()
+
+    filters.load(text, now_ms=1_795_235_300_000)
+
+    assert filters.encode(1_795_235_300_000).encode() == text
+    found = filters.get("HFCT_T1", "HFCT_GSQL")
+    assert found is not None
+    assert found.expression is not None
+    assert found.expression.matches({"age": "22", "name": "x"})
+
+
+def test_filters_are_dead_after_a_start() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1")], now_ms=100_000)
+    text = filters.encode(100_000).encode()
+    again, late = table(), table()
+
+    again.load(text, now_ms=110_000)
+    late.load(text, now_ms=200_000)
+
+    early_found, late_found = again.get("T", "G"), late.get("T", "G")
+    assert early_found is not None
+    assert late_found is not None
+    assert (early_found.is_dead, early_found.data.dead_time) == (True, 100_000)
+    assert late_found.data.dead_time == 170_000
+
+
+def test_a_file_of_another_bloom_filter_is_not_read() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    other = table(groups=64)
+
+    other.load(filters.encode(1).encode(), now_ms=1)
+
+    assert other.get("T", "G") is None
+
+
+def test_a_stored_expression_that_is_none_filters_nothing() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+
+    filters.load(filters.encode(1).replace("a = 1", "a !").encode(), now_ms=1)
+
+    found = filters.get("T", "G")
+    assert found is not None
+    assert found.expression is None
+
+
+def test_a_tail_is_dropped_or_refused() -> None:
+    kind, strict = table(), table(strict=True)
+
+    kind.register("G", [sql("T", "s LIKE 'x%' ORDER")], now_ms=1)
+    strict.register("G", [sql("T", "s LIKE 'x%' ORDER")], now_ms=1)
+    strict.register("H", [sql("T", "s LIKE 'x%'")], now_ms=1)
+
+    assert expression_of(kind) == "s LIKE 'x%' ORDER"
+    assert expression_of(strict) is None
+    assert strict.get("T", "H") is not None
+
+
+@pytest.mark.parametrize(("text", "kind"), [("a = 1", "SQL93"), ("", "SQL92"), (None, "SQL92")])
+def test_other_types_and_no_text_cannot_be_compiled(text: str | None, kind: str) -> None:
+    with pytest.raises(BadExpression):
+        compiled(text, kind, strict=False)
