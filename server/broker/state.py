@@ -116,13 +116,7 @@ class Broker:
         self.turn = self._make_turn(answers, send_now)
         self.sender = self._make_sender(answers)
         self.puller = self._make_puller()
-        self.delay = DelayService(
-            store,
-            self.levels,
-            stored=stored.delay_offsets,
-            put=lambda message, at_ms: self.sender.put(message, now_ms=at_ms),
-            when_safe=self.turn.when_safe,
-        )
+        self.delay = self._make_delay(stored.delay_offsets)
         self.access: AccessControl | None = None
         """Who may do what, where aclEnable says that there are accounts."""
         self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
@@ -152,6 +146,15 @@ class Broker:
             times=self.stats.put_times,
             after_write=self._after_write,
             send_now=send_now,
+        )
+
+    def _make_delay(self, stored: DelayOffsets | None) -> DelayService:
+        return DelayService(
+            self.store,
+            self.levels,
+            stored=stored,
+            put=lambda message, at_ms: self.sender.put(message, now_ms=at_ms),
+            when_safe=self.turn.when_safe,
         )
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
