@@ -158,8 +158,7 @@ class Producer:
     ) -> list[SendResult]:
         """Send any number of messages of one topic, in as many batches as they need.
 
-        Raises:
-            As ``send_batch``, after the batches before the failed one were stored.
+        Raises: as ``send_batch``, after the batches before the failed one were stored.
         """
         return [
             await self.send_batch(part, queue=queue) for part in self._packing.split(list(messages))
@@ -233,11 +232,7 @@ class Producer:
         return await self.deliver(out, [message])
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the queues of a topic that take messages.
-
-        Raises:
-            NoRoute: no broker has the topic, and none would make it.
-        """
+        """Return the queues of a topic that take messages; raises NoRoute."""
         self._topics.add(topic)
         try:
             return routes.publish_queues(topic, await self._client.route(topic))
@@ -262,8 +257,7 @@ class Producer:
         Args:
             messages: what is packed, for hooks.
 
-        Raises:
-            As ``send``.
+        Raises: as ``send``.
         """
         now_s = asyncio.get_running_loop().time
         deadline_s = now_s() + self._limit_s(timeout_s)
