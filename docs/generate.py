@@ -19,7 +19,7 @@ import server.namesrv.handlers
 from docs.access import security
 from mqadmin import catalog, helptext
 from remoting.codes import ExtensionCode, RequestCode
-from server.broker.handlers.unsupported import NOT_FOR_BROKERS, REFUSED
+from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import Handlers, collect
 from storefmt.layout import LAYOUTS, Kind, Layout
 
@@ -45,10 +45,7 @@ def wire() -> str:
     ]
     for code in sorted((*RequestCode, *ExtensionCode)):
         says = (_says(broker, int(code)), _says(namesrv, int(code)))
-        refused = REFUSED.get(code) if isinstance(code, RequestCode) else None
-        if refused is not None:
-            says = (f"refused: {refused}", says[1])
-        elif isinstance(code, RequestCode) and code in NOT_FOR_BROKERS and not any(says):
+        if isinstance(code, RequestCode) and code in NOT_FOR_BROKERS and not any(says):
             says = (f"– ({NOT_FOR_BROKERS[code]})", "–")
         lines.append(f"| {code:d} | {code.name} | {says[0] or '–'} | {says[1] or '–'} |")
     return "\n".join(lines) + "\n"

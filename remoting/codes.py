@@ -199,3 +199,5 @@ class ExtensionCode(IntEnum):
 
     GET_LOCK_TABLE = 10_001
     """Every queue lock the broker holds, as a JSON list."""
+    GET_OPEN_TRANSACTIONS = 10_002
+    """Half messages that nobody decided yet, as a JSON object."""

@@ -180,7 +180,7 @@ class BrokerApp:
         await broker.turn.close()
         # What is saved about delayed messages has to be on the disk before.
         await self._run_job(broker.store.begin_flush())
-        broker.delay.settle()
+        broker.settle()
         await self._server.stop()
         try:
             await self._files.close()
@@ -271,6 +271,7 @@ class BrokerApp:
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
+        every(config.transaction_check_interval_ms, broker.check_transactions, name="transactions")
         every(CALLS_MS, broker.calls.expire, name="requests to clients")
         every(SECOND_MS, self._sample, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")

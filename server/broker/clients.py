@@ -153,6 +153,7 @@ class Producers:
 
     def __init__(self) -> None:
         self._groups: dict[str, dict[ServerConn, Member]] = {}
+        self._turn = 0
 
     def groups(self) -> Mapping[str, Mapping[ServerConn, Member]]:
         """Return all groups and their members."""
@@ -170,6 +171,14 @@ class Producers:
                 if member.client_id == client_id:
                     return member
         return None
+
+    def live(self, group: str) -> ServerConn | None:
+        """Return one open connection of a group, another one each time; None for none."""
+        conns = [conn for conn in self._groups.get(group, ()) if not conn.is_closing]
+        if not conns:
+            return None
+        self._turn += 1
+        return conns[self._turn % len(conns)]
 
     def register(self, group: str, *, member: Member) -> None:
         """Take a heartbeat."""

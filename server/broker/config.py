@@ -134,6 +134,11 @@ class BrokerConfig:
     region_id: str = setting("DefaultRegion")
     reject_transaction_message: bool = setting(False, important=True)
     store_reply_message_enable: bool = setting(True)
+    transaction_time_out_ms: int = setting(6_000, key="transactionTimeOut", low=0, important=True)
+    transaction_check_max: int = setting(15, low=0, important=True)
+    transaction_check_interval_ms: int = setting(
+        60_000, key="transactionCheckInterval", low=1, important=True
+    )
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     notify_consumer_ids_changed_enable: bool = setting(True)

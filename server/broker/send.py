@@ -1,7 +1,8 @@
 """Sends: is this message allowed, and which record does it become.
 
     checks (Java's order, Java's texts) -> topic made if need be -> properties recoded
-      -> delayed? to the schedule topic  -> given back too often? to the dead letter topic
+      -> delayed? to the schedule topic  -> of a transaction? to the half topic
+      -> given back too often? to the dead letter topic
       -> store.put -> the answer waits in the turn
 
 Rule: what one send costs is decided here. Everything a topic decides is kept per topic
@@ -11,6 +12,7 @@ Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
 """
 
+import logging
 from collections.abc import Mapping
 
 from remoting.aio.server import ServerConn
@@ -27,15 +29,17 @@ from server.broker.refusal import Refused, store_refuses
 from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
+from server.broker.transaction import is_prepared, prepare
 from server.broker.turn import Turn
 from server.store.calls import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
 from storefmt.properties import (
     DELAY,
     PROPERTIES_SIZE_MAX,
-    TRANSACTION_PREPARED,
 )
-from storefmt.sysflag import TRANSACTION_MASK
+from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+
+LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
 _TOO_MANY_LIGHT_QUEUES = (
@@ -151,8 +155,8 @@ class Sender:
         # One unpacking is a third of reading the fields by name.
         _, _, _, _, _, _, _, _, sys_flag, born_ms, flag, text, reconsume_times, _, _, _ = send
         data, code, keys, waits, named = self._recoder.recode(text)
-        if sys_flag & TRANSACTION_MASK:
-            raise self._no_transactions()
+        if sys_flag & TRANSACTION_MASK and not is_prepared(named):
+            self._warn_of_flag(conn, sys_flag)
         if len(body) > self._body_size_max or len(data) > PROPERTIES_SIZE_MAX:
             self._stats.put_failed_count += 1
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
@@ -224,27 +228,37 @@ class Sender:
 
     def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> None:
         """Do what the properties of a message ask the broker to do."""
-        if named.get(TRANSACTION_PREPARED, "").lower() == "true":
-            raise self._no_transactions()
-        text = named.get(DELAY)
-        if text is None:
+        if is_prepared(named):
+            self._prepare(message, named)
             return
-        level = self._levels.level_of(text)
+        level = self._levels.level_of(named.get(DELAY, "0"))
         if level > 0:
             redirect(
                 message, named, level=level, delay_ms=self._levels.delay_ms(level), now_ms=now_ms
             )
-            if len(message.properties) > PROPERTIES_SIZE_MAX:
-                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            self._check_properties(message)
 
-    def _no_transactions(self) -> Refused:
+    def _prepare(self, message: PutMessage, named: Mapping[str, str]) -> None:
         if self._config.reject_transaction_message:
             text = f"the broker[{self._config.broker_ip1}] sending transaction message is forbidden"
-            return Refused(ResponseCode.NO_PERMISSION, text)
-        return Refused(
-            ResponseCode.MESSAGE_ILLEGAL,
-            "transactional messages are not supported by this broker; send without TRAN_MSG",
-        )
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        # A delay begins with the commit; only nonsense is refused now.
+        self._levels.level_of(named.get(DELAY, "0"))
+        prepare(message, named)
+        self._check_properties(message)
+
+    def _check_properties(self, message: PutMessage) -> None:
+        if len(message.properties) > PROPERTIES_SIZE_MAX:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+
+    @staticmethod
+    def _warn_of_flag(conn: ServerConn, sys_flag: int) -> None:
+        """Say that a message is stored as its flag asks, as in Java, though it says no more."""
+        if sys_flag & TRANSACTION_MASK != TRANSACTION_COMMIT:
+            LOG.warning(
+                "%s sends a message with the transaction flag and without TRAN_MSG; it is stored, "
+                "and no consumer will see it, as in Java", conn.address,
+            )  # fmt: skip
 
     def count(self, route: Route, count: int, size: int) -> None:
         """Count messages that were put for clients."""

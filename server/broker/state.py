@@ -12,7 +12,8 @@ and the order of start and stop are in ``app``.
 Source: broker/BrokerController.java.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from remoting.aio.server import ServerConn
@@ -40,13 +41,17 @@ from server.broker.saves import StateFiles
 from server.broker.send import Sender
 from server.broker.stats import Statistics
 from server.broker.topics import BuiltIn, Topics
+from server.broker.transactioncheck import HOUR_MS, CheckRules, TransactionChecks
+from server.broker.transactionrounds import run_round
 from server.broker.turn import Turn
 from server.runtime.clock import Clock
-from server.store.calls import DispatchEntry, PutMessage
+from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.store import MessageStore
 from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
 from storefmt.hosts import pack_host
+
+LOG = logging.getLogger(__name__)
 
 
 class Stored(NamedTuple):
@@ -119,6 +124,7 @@ class Broker:
         self.delay = self._make_delay(stored.delay_offsets)
         self.access: AccessControl | None = None
         """Who may do what, where aclEnable says that there are accounts."""
+        self.transactions = self._make_checks()
         self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
         """Told the deadline of each pull that begins to wait."""
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
@@ -153,7 +159,7 @@ class Broker:
             self.store,
             self.levels,
             stored=stored,
-            put=lambda message, at_ms: self.sender.put(message, now_ms=at_ms),
+            put=self._put,
             when_safe=self.turn.when_safe,
         )
 
@@ -190,6 +196,18 @@ class Broker:
             cold=self.cold,
         )
 
+    def _make_checks(self) -> TransactionChecks:
+        return TransactionChecks(
+            self.store,
+            topics=self.topics,
+            offsets=self.offsets,
+            rules=self._check_rules,
+            put=self._put,
+            when_safe=self.turn.when_safe,
+            ask=self._ask_producer,
+            store_host=self.store_host,
+        )
+
     @property
     def version_text(self) -> str:
         """The version of the settings, as JSON."""
@@ -200,6 +218,33 @@ class Broker:
         """Store a message that nobody waits for."""
         self.store.put(message, now_ms)
         self.turn.schedule()
+
+    def _put(self, message: PutMessage, now_ms: int) -> PutResult:
+        return self.sender.put(message, now_ms=now_ms)
+
+    def check_transactions(self, now_ms: int) -> Awaitable[None]:
+        """Return one round of checks, to be awaited."""
+        return run_round(self.transactions, self.clock)
+
+    def settle(self) -> None:
+        """Count as done what is on the disk by now."""
+        self.delay.settle()
+        self.transactions.settle()
+
+    def _check_rules(self) -> CheckRules:
+        config = self.config
+        return CheckRules(
+            config.transaction_time_out_ms,
+            config.transaction_check_max,
+            config.store.file_reserved_time_h * HOUR_MS,
+        )
+
+    def _ask_producer(self, group: str, question: Command) -> None:
+        conn = self.producers.live(group)
+        if conn is None:
+            LOG.warning("no producer of group %s is connected, its half message waits", group)
+        else:
+            self.calls.oneway(conn, question)
 
     def notify_members(self, group: str) -> None:
         """Tell every member of a consumer group to look at the members again."""

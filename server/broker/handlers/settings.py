@@ -34,6 +34,8 @@ CHANGEABLE: Final = frozenset({
     "rejectTransactionMessage",
     "shortPollingTimeMills",
     "storeReplyMessageEnable",
+    "transactionCheckMax",
+    "transactionTimeOut",
 })  # fmt: skip
 """Keys that may be changed while the broker runs: none names a path, address or class."""
 

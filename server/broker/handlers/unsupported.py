@@ -1,4 +1,4 @@
-"""Requests of RocketMQ 4.9.7 brokers that this broker refuses, each with its reason.
+"""Request codes of RocketMQ 4.9.7 that no broker answers, each with its reason.
 
 Rule: a code is handled or it is here; a test goes over all of ``RequestCode``. What is not
 for a broker at all (name server, client) is answered like an unknown code, as in Java.
@@ -8,23 +8,12 @@ Source: common/protocol/RequestCode.java.
 
 from typing import Final
 
-from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
-from server.broker.state import Broker
-from server.runtime.registry import handles
-from server.runtime.request import Request
+from remoting.codes import RequestCode
 
-_TRANSACTION: Final = "transactional messages are not supported by this broker yet"
 _NAMESRV: Final = "answered by name servers"
 _CLIENT: Final = "answered by clients"
 _NOBODY: Final = "a number that nothing of 4.9.7 handles"
 _FILTER_SERVER: Final = "filter servers are gone since 4.3"
-
-REFUSED: Final = {
-    RequestCode.END_TRANSACTION: _TRANSACTION,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: _TRANSACTION,
-}
-"""A Java broker handles these; here they are refused with the reason."""
 
 NOT_FOR_BROKERS: Final = {
     RequestCode.PUT_KV_CONFIG: _NAMESRV,
@@ -66,14 +55,3 @@ NOT_FOR_BROKERS: Final = {
     RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _FILTER_SERVER,
 }
 """A Java broker answers these like an unknown code, and so does this one."""
-
-
-@handles(*REFUSED)
-def refuse(broker: Broker, request: Request) -> Command:
-    """Answer code 3 with the reason."""
-    code = request.command.code
-    reason = REFUSED[RequestCode(code)]
-    return request.command.response(
-        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-        remark=f" request type {code} not supported: {reason}",
-    )

@@ -149,8 +149,7 @@ REFUSED = [
     ({"queue_id": 99}, 1, "request queueId[99] is illegal, TopicConfig [topicName=T,"),
     ({"properties": "A\1" + "x" * 32_767}, 13, "msg properties length limit 32KB"),
     ({"properties": "DELAY\1soon"}, 1, 'NumberFormatException: For input string: "soon"'),
-    ({"properties": "TRAN_MSG\1true\2PGROUP\1PG"}, 13, "transactional messages are not"),
-    ({"sys_flag": 4}, 13, "transactional messages are not"),
+    ({"properties": "TRAN_MSG\1true\2DELAY\1soon"}, 1, 'For input string: "soon"'),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Every request code of RocketMQ 4.9.7 is handled, or refused with a reason."""
+"""Every request code of RocketMQ 4.9.7 is handled, or is not for brokers."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from remoting.codes import RequestCode
 from remoting.command import Command
 from server.broker import handlers
-from server.broker.handlers.unsupported import NOT_FOR_BROKERS, REFUSED
+from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import collect
 from tests.server.broker.desk import running
 
@@ -18,20 +18,17 @@ def test_every_code_is_handled_or_listed_with_a_reason() -> None:
 
     assert set(RequestCode) <= handled | NOT_FOR_BROKERS.keys()
     assert handled.isdisjoint(NOT_FOR_BROKERS)
-    assert handled >= REFUSED.keys()
-    assert all([*REFUSED.values(), *NOT_FOR_BROKERS.values()])
+    assert all(NOT_FOR_BROKERS.values())
 
 
-def test_refused_codes_say_why_and_others_are_unknown_as_in_java(tmp_path: Path) -> None:
+def test_codes_that_are_not_for_brokers_are_unknown_as_in_java(tmp_path: Path) -> None:
     async def run() -> dict[int, Command]:
         async with running(tmp_path) as desk:
-            codes = [*REFUSED, *NOT_FOR_BROKERS, UNKNOWN]
+            codes = [*NOT_FOR_BROKERS, UNKNOWN]
             return {code: await desk.ask(code) for code in codes}
 
     answers = asyncio.run(run())
 
     assert {answer.code for answer in answers.values()} == {3}
-    for code, reason in REFUSED.items():
-        assert answers[code].remark == f" request type {int(code)} not supported: {reason}"
     for code in (*NOT_FOR_BROKERS, UNKNOWN):
         assert answers[code].remark == f" request type {int(code)} not supported"

@@ -1,0 +1,188 @@
+"""Transactions: a producer decides (37), an operator resumes a check (323), a look (10002).
+
+    37     -> the half message is read at its log offset
+           commit    real message put, then the op message
+           roll back op message put
+    323    -> a half message that was given up goes back to the half topic, uncounted
+    10002  -> half messages that wait for a decision
+
+Rule: the message of a commit and its op message are put in this order in one turn, so the
+log never says "decided" without the message. A producer that decides twice is believed
+twice, as in Java: the second commit delivers once more.
+
+Source: broker/processor/EndTransactionProcessor.java,
+broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7).
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import EndTransaction, ResumeCheckHalfMessage
+from server.broker.delay import redirect
+from server.broker.refusal import Refused
+from server.broker.state import Broker
+from server.broker.transaction import (
+    Event,
+    Half,
+    check_times,
+    committed,
+    decided,
+    producer_group,
+    resumed,
+    state_of,
+    step,
+)
+from server.broker.transactionlist import open_transactions
+from server.runtime.registry import handles
+from server.runtime.request import Request
+from server.store.calls import PutMessage
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.fastjson import Json, dumps
+from storefmt.message import Record, decode_record
+from storefmt.msgid import parse_offset_id
+from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
+from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK
+
+LOG = logging.getLogger(__name__)
+
+_EVENTS: Final[Mapping[int, Event]] = {
+    TRANSACTION_COMMIT: Event.COMMIT,
+    TRANSACTION_ROLLBACK: Event.ROLL_BACK,
+}
+_NOT_FOUND: Final = "Find prepared transaction message failed"
+_NOT_RESUMED: Final = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
+_RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
+
+
+@handles(RequestCode.END_TRANSACTION)
+def end_transaction(broker: Broker, request: Request) -> Command | None:
+    """Commit a half message or roll it back; "not known" gets no answer, as in Java."""
+    fields = request.command.header(EndTransaction)
+    event = _EVENTS.get(fields.commit_or_rollback)
+    if event is None:
+        LOG.info(
+            "%s cannot decide yet on the half message at log offset %d",
+            request.conn.address, fields.commit_log_offset,
+        )  # fmt: skip
+        return None
+    try:
+        half, state = _find(broker, fields)
+        if step(state, event) is Half.COMMITTED:
+            message = _delayed(broker, committed(half), half.properties, request.now_ms)
+            broker.sender.put(message, now_ms=request.now_ms)
+        op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
+        broker.sender.put(op, now_ms=request.now_ms)
+    except Refused as refused:
+        return request.command.response(refused.code, remark=refused.remark)
+    _answer_when_safe(broker, request)
+    return None
+
+
+@handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
+def resume_check_half_message(broker: Broker, request: Request) -> Command | None:
+    """Put a half message back to be checked from the beginning."""
+    fields = request.command.header(ResumeCheckHalfMessage)
+    try:
+        half = _record(broker, parse_offset_id(fields.msg_id or "")[1])
+    except (BadCall, ValueError):
+        half = None
+    if half is None:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_RESUME_FAULT)
+    state = state_of(half)
+    if state is None:
+        text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
+    step(state, Event.RESUME)
+    try:
+        broker.sender.put(resumed(half), now_ms=request.now_ms)
+    except Refused:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_NOT_RESUMED)
+    _answer_when_safe(broker, request)
+    return None
+
+
+@handles(ExtensionCode.GET_OPEN_TRANSACTIONS)
+def get_open_transactions(broker: Broker, request: Request) -> Command:
+    """Return the half messages that nobody decided, as a JSON object."""
+    try:
+        found = open_transactions(broker.store, broker.offsets)
+    except RecordDamaged as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    body: Json = {
+        "complete": found.is_complete,
+        "halfOffset": found.half_offset,
+        "opOffset": found.op_offset,
+        "transactions": [_row(half) for half in found.records],
+    }
+    return request.command.response(body=dumps(body).encode())
+
+
+def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
+    """Return the half message a decision is about, and its state.
+
+    Raises:
+        Refused: there is none, or it is another one.
+    """
+    half = _record(broker, fields.commit_log_offset)
+    state = None if half is None else state_of(half)
+    if half is None or state not in (Half.PREPARED, Half.RENEWED):
+        raise Refused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
+    if producer_group(half.properties) != fields.producer_group:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
+    if half.queue_offset != fields.tran_state_table_offset:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
+    return half, state
+
+
+def _record(broker: Broker, log_offset: int) -> Record | None:
+    data = broker.store.read_record(log_offset) if log_offset >= 0 else None
+    if data is None:
+        return None
+    try:
+        record = decode_record(data)
+    except RecordDamaged as error:
+        LOG.warning("no half message at log offset %d: %s", log_offset, error)
+        return None
+    return record if record.log_offset == log_offset else None
+
+
+def _delayed(
+    broker: Broker, message: PutMessage, named: Mapping[str, str], now_ms: int
+) -> PutMessage:
+    """Return a committed message, on its way to the schedule topic when it asks for delay."""
+    level = broker.levels.level_of(named.get(DELAY, "0"))
+    if level > 0:
+        delay_ms = broker.levels.delay_ms(level)
+        redirect(message, named, level=level, delay_ms=delay_ms, now_ms=now_ms)
+    return message
+
+
+def _answer_when_safe(broker: Broker, request: Request) -> None:
+    def safe(code: ResponseCode) -> None:
+        # Stored, with the disk in doubt, counts as stored, as in Java.
+        if code in (ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT):
+            answer = request.command.response()
+        else:
+            answer = request.command.response(code, remark="Service not available now.")
+        request.reply(answer)
+
+    broker.turn.when_safe(safe)
+
+
+def _row(half: Record) -> Json:
+    named = half.properties
+    return {
+        "bornTimestamp": half.born_ms,
+        "checkTimes": check_times(named),
+        "commitLogOffset": half.log_offset,
+        "halfOffset": half.queue_offset,
+        "msgId": half.msg_id,
+        "producerGroup": producer_group(named),
+        "queueId": int(named.get(REAL_QUEUE_ID, "-1")),
+        "storeTimestamp": half.store_ms,
+        "topic": named.get(REAL_TOPIC),
+        "uniqueKey": named.get(UNIQUE_KEY),
+    }
