@@ -37,6 +37,7 @@ from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse, SendMessageV2
+from storefmt.properties import MSG_REGION, TRACE_ON
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
 
@@ -353,10 +354,11 @@ class Producer:
             status,
             out.unique_key,
             stored.msg_id,
-            MessageQueue(topic=out.topic, broker_name=queue.broker_name, queue_id=stored.queue_id),
+            MessageQueue(out.topic, queue.broker_name, stored.queue_id),
             stored.queue_offset,
             stored.transaction_id or "",
-            answer.ext.get("MSG_REGION", ""),
+            answer.ext.get(MSG_REGION, ""),
+            answer.ext.get(TRACE_ON) != "false",
         )
 
     def _command(self, out: Outgoing, queue: MessageQueue, *, oneway: bool = False) -> Command:

@@ -39,6 +39,7 @@ class SendResult:
         queue_offset: place in the queue, in entries; of the first message of a batch.
         transaction_id: of a half message, "" for others.
         region_id: the broker's region, "" where it says none.
+        trace_on: whether the broker wants the message to be traced.
     """
 
     status: SendStatus
@@ -48,3 +49,4 @@ class SendResult:
     queue_offset: int
     transaction_id: str = ""
     region_id: str = ""
+    trace_on: bool = True
