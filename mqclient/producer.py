@@ -280,8 +280,6 @@ class Producer:
             avoid = target.broker_name
         raise AssertionError("the last try returns or raises")
 
-    # As a member of the client (``mqclient.members``).
-
     def topics(self) -> Iterable[str]:
         """Return the topics that were sent to."""
         return list(self._topics)
