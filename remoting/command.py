@@ -7,7 +7,7 @@ Source: remoting/protocol/RemotingCommand.java.
 """
 
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from remoting.codes import (
     FLAG_ONEWAY,
@@ -20,6 +20,9 @@ from remoting.codes import (
 from remoting.header import Header
 
 _H = TypeVar("_H", bound=Header)
+
+UNSET_REMARK: Final = "not set any response code"
+"""What a Java server begins an answer with, and forgets to take out of some good ones."""
 
 
 @dataclass(slots=True)

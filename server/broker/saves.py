@@ -117,19 +117,21 @@ def answer_when_saved(
     request: Request,
     *,
     name: str,
+    remark: str | None = None,
     then: Callable[[Callable[[], None]], None] = lambda answer: answer(),
 ) -> None:
     """Answer a change of state when its file is on disk, or say why it is not.
 
     Args:
+        remark: of the good answer.
         then: called once the file is there, with what sends the answer.
     """
 
     def saved(error: OSError | None) -> None:
         if error is None:
-            then(lambda: request.reply(request.command.response()))
+            then(lambda: request.reply(request.command.response(remark=remark)))
             return
-        remark = f"changed in memory, and {name}.json could not be written: {error}"
-        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
+        fault = f"changed in memory, and {name}.json could not be written: {error}"
+        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault))
 
     files.mark(name, saved)

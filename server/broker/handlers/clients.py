@@ -101,7 +101,7 @@ def unregister_client(broker: Broker, request: Request) -> Command:
         name = fields.consumer_group
         left = broker.consumers.unregister(name, request.conn)
         broker.group_left(name)
-        group = broker.groups.get(name)
+        group = broker.groups.find(name, now_ms=request.now_ms)
         if left and (group is None or group.notify_consumer_ids_changed_enable):
             broker.notify_members(name)
     return request.command.response(header=UnregisterClientResponse())

@@ -115,8 +115,8 @@ def query_time_span(broker: Broker, request: Request) -> Command:
             ),
         )
         if reached < end:
-            next_ms = store.store_time(topic, queue_id, max(reached, 0))
-            span.delay_time = request.now_ms - next_ms if next_ms >= 0 else 0
+            # Without a position this is the time since the epoch, as in Java.
+            span.delay_time = request.now_ms - store.store_time(topic, queue_id, reached)
         spans.append(span)
     body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
     return request.command.response(body=body.encode())

@@ -5,10 +5,9 @@ Source: broker/processor/QueryMessageProcessor.java, AdminBrokerProcessor.java#q
 
 from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
+from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
 from server.broker.state import Broker
-from server.broker.subscription import accepts_subscription, is_tag_type
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.calls import GetStatus
@@ -62,13 +61,16 @@ def query_message(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.QUERY_CONSUME_QUEUE)
 def query_consume_queue(broker: Broker, request: Request) -> Command:
-    """Return entries of one queue, and whether a group's subscription takes them."""
+    """Return entries of one queue; a queue that is not there has none.
+
+    Whether the group's subscription takes an entry (``eval``) is only looked up for entries
+    with an extension, as in Java; this store has none.
+    """
     fields = request.command.header(QueryConsumeQueue)
-    topic, queue_id = fields.topic or "", fields.queue_id
-    if (topic, queue_id) not in broker.store.queues():
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"{queue_id}@{topic} is not exist!"
-        )
+    topic, queue_id = fields.topic, fields.queue_id
+    if topic is None:
+        remark = "the field topic is missing; say which topic's queue is meant"
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
     found = broker.store.get_message(
         topic,
         queue_id,
@@ -94,16 +96,12 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
         records = decode_records(b"".join(found.chunks), check_crc=False)
     except RecordDamaged as error:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-    # A filter that is no tag is told by bit maps here, which these entries have none of.
-    by_tag = subscription is not None and is_tag_type(subscription.expression_type)
-    test = accepts_subscription(subscription) if by_tag and subscription is not None else None
     body.queue_data = [
         ConsumeQueueData(
             physic_offset=record.log_offset,
             physic_size=record.size,
             tags_code=record.tags_code,
-            eval=subscription is not None and (test is None or test(record.tags_code)),
         )
-        for record in records
+        for record in records[: max(0, fields.count)]
     ]
-    return request.command.response(body=body.encode())
+    return request.command.response(remark=UNSET_REMARK, body=body.encode())

@@ -20,7 +20,7 @@ from remoting.bodies import (
     ResetOffsetBodyForC,
 )
 from remoting.codes import LanguageCode, RequestCode, ResponseCode
-from remoting.command import Command
+from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients import ConsumerGroup, Member
@@ -72,7 +72,7 @@ def reset_offset(broker: Broker, request: Request) -> Command:
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed, oneway=True
         )
         broker.calls.oneway(conn, push)
-    return request.command.response(body=body)
+    return request.command.response(remark=UNSET_REMARK, body=body)
 
 
 def _table(broker: Broker, fields: ResetOffset, queue_count: int) -> dict[MessageQueue, int] | None:
@@ -144,7 +144,7 @@ def _ask_all(
 
     def finish() -> None:
         body = GetConsumerStatusBody(consumer_table=tables)
-        request.reply(request.command.response(body=body.encode()))
+        request.reply(request.command.response(remark=UNSET_REMARK, body=body.encode()))
 
     def take(member: Member) -> Callable[[Command | None], None]:
         def answered(answer: Command | None) -> None:

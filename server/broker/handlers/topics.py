@@ -13,7 +13,7 @@ from remoting.bodies import (
     TopicStatsTable,
 )
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
+from remoting.command import UNSET_REMARK, Command
 from remoting.headers import (
     CreateTopic,
     DeleteTopic,
@@ -54,7 +54,9 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
         now_ms=request.now_ms,
     )
     # Whoever created a topic wants to use it: the name servers have to know it by then.
-    answer_when_saved(broker.files, request, name="topics", then=broker.when_registered)
+    answer_when_saved(
+        broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
+    )
     return None
 
 

