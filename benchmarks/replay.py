@@ -29,9 +29,11 @@ from pathlib import Path
 from typing import Final
 
 from remoting.aio.server import ServerConn
+from remoting.aio.tls import ServerTls, TlsMode
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
+from server.runtime.tls import Tls
 from server.store.config import StoreConfig
 
 READ_SIZE: Final = 65_536
@@ -187,6 +189,8 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
         bind_address="127.0.0.1",
         listen_port=0,
         default_topic_queue_nums=QUEUES,
+        # The first byte of a connection is looked at in its socket, and here is none.
+        tls=Tls(ServerTls(mode=TlsMode.DISABLED)),
         store=StoreConfig(store_path_root_dir=root),
     )
     app = BrokerApp(config, SystemClock())

@@ -126,6 +126,23 @@ a name server has no accounts, and who may register can say of any address that 
 | --- | --- |
 """
 
+_TLS: Final = """\
+
+## TLS
+
+Both servers take TLS and plain connections on one port and tell them apart by the first byte:
+`tls.server.mode` is `permissive` as in 4.9.7, `enforcing` closes plain connections, `disabled`
+those of TLS. The default, `tls.test.mode.enable=true`, is a certificate made at the first need that
+nobody can check: it keeps listeners out and no impostor. For a real one set it to `false`, with
+`tls.server.certPath`, `tls.server.keyPath` and, if the key has one, `tls.server.keyPassword`; the
+files are looked at again with each TLS connection. `tls.server.need.client.auth=require` with
+`tls.server.authClient=true` and `tls.server.trustCertPath` lets in clients with a certificate only
+(4.9.7 takes `require` without the other two and any certificate; here that is an error). The keys
+stand in the `-c` file, or in the file of `tls.config.file` (`/etc/rocketmq/tls.properties`), which
+wins and may not set the mode. No name is compared with a certificate: servers are reached by
+address.
+"""
+
 
 class _Fixed(AclFiles):
     """Three accounts that are in no file."""
@@ -167,7 +184,7 @@ def security(printed: str) -> str:
             lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
     parts = ["\n".join(lines) + "\n", _WITHOUT + _listed(ADMIN_WRITES)]
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
-    return "".join(parts)
+    return "".join([*parts, _TLS])
 
 
 def _listed(codes: Iterable[int]) -> str:

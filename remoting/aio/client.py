@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from remoting.aio.link import Link, Outbox
+from remoting.aio.tls import ClientTls, client_context
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.conn import PendingRequests
@@ -161,6 +162,10 @@ class RemotingClient:
             gives) is sent back, None sends nothing. Without it such requests are ignored.
         sign: called with every request before it is encoded, to add a signature to its fields.
         on_exchange: told about every finished request, for `--explain`.
+        tls: how connections are secured; None leaves them plain.
+
+    Raises:
+        BadCall: a file that ``tls`` names cannot be used.
     """
 
     def __init__(
@@ -170,11 +175,13 @@ class RemotingClient:
         on_request: OnRequest | None = None,
         sign: Callable[[Command], None] | None = None,
         on_exchange: OnExchange | None = None,
+        tls: ClientTls | None = None,
     ) -> None:
         self._connect_timeout_s = connect_timeout_s
         self._on_request = on_request
         self._sign = sign
         self._on_exchange = on_exchange
+        self._context = None if tls is None else client_context(tls)
         self._channels: dict[str, _Channel] = {}
         self._connecting: dict[str, asyncio.Task[_Channel]] = {}
         self._answering: set[asyncio.Task[None]] = set()
@@ -324,7 +331,12 @@ class RemotingClient:
         host, port = split_address(address)
         async with asyncio.timeout(self._connect_timeout_s):
             _, channel = await loop.create_connection(
-                lambda: _Channel(self, address, outbox), host, port
+                lambda: _Channel(self, address, outbox),
+                host,
+                port,
+                ssl=self._context,
+                # No name is compared; without one there would be no TLS at all.
+                server_hostname=None if self._context is None else host,
             )
         return channel
 

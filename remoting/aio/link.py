@@ -29,14 +29,13 @@ class Outbox:
     next one starts, so thousands of idle connections cost no buffer each.
     """
 
-    __slots__ = ("_dirty", "_loop", "_scheduled", "read_buffer", "read_view")
+    __slots__ = ("_dirty", "_loop", "_scheduled", "read_view")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._dirty: list[Link] = []
         self._scheduled = False
-        self.read_buffer = bytearray(_READ_SIZE)
-        self.read_view = memoryview(self.read_buffer)
+        self.read_view = memoryview(bytearray(_READ_SIZE))
 
     def add(self, link: "Link") -> None:
         """Remember that ``link`` has bytes to write before the turn is over."""
@@ -103,9 +102,10 @@ class Link(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=PAUSE_SIZE)
 
-    def get_buffer(self, sizehint: int) -> bytearray:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Give asyncio the buffer to read into."""
-        return self._outbox.read_buffer
+        # Not the bytearray: under TLS asyncio writes to slices of it, which must not be copies.
+        return self._outbox.read_view
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes of one read."""
@@ -157,7 +157,7 @@ class Link(asyncio.BufferedProtocol):
         if not self.write_paused:
             self.activity += 1
         else:
-            left = transport.get_write_buffer_size()
+            left = self.unsent_size
             self._room = self._write_buffer_max - left
             if left > self._write_buffer_max:
                 self._overflow(left)

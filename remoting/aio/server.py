@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remoting.aio.firstbyte import FirstByte
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
+from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import RawFrame, encode_frame
@@ -28,6 +30,7 @@ LOG = logging.getLogger(__name__)
 
 WRITE_BUFFER_MAX: Final = 64 * 1024 * 1024
 CONNECTIONS_MAX: Final = 65_536
+NO_TLS: Final = ServerTls(mode=TlsMode.DISABLED)
 _CLOSE_GRACE_S: Final = 3.0
 _BACKLOG: Final = 1024
 
@@ -68,6 +71,9 @@ class ServerConn(Link):
         self.local_port = 0
         self.frame_count = 0
         self._put_off: Sequence[RawFrame] = ()
+        self._first_byte: FirstByte | None = None
+        self._below: asyncio.Transport | None = None
+        self._resuming = False
         self.watch = Watch()
 
     def __str__(self) -> str:
@@ -86,11 +92,60 @@ class ServerConn(Link):
         self.peer_host = pack_host(ip, peer[1])
         self.address = host_text(self.peer_host)
         self.local_ip, self.local_port = _plain_ip(local[0]), local[1]
+        if self._server.contexts is not None and self._transport is not None:
+            # Nothing is sent before it is known how: without a transport it is kept.
+            fresh, self._transport = self._transport, None
+            self._below = fresh
+            self._first_byte = FirstByte(
+                fresh,
+                self,
+                contexts=self._server.contexts,
+                name=self.address,
+                tasks=self._server.handshakes,
+                decided=self._go_on,
+            )
+
+    def _go_on(self, transport: asyncio.Transport | None) -> None:
+        """Take the transport that the first byte asked for; without one this is the end."""
+        self._first_byte = None
+        if transport is None:
+            self.connection_lost(None)
+            return
+        super().connection_made(transport)
+        if transport is self._below:
+            self._below = None
+        # What came right behind the handshake, before there was a transport to answer on.
+        frames, self._put_off = self._put_off, ()
+        self.on_frames(frames)
+
+    @property
+    def unsent_size(self) -> int:
+        """Bytes that the peer has not taken yet, those of TLS among them."""
+        below = 0 if self._below is None else self._below.get_write_buffer_size()
+        return super().unsent_size + below
+
+    def close(self) -> None:
+        """Send what is queued, then close."""
+        super().close()
+        self._give_up_first_byte()
+
+    def abort(self) -> None:
+        """Close now, whatever is queued."""
+        super().abort()
+        self._give_up_first_byte()
+
+    def _give_up_first_byte(self) -> None:
+        first_byte, self._first_byte = self._first_byte, None
+        if first_byte is not None:
+            first_byte.cancel()
+            # The transport's end is told to the handshake, if there is one, and not to us.
+            self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the owner, once."""
         self._closing = True
         self._out.clear()
+        self._give_up_first_byte()
         if self._accepted:
             self._accepted = False
             self._server.forget(self)
@@ -101,6 +156,9 @@ class ServerConn(Link):
         A client may ask at once for more than it can take in. When its answers fill the
         socket, the rest of its requests waits until it has read some of them.
         """
+        if self._transport is None:
+            self._put_off = [*self._put_off, *frames]
+            return
         self.frame_count += len(frames)
         on_frame = self._on_frame
         for count, raw in enumerate(frames, start=1):
@@ -117,9 +175,24 @@ class ServerConn(Link):
                     self._put_off = frames[count:]
                     return
 
+    def pause_writing(self) -> None:
+        """Stop reading, and go on with nothing."""
+        self._resuming = False
+        super().pause_writing()
+
     def resume_writing(self) -> None:
         """Go on with the requests that were put off, then read again."""
-        self.write_paused = False
+        if not self._put_off:
+            super().resume_writing()
+            return
+        # Not within asyncio's own write: an end of the connection there is told twice.
+        self._resuming = True
+        asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        if not self._resuming or self._closing:
+            return
+        self.write_paused = self._resuming = False
         frames, self._put_off = self._put_off, ()
         self.on_frames(frames)
         if not self.write_paused:
@@ -146,6 +219,7 @@ class RemotingServer:
         write_buffer_max: bytes a peer may leave unread before its connection is cut.
         connections_max: connections beyond this are closed at once.
         may_connect: says of an address whether it is let in; everybody is without it.
+        tls: what is done with connections that begin with a TLS handshake, and others.
     """
 
     def __init__(
@@ -158,6 +232,7 @@ class RemotingServer:
         write_buffer_max: int = WRITE_BUFFER_MAX,
         connections_max: int = CONNECTIONS_MAX,
         may_connect: Callable[[str], bool] | None = None,
+        tls: ServerTls = NO_TLS,
     ) -> None:
         self.on_frame = on_frame
         self.on_close = on_close
@@ -166,6 +241,8 @@ class RemotingServer:
         self._partial_frame_s = partial_frame_s
         self._connections_max = connections_max
         self._may_connect = may_connect
+        self.contexts = None if tls.mode is TlsMode.DISABLED else ServerContexts(tls)
+        self.handshakes: set[asyncio.Task[None]] = set()
         self._conns: set[ServerConn] = set()
         self._numbers = itertools.count(1)
         self._refused = False
@@ -191,7 +268,10 @@ class RemotingServer:
 
         Raises:
             OSError: the address cannot be bound.
+            BadCall: key or certificate of TLS cannot be used.
         """
+        if self.contexts is not None:
+            self.contexts.check()
         loop = asyncio.get_running_loop()
         self._outbox = Outbox(loop)
         self._emptied = asyncio.Event()
@@ -220,6 +300,7 @@ class RemotingServer:
             for conn in tuple(self._conns):
                 conn.abort()
             await self._emptied.wait()
+        await asyncio.gather(*self.handshakes, return_exceptions=True)
         await self._server.wait_closed()
         self._server = None
 

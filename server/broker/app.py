@@ -63,13 +63,14 @@ class BrokerApp:
         self._clock = clock
         self._files = StateFiles()
         self._services = Services(clock)
-        self._client = RemotingClient()
+        self._client = RemotingClient(tls=config.tls.client)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
         self._cleaning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="retention")
         self._server = RemotingServer(
             on_frame=self._too_early,
             on_close=self._on_close,
             idle_s=config.server_channel_max_idle_time_s,
+            tls=config.tls.server,
         )
         self._broker: Broker | None = None
         self._registration: Registration | None = None

@@ -33,6 +33,7 @@ from server.runtime.settings import (
     keys_of,
     setting,
 )
+from server.runtime.tls import Tls, split_tls, tls_settings
 from server.store.config import StoreConfig
 from storefmt.paths import StorePaths
 
@@ -181,6 +182,7 @@ class BrokerConfig:
     """Ours: who may administer a broker without accounts, besides its own machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     server_socket_backlog: int = setting(1_024, low=1)
+    tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)
 
     @property
@@ -209,8 +211,9 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
         SettingsError: a value or a combination that cannot be used, a line for each.
     """
     known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
-    settings = Settings(values, known=known, java_keys=BROKER_KEYS)
-    config = settings.build(BrokerConfig)
+    plain, tls = split_tls(values)
+    settings = Settings(plain, known=known, java_keys=BROKER_KEYS)
+    config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # Who binds one interface is reached there, and usually nowhere else.
     if not is_any_address(config.bind_address):

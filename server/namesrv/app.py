@@ -61,6 +61,7 @@ class NamesrvApp:
             on_frame=dispatcher.on_frame,
             on_close=self.state.connection_closed,
             may_connect=make_door(config),
+            tls=config.tls.server,
             idle_s=config.server_channel_max_idle_time_s,
         )
 

@@ -8,13 +8,14 @@ Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from server.runtime.gate import address_list
 from server.runtime.javakeys import NAMESRV_KEYS
 from server.runtime.settings import Settings, Value, computed, keys_of, setting
+from server.runtime.tls import Tls, split_tls, tls_settings
 
 LOG = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class NamesrvConfig:
     """Ours: who may register a broker."""
     admin_addresses: str = setting("")
     """Ours: who may change key values, permissions and settings, besides this machine."""
+    tls: Tls = field(default_factory=Tls)
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
 
 
@@ -52,8 +54,9 @@ def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
     Raises:
         SettingsError: a value that cannot be used, a line for each.
     """
-    settings = Settings(values, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
-    config = settings.build(NamesrvConfig)
+    plain, tls = split_tls(values)
+    settings = Settings(plain, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
+    config = settings.build(NamesrvConfig, tls=tls_settings(tls))
     for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
         address_list(settings.text(key) or "", key=key)
     if settings.not_used:

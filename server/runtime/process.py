@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
+from remoting.errors import BadCall
 from server.runtime.settings import SettingsError
 from server.runtime.turns import new_loop
 
@@ -80,7 +81,8 @@ def serve(
         expected: errors of a start that are told in one line, without a traceback.
     """
     configure_logging()
-    told: tuple[type[Exception], ...] = (StartFailed, OSError, *expected)
+    # BadCall: files of TLS that cannot be used.
+    told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(_serve(make, address=address, ready=ready))

@@ -1,0 +1,126 @@
+"""TLS settings of a server, under RocketMQ's own keys.
+
+    tls.server.mode                 disabled, permissive (default), enforcing
+    tls.test.mode.enable            true (default): a certificate that signs itself
+    tls.server.keyPath  keyPassword  certPath          where that is false
+    tls.server.need.client.auth  authClient  trustCertPath
+    tls.enable  tls.client.*        TLS towards name servers
+    tls.config.file                 a file with these keys, /etc/rocketmq/tls.properties
+
+Rule: Java takes these as system properties, here they stand in the -c file or the environment;
+what the TLS file says wins, as in Java, where it may not set the mode. A key that begins with
+``tls.`` and is none is an error. No setting here is ever answered or printed.
+
+Source: remoting/netty/TlsSystemConfig.java, TlsHelper.java#extractTlsConfigFromFile.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
+from server.runtime.settings import SettingsError, Value, read_file
+
+PREFIX: Final = "tls."
+CONFIG_FILE: Final = "tls.config.file"
+DEFAULT_FILE: Final = Path("/etc/rocketmq/tls.properties")
+
+_NOT_IN_FILE: Final = frozenset({"tls.server.mode", "tls.enable", CONFIG_FILE})
+_IN_FILE: Final = frozenset({"tls.test.mode.enable", "tls.server.need.client.auth"}) | {
+    f"tls.{end}.{name}"
+    for end, auth in (("server", "authClient"), ("client", "authServer"))
+    for name in ("keyPath", "keyPassword", "certPath", "trustCertPath", auth)
+}
+
+_E = TypeVar("_E", bound=Enum)
+
+
+class Tls(NamedTuple):
+    """How a server does TLS, and how it asks other servers; None asks in plain text."""
+
+    server: ServerTls = ServerTls()
+    client: ClientTls | None = None
+
+
+def split_tls(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
+    """Return the settings that are not about TLS, and those that are."""
+    plain: list[Value] = []
+    tls: list[Value] = []
+    for value in values:
+        (tls if value.key.startswith(PREFIX) else plain).append(value)
+    return plain, tls
+
+
+def tls_settings(values: Iterable[Value], *, default_file: Path = DEFAULT_FILE) -> Tls:
+    """Return what settings and the file of ``tls.config.file`` describe.
+
+    Raises:
+        SettingsError: a key or a value that cannot be used, or a file that is named and not there.
+    """
+    found = {value.key: value for value in values}
+    named = found.get(CONFIG_FILE)
+    path = Path(named.text) if named is not None and named.text else default_file
+    if named is not None or path.is_file():
+        found |= {value.key: value for value in read_file(path) if value.key in _IN_FILE}
+    for key, value in found.items():
+        if key not in _IN_FILE | _NOT_IN_FILE:
+            raise SettingsError(f"{value.source}: unknown key {key}")
+    return Tls(_server(found), _client(found) if _flag(found, "tls.enable", False) else None)
+
+
+def _server(found: Mapping[str, Value]) -> ServerTls:
+    return ServerTls(
+        mode=_one_of(TlsMode, found, "tls.server.mode", TlsMode.PERMISSIVE),
+        test_mode=_flag(found, "tls.test.mode.enable", True),
+        key_path=_path(found, "tls.server.keyPath"),
+        key_password=_text(found, "tls.server.keyPassword"),
+        cert_path=_path(found, "tls.server.certPath"),
+        need_client_auth=_one_of(ClientAuth, found, "tls.server.need.client.auth", ClientAuth.NONE),
+        auth_client=_flag(found, "tls.server.authClient", False),
+        trust_cert_path=_path(found, "tls.server.trustCertPath"),
+    )
+
+
+def _client(found: Mapping[str, Value]) -> ClientTls:
+    if _flag(found, "tls.test.mode.enable", True):
+        return ClientTls()
+    return ClientTls(
+        auth_server=_flag(found, "tls.client.authServer", False),
+        trust_cert_path=_path(found, "tls.client.trustCertPath"),
+        cert_path=_path(found, "tls.client.certPath"),
+        key_path=_path(found, "tls.client.keyPath"),
+        key_password=_text(found, "tls.client.keyPassword"),
+    )
+
+
+def _text(found: Mapping[str, Value], key: str) -> str | None:
+    return (found[key].text or None) if key in found else None
+
+
+def _path(found: Mapping[str, Value], key: str) -> Path | None:
+    text = _text(found, key)
+    return None if text is None else Path(text)
+
+
+def _flag(found: Mapping[str, Value], key: str, default: bool) -> bool:
+    if key not in found:
+        return default
+    text = found[key].text.lower()
+    if text not in ("true", "false"):
+        raise _refused(found[key], "true or false")
+    return text == "true"
+
+
+def _one_of(kind: type[_E], found: Mapping[str, Value], key: str, default: _E) -> _E:
+    if key not in found:
+        return default
+    try:
+        return kind(found[key].text.lower())
+    except ValueError:
+        words = ", ".join(str(one.value) for one in kind)
+        raise _refused(found[key], f"one of {words}") from None
+
+
+def _refused(value: Value, expected: str) -> SettingsError:
+    return SettingsError(f"{value.source}: {value.key} is {value.text!r}, expected {expected}")
