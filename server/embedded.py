@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from server.broker.app import BrokerApp
-from server.broker.config import BrokerConfig
+from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import Clock, SystemClock
@@ -40,7 +40,7 @@ from server.runtime.process import (
     start,
     stop_event,
 )
-from server.store.config import StoreConfig
+from server.runtime.settings import SettingsError, Value, read_environment
 from storefmt.errors import StoreError
 
 PROGRAM: Final = "embedded"
@@ -72,6 +72,7 @@ class Embedded:
         namesrv_port: 0 takes a free port.
         broker_port: 0 takes a free port.
         clock: the time of both.
+        settings: of the broker, for what is not given above.
     """
 
     def __init__(
@@ -82,7 +83,9 @@ class Embedded:
         namesrv_port: int = 0,
         broker_port: int = 0,
         clock: Clock | None = None,
+        settings: Sequence[Value] = (),
     ) -> None:
+        self._settings = settings
         self._store = store
         self._host = host
         self._broker_port = broker_port
@@ -103,6 +106,7 @@ class Embedded:
 
         Raises:
             StartFailed: a port is taken.
+            SettingsError: a setting cannot be used.
             StoreError: the store cannot be opened.
         """
         namesrv_port = await start(self._namesrv, address=self._namesrv_address)
@@ -124,21 +128,29 @@ class Embedded:
         await self._namesrv.stop()
 
     def _broker_config(self, namesrv: str) -> BrokerConfig:
-        return BrokerConfig(
-            broker_name=BROKER_NAME,
-            broker_ip1=self._host,
-            broker_ip2=self._host,
-            bind_address=self._host,
-            listen_port=self._broker_port,
-            namesrv_addr=namesrv,
-            store=StoreConfig(
-                store_path_root_dir=self._store,
-                mapped_file_size_commit_log=LOG_FILE_SIZE,
-                mapped_file_size_consume_queue=QUEUE_FILE_SIZE,
-                max_hash_slot_num=INDEX_SLOT_COUNT,
-                max_index_num=INDEX_ENTRY_COUNT,
-            ),
+        small = {
+            "mappedFileSizeCommitLog": LOG_FILE_SIZE,
+            "mappedFileSizeConsumeQueue": QUEUE_FILE_SIZE,
+            "maxHashSlotNum": INDEX_SLOT_COUNT,
+            "maxIndexNum": INDEX_ENTRY_COUNT,
+            "brokerName": BROKER_NAME,
+        }
+        own = {
+            "brokerIP1": self._host,
+            "brokerIP2": self._host,
+            "bindAddress": self._host,
+            "namesrvAddr": namesrv,
+            "storePathRootDir": self._store,
+        }
+        config = broker_config(
+            [
+                *(Value(key, str(value), PROGRAM) for key, value in small.items()),
+                *self._settings,
+                *(Value(key, str(value), PROGRAM) for key, value in own.items()),
+            ]
         )
+        config.listen_port = self._broker_port
+        return config
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -151,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             with tempfile.TemporaryDirectory(prefix="rocketmq-") as directory:
                 asyncio.run(_serve(Path(directory) / "store", arguments))
-    except (StartFailed, StoreError, OSError) as error:
+    except (StartFailed, SettingsError, StoreError, OSError) as error:
         complain(PROGRAM, error)
         return EXIT_FAILED
     return EXIT_OK
@@ -166,6 +178,7 @@ async def _serve(store: Path, arguments: argparse.Namespace) -> None:
         host=arguments.host,
         namesrv_port=arguments.namesrv_port,
         broker_port=arguments.broker_port,
+        settings=read_environment(os.environ),
     )
     print(json.dumps((await pair.start())._asdict()), flush=True)
     await stop.wait()
@@ -194,6 +207,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m server.{PROGRAM}",
         description="Runs a name server and a broker in one process, for development and tests.",
+        epilog="Settings of the broker may be set by environment variables ROCKETMQ_<key>, as "
+        "ROCKETMQ_autoCreateTopicEnable=false.",
     )
     parser.add_argument("--store", type=Path, metavar="DIR", help="keep the data in DIR")
     parser.add_argument("--host", default=LOOPBACK, help=f"interface (default {LOOPBACK})")
