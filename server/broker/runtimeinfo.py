@@ -67,7 +67,7 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "putTps": stats.put.text(),
         "getFoundTps": stats.get_found.text(),
         "getMissTps": stats.get_missed.text(),
-        "getTotalTps": stats.get_total.text(),
+        "getTotalTps": stats.get_total.text(missing="0.0"),
         "getTransferedTps": stats.transferred.text(),
         "putLatency99": f"{times.percentile(0.99):.2f}",
         "putLatency999": f"{times.percentile(0.999):.2f}",

@@ -142,6 +142,16 @@ class Sender:
         self._check(result.status)
         return result
 
+    def deliver(self, message: PutMessage, *, now_ms: int) -> PutResult:
+        """Put a message of a client that waited until now, and count it as ``put`` does not.
+
+        Raises:
+            Refused: the store does not take it.
+        """
+        result = self.put(message, now_ms=now_ms)
+        self._stats.count_put(message.topic, result.size)
+        return result
+
     def _put_one(
         self,
         conn: ServerConn,
@@ -173,6 +183,10 @@ class Sender:
             if named is not None:
                 self._act_on(message, named, now_ms)
             result = self._store.put(message, now_ms)
+            if message.topic is not route.topic and result.status is _OK:
+                # Counted where it waits, or where it ended; and where it goes when it goes.
+                self._stats.count_put(message.topic, result.size)
+                return result.queue_offset, self._answers.message_id(result.log_offset), waits
         status, queue_offset, log_offset, size = result
         if status is not _OK:
             self._check(status)

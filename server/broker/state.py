@@ -159,7 +159,7 @@ class Broker:
             self.store,
             self.levels,
             stored=stored,
-            put=self._put,
+            put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
         )
 

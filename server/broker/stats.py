@@ -113,13 +113,17 @@ class Rates:
         """Take the count of now; once a second."""
         self._samples.append((now_ms, self.count))
 
-    def text(self) -> str:
-        """Return the three rates as Java prints them: blank separated, missing ones empty."""
-        return " ".join(self._rate(seconds) for seconds in TPS_SECONDS)
+    def text(self, *, missing: str = "") -> str:
+        """Return the three rates as Java prints them, with blanks between.
 
-    def _rate(self, seconds: int) -> str:
+        Args:
+            missing: stands for a rate without enough samples, but for the first.
+        """
+        return " ".join(self._rate(seconds, missing) for seconds in TPS_SECONDS)
+
+    def _rate(self, seconds: int, missing: str) -> str:
         if len(self._samples) <= seconds:
-            return "0.0" if seconds == TPS_SECONDS[0] else ""
+            return "0.0" if seconds == TPS_SECONDS[0] else missing
         now_ms, count = self._samples[-1]
         then_ms, before = self._samples[-1 - seconds]
         return str((count - before) / ((now_ms - then_ms) / 1000)) if now_ms > then_ms else "0.0"
@@ -165,6 +169,8 @@ class Statistics:
 
     def find(self, name: str, key: str) -> Counter | None:
         """Return a counter that something was counted in, None for any other."""
+        if name == BROKER_PUT_NUMS:
+            self._count_broker_puts()
         found = self._counters.get((name, key))
         return found if found is not None and (found.times or found.sum) else None
 
@@ -172,6 +178,11 @@ class Statistics:
         """Return the messages a second that a group read from a topic in the last minute."""
         found = self._counters.get((GROUP_GET_NUMS, f"{topic}@{group}"))
         return 0.0 if found is None else found.minute().tps
+
+    def count_put(self, topic: str, size: int) -> None:
+        """Count a message of a client that was put into a topic; not for the hot path."""
+        self.counter(TOPIC_PUT_NUMS, topic).add(1)
+        self.counter(TOPIC_PUT_SIZE, topic).add(size)
 
     def count_given_back(self, group: str, topic: str) -> None:
         """Count a message that a consumer gave back."""
@@ -201,7 +212,7 @@ class Statistics:
             self.get_day = Today(self.get_day.today_morning, self.transferred.count)
         if now_ms - self._sampled_ms < MINUTE_SAMPLE_MS:
             return
-        self.count_broker_puts()
+        self._count_broker_puts()
         self._sampled_ms = now_ms
         hour = now_ms - self._hour_ms >= HOUR_SAMPLE_MS
         day = now_ms - self._day_ms >= DAY_SAMPLE_MS
@@ -210,7 +221,7 @@ class Statistics:
         for counter in self._counters.values():
             counter.sample(now_ms, hour=hour, day=day)
 
-    def count_broker_puts(self) -> None:
+    def _count_broker_puts(self) -> None:
         """Bring the broker's own counter of messages of clients up to date."""
         self.broker_put.sum = self._forgotten_put_count + sum(
             counter.sum for (name, _), counter in self._counters.items() if name == TOPIC_PUT_NUMS

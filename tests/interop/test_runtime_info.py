@@ -1,0 +1,193 @@
+"""The real broker and ours count the same load in the same words.
+
+Sends, batches, a delayed and a refused message, pulls with and without a find go to both,
+one frame like the other. Then runtime info (28) and the statistics items (315) are compared:
+the same keys, the same form of every value, the same numbers where the load decides them.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from mqclient.admin import Admin
+from mqclient.errors import BrokerRefused
+from mqclient.instance import MQClient
+from remoting.aio.client import RemotingClient
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.header import Header
+from storefmt.batch import BatchEntry, join_batch
+from tests.interop.rocketmq import Broker, JavaSide, OurSide
+from tests.interop.waiting import eventually
+from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
+
+pytestmark = pytest.mark.java
+
+CLUSTER = "TestCluster"
+DELAYED = "DELAY\0011"
+SAME = (
+    "EndTransactionQueueSize",
+    "EndTransactionThreadPoolQueueCapacity",
+    "brokerVersion",
+    "brokerVersionDesc",
+    "commitLogMaxOffset",
+    "commitLogMinOffset",
+    "dispatchBehindBytes",
+    "dispatchMaxBuffer",
+    "msgGetTotalTodayMorning",
+    "msgGetTotalTodayNow",
+    "msgGetTotalYesterdayMorning",
+    "msgPutTotalTodayMorning",
+    "msgPutTotalTodayNow",
+    "msgPutTotalYesterdayMorning",
+    "pageCacheLockTimeMills",
+    "pullThreadPoolQueueCapacity",
+    "putMessageAverageSize",
+    "putMessageDistributeTime",
+    "putMessageFailedTimes",
+    "putMessageSizeTotal",
+    "putMessageTimesTotal",
+    "queryThreadPoolQueueCapacity",
+    "remainHowManyDataToFlush",
+    "remainTransientStoreBufferNumbs",
+    "scheduleMessageOffset_1",
+    "sendThreadPoolQueueCapacity",
+    "sendThreadPoolQueueSize",
+    "startAcceptSendRequestTimeStamp",
+)
+STATISTICS = (
+    ("TOPIC_PUT_NUMS", TOPIC),
+    ("TOPIC_PUT_SIZE", TOPIC),
+    ("TOPIC_PUT_NUMS", "SCHEDULE_TOPIC_XXXX"),
+    ("TOPIC_PUT_SIZE", "SCHEDULE_TOPIC_XXXX"),
+    ("GROUP_GET_NUMS", f"{TOPIC}@{GROUP}"),
+    ("GROUP_GET_SIZE", f"{TOPIC}@{GROUP}"),
+    ("BROKER_PUT_NUMS", CLUSTER),
+    ("BROKER_GET_NUMS", CLUSTER),
+)
+
+
+@pytest.fixture(scope="module")
+def brokers(
+    java_side: JavaSide, our_side: OurSide, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Broker]]:
+    """Yield the real broker and ours, both new and without a name server."""
+    settings = {"maxMessageSize": "4096"}
+    started = [
+        Broker(side, store=tmp_path_factory.mktemp("runtime") / "store", settings=settings)
+        for side in (java_side, our_side)
+    ]
+    try:
+        yield [broker.await_ready() for broker in started]
+    finally:
+        for broker in started:
+            broker.kill()
+
+
+async def play(broker: Broker) -> None:
+    """Send the load."""
+    client = RemotingClient()
+
+    async def ask(code: int, header: Header | None = None, body: bytes = b"") -> Command:
+        return await client.invoke(
+            broker.address, Command.request(code, header, body=body), timeout_s=30
+        )
+
+    try:
+        await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC))
+        await ask(RequestCode.HEART_BEAT, body=heartbeat())
+        for number in range(5):
+            await ask(RequestCode.SEND_MESSAGE_V2, send(), b"body %d" % number)
+        batch = join_batch([BatchEntry(0, b"one", b"TAGS\1A"), BatchEntry(0, b"two", b"TAGS\1A")])
+        await ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), batch)
+        delayed = await ask(RequestCode.SEND_MESSAGE_V2, send(properties=DELAYED), b"delayed")
+        large = await ask(RequestCode.SEND_MESSAGE_V2, send(), b"x" * 4097)
+        assert (delayed.code, large.code) == (0, 13), (delayed, large)
+
+        async def found() -> int:
+            answer = await ask(RequestCode.PULL_MESSAGE, pull(queue_offset=7, max_msg_nums=1))
+            return answer.code
+
+        await eventually(found, lambda code: code == 0)
+        await ask(RequestCode.PULL_MESSAGE, pull(queue_offset=2, max_msg_nums=3))
+        for _ in range(3):
+            await ask(RequestCode.PULL_MESSAGE, pull(queue_offset=8))
+    finally:
+        await client.close()
+
+
+async def numbers(
+    broker: Broker,
+) -> tuple[dict[str, str], dict[tuple[str, str], tuple[int, float]]]:
+    """Return runtime info and statistics, once both have seen the whole load."""
+    async with MQClient(broker.address) as client:
+        admin = Admin(client)
+
+        async def sums() -> dict[tuple[str, str], tuple[int, float]]:
+            found = {}
+            for name, key in STATISTICS:
+                minute = (await admin.broker_stats(broker.address, name, key)).stats_minute
+                assert minute is not None
+                found[name, key] = minute.sum, minute.avgpt
+            return found
+
+        async def runtime() -> dict[str, str]:
+            return await admin.broker_runtime(broker.address)
+
+        # Both take samples of these every ten seconds, and of rates every second.
+        counted = await eventually(
+            sums, lambda found: all(total for total, _ in found.values()), timeout_s=60
+        )
+        info = await eventually(
+            runtime,
+            lambda found: (
+                found["putTps"].strip() != "" and found["remainHowManyDataToFlush"] == "0 B"
+            ),
+            timeout_s=60,
+        )
+        return info, counted
+
+
+def form(key: str, text: str) -> str:
+    """Return a value with its digits blanked out."""
+    if key == "earliestMessageTimeStamp":
+        # Java reads two messages of the largest size there, and says -1 in a smaller log.
+        return "a time"
+    if key.endswith("Tps"):
+        return re.sub(r"\d+\.\d+(E-?\d+)?", "N", text)
+    return re.sub(r"[KMGT]iB", "unit", re.sub(r"\d+", "9", text))
+
+
+def keys_of(info: dict[str, str]) -> dict[str, str]:
+    """Return runtime info with the path in one of its keys blanked out."""
+    return {re.sub(r"^(commitLogDiskRatio_).*", r"\1path", key): info[key] for key in info}
+
+
+def test_both_count_the_same_load_alike(brokers: list[Broker]) -> None:
+    async def run() -> list[tuple[dict[str, str], dict[tuple[str, str], tuple[int, float]]]]:
+        await asyncio.gather(*(play(broker) for broker in brokers))
+        return list(await asyncio.gather(*(numbers(broker) for broker in brokers)))
+
+    (java, java_sums), (ours, our_sums) = asyncio.run(run())
+    java, ours = keys_of(java), keys_of(ours)
+
+    assert ours.keys() == java.keys()
+    assert {key: ours[key] for key in SAME} == {key: java[key] for key in SAME}
+    assert {key: form(key, ours[key]) for key in java} == {
+        key: form(key, java[key]) for key in java
+    }
+    assert our_sums == java_sums
+
+
+def test_both_say_that_a_statistic_is_not_there(brokers: list[Broker]) -> None:
+    async def refusal(broker: Broker) -> tuple[int, str]:
+        async with MQClient(broker.address) as client:
+            with pytest.raises(BrokerRefused) as refused:
+                await Admin(client).broker_stats(broker.address, "TOPIC_PUT_NUMS", "nowhere")
+            return refused.value.code, str(refused.value.remark)
+
+    java, ours = (asyncio.run(refusal(broker)) for broker in brokers)
+
+    assert ours == java
