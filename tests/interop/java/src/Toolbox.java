@@ -26,6 +26,7 @@ public final class Toolbox {
         "Requester", new Requester(),
         "Replier", new Replier(),
         "SqlFilters", new SqlFilters(),
+        "TransactionProducer", new TransactionProducer(),
         "MqAdmin", new MqAdmin());
 
     private static final Map<Integer, Job> JOBS = new ConcurrentHashMap<>();

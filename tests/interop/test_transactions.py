@@ -1,0 +1,191 @@
+"""The real TransactionMQProducer on the real broker and on ours, and open transactions in
+a store that one of them began and the other ends."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from storefmt.message import Record
+from storefmt.offline.storedir import StoreDir
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.toolbox import Job, Toolbox
+
+pytestmark = pytest.mark.java
+
+TOPIC, GROUP = "Paid", "PaidProducers"
+QUICK = {
+    "transactionCheckInterval": "1500",
+    "transactionTimeOut": "1000",
+    "transactionCheckMax": "3",
+    "defaultTopicQueueNums": "1",
+}
+NEVER = {"transactionCheckInterval": "600000", "defaultTopicQueueNums": "1"}
+ANSWERS = {"later": "commit", "no": "rollback", "never": "unknown", "spared": "commit"}
+IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "2"}
+HALF, OP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
+
+
+@pytest.fixture(scope="module")
+def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
+    """Yield a name server of this module alone."""
+    running = Namesrv(our_side)
+    try:
+        yield running.await_ready()
+    finally:
+        assert running.stop() == 0
+
+
+@contextmanager
+def broker(side: Side, store: Path, namesrv: Namesrv, settings: dict[str, str]) -> Iterator[Broker]:
+    """Run a broker on a store; it is stopped in order."""
+    running = Broker(side, store=store, namesrv=namesrv.address, settings=settings)
+    try:
+        yield running.await_ready()
+        running.stop()
+    finally:
+        running.kill()
+
+
+def producer(toolbox: Toolbox, namesrv: Namesrv, *messages: dict[str, object]) -> Job:
+    """Send messages and answer questions until the job is stopped."""
+    spec = {
+        "namesrv": namesrv.address,
+        "topic": TOPIC,
+        "group": GROUP,
+        "timeoutMs": 120_000,
+        "answers": ANSWERS,
+        "messages": messages,
+    }
+    return toolbox.start("TransactionProducer", spec)
+
+
+def consumed(toolbox: Toolbox, namesrv: Namesrv, group: str, count: int) -> set[str]:
+    """Return the keys of the messages a group gets."""
+    spec = {
+        "namesrv": namesrv.address,
+        "topic": TOPIC,
+        "group": group,
+        "subscription": "*",
+        "from": "first",
+        "count": count,
+        "timeoutMs": 60_000,
+    }
+    lines = toolbox.run("PushConsumer", spec, timeout_s=90.0)
+    return {line["keys"] for line in lines if line["event"] == "message"}
+
+
+def records(store: Path, topic: str) -> list[Record]:
+    return [
+        item
+        for item in StoreDir.open(store).records()
+        if isinstance(item, Record) and item.topic == topic
+    ]
+
+
+def times(found: list[Record]) -> list[tuple[str, str | None]]:
+    """Return key and check count of records."""
+    return [(record.keys[0], record.properties.get("TRANSACTION_CHECK_TIMES")) for record in found]
+
+
+def await_given_up(store: Path) -> list[Record]:
+    """Return what a running broker gave up, once it gave up something."""
+    end = time.monotonic() + 60.0
+    while not (found := records(store, GIVEN_UP)):
+        assert time.monotonic() < end, "no half message was given up"
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.parametrize("side_name", ["java", "ours"])
+def test_producer_commits_rolls_back_and_is_asked(
+    side_name: str,
+    java_side: JavaSide,
+    our_side: OurSide,
+    namesrv: Namesrv,
+    toolbox: Toolbox,
+    tmp_path: Path,
+) -> None:
+    side: Side = java_side if side_name == "java" else our_side
+    store = tmp_path / "store"
+    with broker(side, store, namesrv, QUICK):
+        job = producer(
+            toolbox,
+            namesrv,
+            {"key": "yes", "first": "commit"},
+            {"key": "rolled", "first": "rollback"},
+            {"key": "later", "first": "unknown"},
+            {"key": "no", "first": "unknown"},
+            {"key": "spared", "first": "unknown", "properties": IMMUNE},
+            {"key": "never", "first": "unknown"},
+        )
+        sent = job.until("ready")[:-1]
+        got = consumed(toolbox, namesrv, f"{side_name}-readers", 3)
+        (given_up,) = await_given_up(store)
+        asked = [line for line in job.stop() if line["event"] == "asked"]
+
+    assert [line["status"] for line in sent] == ["SEND_OK"] * 6
+    assert {line.get("transactionId") for line in sent} == {None}
+    assert got == {"yes", "later", "spared"}
+    assert {line["topic"] for line in asked} == {TOPIC}
+    assert all(line["transactionId"] == line["properties"]["UNIQ_KEY"] for line in asked)
+    counts = {key: [line["keys"] for line in asked].count(key) for key in ANSWERS}
+    assert counts == {"later": 1, "no": 1, "never": 3, "spared": 1}
+    assert times([given_up]) == [("never", "3")]
+    # What the checks wrote, by key: times looked at, in this order.
+    copies = times(records(store, HALF))
+    for key, looks in (("later", [None, "1"]), ("no", [None, "1"]), ("never", [None, *"123"])):
+        assert [count for name, count in copies if name == key] == looks
+    first, *rest = [count for name, count in copies if name == "spared"]
+    assert (first, rest) == (None, list("123")[: len(rest)])
+    assert 1 <= len(rest) <= 3
+    final = records(store, TOPIC)
+    assert {(record.keys[0], record.sys_flag, record.queue_id) for record in final} == {
+        ("yes", 8, 0), ("later", 8, 0), ("spared", 8, 0),
+    }  # fmt: skip
+    assert len(records(store, OP)) == 5
+
+
+@pytest.mark.parametrize("first", ["java", "ours"])
+def test_open_transactions_are_ended_by_the_other_broker(
+    first: str,
+    java_side: JavaSide,
+    our_side: OurSide,
+    namesrv: Namesrv,
+    toolbox: Toolbox,
+    tmp_path: Path,
+) -> None:
+    sides: list[Side] = [java_side, our_side]
+    before, after = sides if first == "java" else sides[::-1]
+    store = tmp_path / "store"
+    with broker(before, store, namesrv, NEVER):
+        job = producer(
+            toolbox,
+            namesrv,
+            {"key": "yes", "first": "commit"},
+            {"key": "later", "first": "unknown"},
+            {"key": "rolled", "first": "rollback"},
+            {"key": "no", "first": "unknown"},
+        )
+        job.until("ready")
+        job.stop()
+
+    with broker(after, store, namesrv, QUICK):
+        job = producer(toolbox, namesrv)
+        asked = job.until("asked") + job.until("asked")
+        got = consumed(toolbox, namesrv, f"after-{first}", 2)
+        job.stop()
+
+    # Nothing is left to ask for: neither side may begin again.
+    with broker(before, store, namesrv, QUICK):
+        job = producer(toolbox, namesrv, {"key": "never", "first": "unknown"})
+        asked_last = job.until("asked")
+        job.stop()
+
+    assert {line["keys"] for line in asked if line["event"] == "asked"} == {"later", "no"}
+    assert got == {"yes", "later"}
+    assert [line["keys"] for line in asked_last if line["event"] == "asked"] == ["never"]
+    assert [record.keys[0] for record in records(store, TOPIC)] == ["yes", "later"]
