@@ -28,7 +28,7 @@ unit: $(VENV)/.dev
 # The tools' installation below tries this, too, and goes on without a C compiler.
 kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	@$(BIN)/python -c 'import storefmt.scan_kernel'
+	@$(BIN)/python -c 'import storefmt.columns_kernel, storefmt.scan_kernel'
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 7200
@@ -56,7 +56,7 @@ $(VENV)/.shell: requirements/shell.lock pyproject.toml | $(VENV)/python
 	@$(SELF) >&2
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py storefmt/scan_kernel.pyx | $(VENV)/python
+$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(wildcard storefmt/*.pyx storefmt/*.pxd) | $(VENV)/python
 	@echo "installing the tools and Spark into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/dev.lock >&2
 	@$(SELF) >&2

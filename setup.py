@@ -1,12 +1,15 @@
-"""Builds the scan kernel where Cython is installed and a C compiler works; else nothing.
+"""Builds the kernels where Cython is installed and a C compiler works; else nothing.
 
-Everything else about the project is in ``pyproject.toml``. The kernel is optional:
-``storefmt.scan`` does the same without it, slower. ``make kernel`` builds it in place.
+Everything else about the project is in ``pyproject.toml``. The kernels are optional:
+``storefmt.scan`` and ``storefmt.columns`` do the same without them, slower. ``make kernel``
+builds them in place.
 """
 
 from importlib.util import find_spec
 
 from setuptools import Extension, setup
+
+KERNELS = ("scan_kernel", "columns_buffers", "columns_properties", "columns_kernel")
 
 
 def kernels() -> list[Extension]:
@@ -15,8 +18,8 @@ def kernels() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    source = Extension("storefmt.scan_kernel", ["storefmt/scan_kernel.pyx"])
-    found: list[Extension] = cythonize([source], build_dir="build", quiet=True)
+    sources = [Extension(f"storefmt.{name}", [f"storefmt/{name}.pyx"]) for name in KERNELS]
+    found: list[Extension] = cythonize(sources, build_dir="build", quiet=True)
     for extension in found:
         # A compiler that is missing or fails must not keep the project from being installed.
         extension.optional = True

@@ -12,38 +12,26 @@ Source: as ``storefmt.message`` and ``storefmt.scan``, with which the rows agree
 """
 
 import bisect
+import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from storefmt.columns_decode import (
-    PAD_SIZE,
-    Bytes,
-    Properties,
-    Records,
-    hex_text,
-    split_words,
-)
+from storefmt.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
+from storefmt.columns_plain import PlainColumns
 from storefmt.errors import BadCall
-from storefmt.hosts import address_text
-from storefmt.javahash import tags_code
-from storefmt.message import CRC_MASK, Record, crc32
-from storefmt.properties import KEYS, PRODUCER_GROUP, TAGS, UNIQUE_KEY
-from storefmt.scan import Damage, Found, LogFile, next_start, scan_log, walk
+from storefmt.message import Record
+from storefmt.scan import PURE, Damage, Found, LogFile, next_start, scan_log, walk
 
 ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
 WINDOW_SIZE: Final = 8 << 20
-_YEAR_1_MS: Final = -62_135_596_800_000
-_YEAR_10000_MS: Final = 253_402_300_800_000
-_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+_ROWS_LIMIT: Final = 1 << 16
+"""Room for so many rows is made at most, whatever is asked for."""
 _STRING: Final = pa.string()
 
 SCHEMA: Final = pa.schema(
@@ -61,10 +49,10 @@ SCHEMA: Final = pa.schema(
         pa.field("crc_ok", pa.bool_()),
         pa.field("body_size", pa.int32()),
         pa.field("body", pa.binary()),
-        pa.field("born_timestamp", _TIMESTAMP),
+        pa.field("born_timestamp", TIMESTAMP),
         pa.field("born_host", _STRING),
         pa.field("born_port", pa.int32()),
-        pa.field("store_timestamp", _TIMESTAMP),
+        pa.field("store_timestamp", TIMESTAMP),
         pa.field("store_host", _STRING),
         pa.field("store_port", pa.int32()),
         pa.field("reconsume_times", pa.int32()),
@@ -85,6 +73,39 @@ DEFAULT_COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in LARG
 
 OnDamage = Callable[[str, Damage], None]
 """Takes the name of a file and the damage in it."""
+
+
+class Maker(Protocol):
+    """Makes record batches of the records of one file; the way that is used says how."""
+
+    @property
+    def gathers(self) -> bool:
+        """Whether more may be added before ``take``; else each slice is a batch."""
+
+    def add(self, data: Bytes, starts: Ints) -> int: ...
+    def take(self) -> Any: ...
+
+
+class Way(NamedTuple):
+    """A way to make columns; ``maker`` takes schema, file name, check_crc, rows_max."""
+
+    window_size: int
+    maker: Callable[[Any, str, bool, int], Maker]
+
+
+def ways() -> dict[str, Way]:
+    """Return the ways that are here by name: ``pure``, ``compiled`` if it was built."""
+    # What is done to a whole slice at once pays for large slices, what is done record by
+    # record for those that stay in the cache of the core.
+    found = {"pure": Way(8 << 20, PlainColumns)}
+    try:
+        from storefmt.columns_compiled import CompiledColumns
+    except ImportError:
+        return found
+    return {**found, "compiled": Way(1 << 20, CompiledColumns)}
+
+
+_way = ways()["pure"] if os.environ.get(PURE) else list(ways().values())[-1]
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -129,51 +150,56 @@ def iter_batches(
     """
     schema = schema_of(columns)
     if not set(columns) & set(LARGE_COLUMNS):
-        bytes_max = WINDOW_SIZE
+        bytes_max = BYTES_MAX
+    rows_max = min(rows_max, _ROWS_LIMIT)
     for path in sorted(paths, key=lambda path: path.name):
         with LogFile(path) as file:
             stop = file.size if end is None else min(end - file.base, file.size)
-            scan = _FileScan(file, rows_max, bytes_max, on_damage)
-            for records in scan.records(max(start - file.base, 0), stop):
-                yield _Batch(records, file.name, check_crc).columns(schema)
+            maker = _way.maker(schema, file.name, check_crc, rows_max)
+            scan = _FileScan(file, maker, _Limits(rows_max, bytes_max), on_damage)
+            yield from scan.batches(max(start - file.base, 0), stop)
+
+
+class _Limits(NamedTuple):
+    """What a batch may hold at most; one record is always allowed."""
+
+    rows: int
+    size: int
 
 
 class _FileScan:
     """One pass over a range of one file, window by window, in one buffer."""
 
     def __init__(
-        self, file: LogFile, rows_max: int, bytes_max: int, on_damage: OnDamage | None
+        self, file: LogFile, maker: Maker, limits: _Limits, on_damage: OnDamage | None
     ) -> None:
         self._file = file
-        self._rows_max = rows_max
-        self._bytes_max = bytes_max
+        self._maker = maker
+        self._limits = limits
         self._on_damage = on_damage
         self._buffer: Bytes = np.empty(0, dtype=np.uint8)
+        # What was added to the maker and not taken yet.
+        self._rows = self._size = 0
 
-    def records(self, first: int, stop: int) -> Iterator[Records]:
-        """Yield the records that start from ``first`` up to ``stop``, in slices.
-
-        Use up a slice before asking for the next: they share the buffer.
-        """
+    def batches(self, first: int, stop: int) -> Iterator[Any]:
+        """Yield the batches of the records that start from ``first`` up to ``stop``."""
         pos = self._first_start(first, stop)
-        window_size = WINDOW_SIZE
+        window_size = _way.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
+            if behind == 0 and window_size < WINDOW_SIZE:
+                # Perhaps a large record.
+                window_size = WINDOW_SIZE
+                continue
+            window_size = _way.window_size
             del starts[bisect.bisect_left(starts, stop - pos) :]
-            window_size = WINDOW_SIZE
-            done = 0
-            while done < len(starts):
-                some = self._some(starts, done)
-                records = Records(self._buffer, np.array(some, dtype=np.int64))
-                if records.count:
-                    yield records
-                done += records.count
-                if records.count < len(some):
-                    behind = starts[done]
-                    break
+            good = yield from self._add(starts, behind)
+            if good < len(starts):
+                behind = starts[good]
             pos += behind
-            if behind == 0 or done < len(starts):
+            if behind == 0 or good < len(starts):
                 # A fresh window that begins with no record, or a record that is none.
+                yield from self._take()
                 step = self._step_over(pos)
                 if step == 0:
                     return
@@ -181,6 +207,42 @@ class _FileScan:
                     pos += step
                 else:
                     window_size = -step
+        yield from self._take()
+
+    def _add(self, starts: "array[int]", behind: int) -> Generator[Any, None, int]:
+        """Add the records of the window that end at ``behind``; return how many are good."""
+        done = 0
+        while done < len(starts):
+            end = self._fitting(starts, done, behind)
+            if end == done:
+                yield from self._take()
+                continue
+            some = np.frombuffer(starts, dtype=np.int64)[done:end]
+            added = self._maker.add(self._buffer, some)
+            first, done = done, done + added
+            self._rows += added
+            self._size += (starts[done] if done < len(starts) else behind) - starts[first]
+            if done < end:
+                break
+            if not self._maker.gathers:
+                yield from self._take()
+        return done
+
+    def _fitting(self, starts: "array[int]", first: int, behind: int) -> int:
+        """Return the end of the records from ``first`` on that the next batch has room for."""
+        limits = self._limits
+        count = limits.rows - self._rows
+        stop = starts[first] + limits.size - self._size
+        end = bisect.bisect_right(starts, stop, first)
+        # The last of them must end within the limit, too.
+        if end < len(starts) or behind > stop:
+            end = max(end - 1, first)
+        return max(min(end, first + count), first + 1 if self._rows == 0 else first)
+
+    def _take(self) -> Iterator[Any]:
+        if self._rows:
+            yield self._maker.take()
+        self._rows = self._size = 0
 
     def _first_start(self, first: int, stop: int) -> int:
         if first <= 0 or first >= stop:
@@ -192,17 +254,10 @@ class _FileScan:
     def _read(self, pos: int, window_size: int) -> Found:
         size = min(window_size, self._file.size - pos)
         if len(self._buffer) < size + PAD_SIZE:
-            self._buffer = np.empty(max(size, WINDOW_SIZE) + PAD_SIZE, dtype=np.uint8)
+            self._buffer = np.empty(size + PAD_SIZE, dtype=np.uint8)
         view = self._buffer.data
         size = self._file.read_into(view[:size], pos)
         return scan_log(view, 0, size)
-
-    def _some(self, starts: "array[int]", first: int) -> "array[int]":
-        """Return the starts of the next batch: as many as the limits allow, one at least."""
-        end = bisect.bisect_right(starts, starts[first] + self._bytes_max, first)
-        # The last of them must end within the limit, too.
-        end = max(end - 1, first + 1) if end < len(starts) else end
-        return starts[first : min(end, first + self._rows_max)]
 
     def _step_over(self, pos: int) -> int:
         """Return the size of the damage at ``pos``, 0 at the end of the data.
@@ -228,123 +283,3 @@ class _FileScan:
             raise item.error
         self._on_damage(file.name, item)
         return item.size
-
-
-class _Batch:
-    """Makes the columns of one slice of records."""
-
-    def __init__(self, records: Records, file_name: str, check_crc: bool) -> None:
-        self._records = records
-        self._file_name = file_name
-        self._check_crc = check_crc
-
-    def columns(self, schema: Any) -> Any:
-        """Return the columns of ``schema`` as a record batch."""
-        arrays = [_MAKERS[field.name](self) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    @cached_property
-    def _properties_raw(self) -> Any:
-        return self._records.properties_raw()
-
-    @cached_property
-    def _properties(self) -> Properties:
-        return Properties(self._properties_raw)
-
-    @cached_property
-    def _tags(self) -> Any:
-        return self._properties.values_of(TAGS)
-
-    def _file(self) -> Any:
-        places = np.zeros(self._records.count, dtype=np.int8)
-        return pa.array([self._file_name]).take(pa.array(places))
-
-    def _int32(self, name: str) -> Any:
-        return pa.array(self._records.ints(name).astype(np.int32))
-
-    def _int64(self, name: str) -> Any:
-        return pa.array(self._records.ints(name))
-
-    def _timestamp(self, name: str) -> Any:
-        times = self._records.ints(name)
-        # Damage may hold any time; what no calendar has, Python's and SQL's refuse: it is null.
-        strange = (times < _YEAR_1_MS) | (times >= _YEAR_10000_MS)
-        return pa.array(np.where(strange, 0, times) * 1000, mask=strange).view(_TIMESTAMP)
-
-    def _address(self, name: str) -> Any:
-        return self._records.by_lane(lambda heads: _address_texts(heads[name]))
-
-    def _msg_id(self) -> Any:
-        return self._records.by_lane(_msg_ids)
-
-    def _crc_ok(self) -> Any:
-        records = self._records
-        if not self._check_crc:
-            return pa.nulls(records.count, pa.bool_())
-        sizes = zip(records.body_pos.tolist(), records.body_end.tolist(), strict=True)
-        view = records.view
-        found = np.array([crc32(view[pos:end]) for pos, end in sizes], dtype=np.int64) & CRC_MASK
-        # An empty body has no CRC to check, as in Java.
-        good = (found == records.ints("body_crc")) | (records.body_sizes == 0)
-        return pa.array(good)
-
-    def _tags_code(self) -> Any:
-        encoded = self._tags.dictionary_encode()
-        codes = pa.array([tags_code(tag) for tag in encoded.dictionary.to_pylist()], pa.int64())
-        return pc.fill_null(codes.take(encoded.indices), 0)
-
-
-def _bytes_of(values: npt.NDArray[np.void]) -> Bytes:
-    """Return fixed byte strings as a matrix, one row each."""
-    rows = np.ascontiguousarray(values)
-    return rows.view(np.uint8).reshape(len(values), values.dtype.itemsize)
-
-
-def _address_texts(packed: npt.NDArray[np.void]) -> Any:
-    matrix = _bytes_of(packed)
-    width = matrix.shape[1]
-    addresses = pa.Array.from_buffers(
-        pa.binary(width), len(matrix), [None, pa.py_buffer(matrix)]
-    ).dictionary_encode()
-    texts = [address_text(address + bytes(4)) for address in addresses.dictionary.to_pylist()]
-    return pa.array(texts, _STRING).take(addresses.indices)
-
-
-def _msg_ids(heads: npt.NDArray[np.void]) -> Any:
-    names = ("store_host", "store_host_port", "log_offset")
-    parts = [_bytes_of(heads[name].view(f"V{heads[name].dtype.itemsize}")) for name in names]
-    return hex_text(np.concatenate(parts, axis=1))
-
-
-_MAKERS: Final[dict[str, Callable[[_Batch], Any]]] = {
-    "file": _Batch._file,
-    "commit_log_offset": lambda batch: batch._int64("log_offset"),
-    "store_size": lambda batch: batch._int32("size"),
-    "magic": lambda batch: batch._int32("magic"),
-    "topic": lambda batch: batch._records.topics,
-    "queue_id": lambda batch: batch._int32("queue_id"),
-    "queue_offset": lambda batch: batch._int64("queue_offset"),
-    "flag": lambda batch: batch._int32("flag"),
-    "sys_flag": lambda batch: batch._int32("sys_flag"),
-    "body_crc": lambda batch: batch._int32("body_crc"),
-    "crc_ok": _Batch._crc_ok,
-    "body_size": lambda batch: batch._int32("body_size"),
-    "body": lambda batch: batch._records.bodies(),
-    "born_timestamp": lambda batch: batch._timestamp("born_ms"),
-    "born_host": lambda batch: batch._address("born_host"),
-    "born_port": lambda batch: batch._int32("born_host_port"),
-    "store_timestamp": lambda batch: batch._timestamp("store_ms"),
-    "store_host": lambda batch: batch._address("store_host"),
-    "store_port": lambda batch: batch._int32("store_host_port"),
-    "reconsume_times": lambda batch: batch._int32("reconsume_times"),
-    "prepared_transaction_offset": lambda batch: batch._int64("prepared_transaction_offset"),
-    "tags": lambda batch: batch._tags,
-    "tags_code": _Batch._tags_code,
-    "keys": lambda batch: split_words(batch._properties.values_of(KEYS)),
-    "uniq_key": lambda batch: batch._properties.values_of(UNIQUE_KEY),
-    "msg_id": _Batch._msg_id,
-    "producer_group": lambda batch: batch._properties.values_of(PRODUCER_GROUP),
-    "properties": lambda batch: batch._properties.maps(),
-    "properties_raw": lambda batch: batch._properties_raw,
-}
-assert set(_MAKERS) == set(SCHEMA.names)

@@ -19,8 +19,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storefmt import layout
-from storefmt.message import MAGIC_V2, RECORD_SIZE_MIN, TOPIC_SIZE_V1_MAX, TOPIC_SIZE_V2_MAX
-from storefmt.properties import PROPERTIES_SIZE_MAX
+from storefmt.hosts import address_text
+from storefmt.javahash import tags_code
+from storefmt.message import (
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    TOPIC_SIZE_V1_MAX,
+    TOPIC_SIZE_V2_MAX,
+    body_crc,
+)
+from storefmt.properties import PROPERTIES_SIZE_MAX, TAGS
 from storefmt.sysflag import HOSTS_V6
 
 Bytes = npt.NDArray[np.uint8]
@@ -33,6 +41,9 @@ _SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
 _TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size
 _PORT_SIZE: Final = 4
 _HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
+_YEAR_1_MS: Final = -62_135_596_800_000
+_YEAR_10000_MS: Final = 253_402_300_800_000
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _NAME_END: Final = 1
 _PART_END: Final = 2
 
@@ -49,8 +60,8 @@ def _lane_dtype(v6: int) -> np.dtype[np.void]:
     return np.dtype(fields)
 
 
-_LANES: Final = {v6: _lane_dtype(v6) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)}
-assert [dtype.itemsize for dtype in _LANES.values()] == [88, 100, 100, 112]
+LANES: Final = {v6: _lane_dtype(v6) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)}
+assert [dtype.itemsize for dtype in LANES.values()] == [88, 100, 100, 112]
 
 
 class Lane(NamedTuple):
@@ -71,7 +82,6 @@ class Records:
     def __init__(self, data: Bytes, starts: Ints) -> None:
         self._data = data
         self._whole = pa.py_buffer(data)
-        self.view = data.data
         self._gather(starts)
         good = self._locate(starts)
         if not good.all():
@@ -80,7 +90,7 @@ class Records:
         try:
             self.topics = raw.cast(pa.string())
         except pa.ArrowInvalid:
-            bad = next(row for row, item in enumerate(raw) if not _is_text(item.as_py()))
+            bad = first_bad_text(raw)
             self._cut(starts, bad)
             self.topics = raw.slice(0, bad).cast(pa.string())
 
@@ -93,11 +103,11 @@ class Records:
         kinds = data[starts + _SYS_FLAG_LOW] & HOSTS_V6
         present = np.flatnonzero(np.bincount(kinds, minlength=1)).tolist() or [0]
         self._lanes: list[Lane] = []
-        self._head_sizes: Ints | int = _LANES[present[0]].itemsize
+        self._head_sizes: Ints | int = LANES[present[0]].itemsize
         if len(present) > 1:
             self._head_sizes = np.empty(len(starts), dtype=np.int64)
         for kind in present:
-            dtype = _LANES[kind]
+            dtype = LANES[kind]
             rows = np.flatnonzero(kinds == kind) if len(present) > 1 else None
             picked = starts if rows is None else starts[rows]
             window = np.lib.stride_tricks.sliding_window_view(data, dtype.itemsize)
@@ -109,14 +119,14 @@ class Records:
         """Find the variable parts; return which records' lengths add up to their sizes."""
         data = self._data
         ends = starts + self.ints("size")
-        self.body_pos = starts + self._head_sizes
-        self.body_sizes = self.ints("body_size")
-        self.body_end = self.body_pos + self.body_sizes
-        good = (self.body_sizes >= 0) & (self.body_end + _TAIL_SIZE <= ends)
-        at = np.where(good, self.body_end, starts)
+        self._body_pos = starts + self._head_sizes
+        body_sizes = self.ints("body_size")
+        self._body_end = self._body_pos + body_sizes
+        good = (body_sizes >= 0) & (self._body_end + _TAIL_SIZE <= ends)
+        at = np.where(good, self._body_end, starts)
         topic_sizes = data[at].astype(np.int64)
         long_topics = self.ints("magic") == MAGIC_V2
-        self._topic_pos = self.body_end + 1 + long_topics
+        self._topic_pos = self._body_end + 1 + long_topics
         limits: Ints | int = TOPIC_SIZE_V1_MAX
         if long_topics.any():
             limits = np.where(long_topics, TOPIC_SIZE_V2_MAX, TOPIC_SIZE_V1_MAX)
@@ -143,13 +153,27 @@ class Records:
 
     def bodies(self) -> pa.Array:
         """Return the bodies as stored."""
-        return self._binary(self.body_pos, self.body_end)
+        return self._binary(self._body_pos, self._body_end)
 
     def properties_raw(self) -> pa.Array:
         """Return the raw properties."""
         return self._binary(self._properties_pos, self._ends)
 
-    def by_lane(self, convert: Callable[[npt.NDArray[np.void]], pa.Array]) -> pa.Array:
+    def addresses(self, name: str) -> pa.Array:
+        """Return the address of a host as text, without its port."""
+        return self._by_lane(lambda heads: _address_texts(heads[name]))
+
+    def msg_ids(self) -> pa.Array:
+        """Return the offset message ids."""
+        return self._by_lane(_msg_ids)
+
+    def crcs(self) -> Ints:
+        """Return the CRC of every body; 0 for an empty one."""
+        view = self._data.data
+        sizes = zip(self._body_pos.tolist(), self._body_end.tolist(), strict=True)
+        return np.array([body_crc(view[pos:end]) for pos, end in sizes], dtype=np.int64)
+
+    def _by_lane(self, convert: Callable[[npt.NDArray[np.void]], pa.Array]) -> pa.Array:
         """Return what ``convert`` makes of the heads of each lane, in the order of records."""
         if self._lanes[0].rows is None:
             return convert(self._lanes[0].heads)
@@ -160,10 +184,12 @@ class Records:
         return pa.concat_arrays(parts).take(pa.array(places))
 
     def _binary(self, starts: Ints, ends: Ints) -> pa.Array:
-        return spans(self._whole, starts, ends)
+        return _spans(self._whole, starts, ends)
 
 
-def spans(data: Any, starts: Ints, ends: Ints, missing: npt.NDArray[np.bool_] | None = None) -> Any:
+def _spans(
+    data: Any, starts: Ints, ends: Ints, missing: npt.NDArray[np.bool_] | None = None
+) -> Any:
     """Return the bytes between ``starts`` and ``ends`` of an Arrow buffer as a binary array.
 
     The spans must come in order and not overlap: the array is one over the whole buffer,
@@ -184,36 +210,26 @@ def text(raw: Any) -> Any:
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array(
-            [None if item is None else item.decode("utf-8", "replace") for item in raw.to_pylist()],
-            pa.string(),
-        )
-
-
-def hex_text(matrix: Bytes) -> Any:
-    """Return each row of a byte matrix as upper-case hex."""
-    count, width = matrix.shape
-    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(2 * width)
-    digits = np.ascontiguousarray(_HEX[matrix])
-    return pa.Array.from_buffers(
-        pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digits)]
-    )
+        texts = [item.decode("utf-8", "replace") for item in raw.to_pylist()]
+        return pa.array(texts, pa.string())
 
 
 class Properties:
     """The name and value pairs of many records, in the order of records and of their text.
 
     Args:
-        raw: binary array, one item a record, without nulls.
+        texts: string array, one item a record, without nulls.
     """
 
-    def __init__(self, raw: Any) -> None:
-        self._rows_count = len(raw)
-        _, offsets, data = raw.buffers()
+    def __init__(self, texts: Any) -> None:
+        self._rows_count = len(texts)
+        _, offsets, data = texts.buffers()
         self._buffer = data if data is not None else pa.py_buffer(b"")
         self._data = np.frombuffer(self._buffer, dtype=np.uint8)
-        ends = np.frombuffer(offsets, dtype=np.int32)[raw.offset : raw.offset + len(raw) + 1]
+        ends = np.frombuffer(offsets, dtype=np.int32)
+        ends = ends[texts.offset : texts.offset + len(texts) + 1]
         self._offsets = ends.astype(np.int64)
+        self._found: dict[str, Any] = {}
         self._find()
 
     def _find(self) -> None:
@@ -238,6 +254,8 @@ class Properties:
 
     def values_of(self, name: str) -> Any:
         """Return the value of ``name`` for every record, null where it has none."""
+        if name in self._found:
+            return self._found[name]
         wanted = name.encode()
         found = np.flatnonzero(self.middles - self.starts == len(wanted))
         if len(found):
@@ -251,12 +269,23 @@ class Properties:
         starts, ends = self._offsets[:-1].copy(), self._offsets[:-1].copy()
         starts[~missing] = self.middles[places[~missing]] + 1
         ends[~missing] = self.ends[places[~missing]]
-        return text(spans(self._buffer, starts, ends, missing))
+        self._found[name] = _spans(self._buffer, starts, ends, missing).cast(pa.string())
+        return self._found[name]
+
+    def words_of(self, name: str) -> Any:
+        """Return the words of the value of ``name``: split at blanks, empty ones dropped."""
+        return _split_words(self.values_of(name))
+
+    def tags_codes(self) -> Any:
+        """Return the hash of the tag of every record; 0 without one."""
+        encoded = self.values_of(TAGS).dictionary_encode()
+        codes = pa.array([tags_code(tag) for tag in encoded.dictionary.to_pylist()], pa.int64())
+        return pc.fill_null(codes.take(encoded.indices), 0)
 
     def maps(self) -> Any:
         """Return all properties as a map column; of equal names the last value is kept."""
         rows, values = self.rows, np.arange(len(self.rows))
-        names = spans(self._buffer, self.starts, self.middles)
+        names = _spans(self._buffer, self.starts, self.middles)
         codes = names.dictionary_encode().indices.to_numpy().astype(np.int64)
         keys = rows * (int(codes.max(initial=0)) + 1) + codes
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -266,12 +295,73 @@ class Properties:
             values = last[inverse[np.sort(first)]]
             names = names.take(pa.array(np.sort(first)))
             rows = rows[np.sort(first)]
-        items = spans(self._buffer, self.middles + 1, self.ends).take(pa.array(values))
+        items = _spans(self._buffer, self.middles + 1, self.ends).take(pa.array(values))
         offsets = np.searchsorted(rows, np.arange(self._rows_count + 1)).astype(np.int32)
-        return pa.MapArray.from_arrays(pa.array(offsets), text(names), text(items))
+        return pa.MapArray.from_arrays(
+            pa.array(offsets), names.cast(pa.string()), items.cast(pa.string())
+        )
 
 
-def split_words(values: Any) -> Any:
+def first_bad_text(raw: Any) -> int:
+    """Return the number of the first item that is not UTF-8; the count when all are."""
+    for row, item in enumerate(raw.to_pylist()):
+        try:
+            item.decode()
+        except UnicodeDecodeError:
+            return row
+    return len(raw)
+
+
+def same_text(text: str, count: int) -> Any:
+    """Return ``text`` so many times."""
+    raw = text.encode()
+    offsets = np.arange(0, (count + 1) * len(raw), len(raw), dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw * count)]
+    return pa.Array.from_buffers(pa.string(), count, buffers, 0)
+
+
+def timestamps(times_ms: Ints) -> Any:
+    """Return times as timestamps; null what no calendar has: Python and SQL refuse it."""
+    if len(times_ms) and times_ms.min() >= _YEAR_1_MS and times_ms.max() < _YEAR_10000_MS:
+        buffers = [None, pa.py_buffer(times_ms * 1000)]
+        return pa.Array.from_buffers(TIMESTAMP, len(times_ms), buffers, 0)
+    strange = (times_ms < _YEAR_1_MS) | (times_ms >= _YEAR_10000_MS)
+    return pa.array(np.where(strange, 0, times_ms) * 1000, mask=strange).view(TIMESTAMP)
+
+
+def _bytes_of(values: npt.NDArray[np.void]) -> Bytes:
+    """Return fixed byte strings as a matrix, one row each."""
+    rows = np.ascontiguousarray(values)
+    return rows.view(np.uint8).reshape(len(values), values.dtype.itemsize)
+
+
+def _address_texts(packed: npt.NDArray[np.void]) -> Any:
+    matrix = _bytes_of(packed)
+    width = matrix.shape[1]
+    addresses = pa.Array.from_buffers(
+        pa.binary(width), len(matrix), [None, pa.py_buffer(matrix)]
+    ).dictionary_encode()
+    texts = [address_text(address + bytes(4)) for address in addresses.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(addresses.indices)
+
+
+def _msg_ids(heads: npt.NDArray[np.void]) -> Any:
+    names = ("store_host", "store_host_port", "log_offset")
+    parts = [_bytes_of(heads[name].view(f"V{heads[name].dtype.itemsize}")) for name in names]
+    return _hex_text(np.concatenate(parts, axis=1))
+
+
+def _hex_text(matrix: Bytes) -> Any:
+    """Return each row of a byte matrix as upper-case hex."""
+    count, width = matrix.shape
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(2 * width)
+    digits = np.ascontiguousarray(_HEX[matrix])
+    return pa.Array.from_buffers(
+        pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digits)]
+    )
+
+
+def _split_words(values: Any) -> Any:
     """Return the words of each string, split at blanks, empty ones dropped; none for null."""
     lists = pc.split_pattern(pc.fill_null(values, ""), " ")
     words = lists.flatten()
@@ -279,11 +369,3 @@ def split_words(values: Any) -> Any:
     before = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)
     offsets = before[lists.offsets.to_numpy() - int(lists.offsets[0].as_py())]
     return pa.ListArray.from_arrays(pa.array(offsets), words.filter(pa.array(kept)))
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -30,28 +30,21 @@ cdef uint32_t STORE_HOST_V6 = sysflag.STORE_HOST_V6
 cdef object crc32 = message.crc32
 
 
-cdef class _Span:
+cdef class Span:
     """Bytes of somebody else's buffer, for as long as a call to ``crc32`` takes."""
-
-    cdef const unsigned char *start
-    cdef Py_ssize_t size
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         PyBuffer_FillInfo(view, self, <void *> self.start, self.size, 1, flags)
 
 
-cdef inline uint32_t _u32(const unsigned char *at) noexcept nogil:
-    return <uint32_t> at[0] << 24 | <uint32_t> at[1] << 16 | <uint32_t> at[2] << 8 | at[3]
-
-
 cdef inline int64_t _i32(const unsigned char *at) noexcept nogil:
-    return <int32_t> _u32(at)
+    return <int32_t> u32(at)
 
 
-cdef bint _good_body(const unsigned char *at, int64_t size, _Span body) except -1:
+cdef bint _good_body(const unsigned char *at, int64_t size, Span body) except -1:
     """Tell whether the body lies within ``size`` bytes, of which the head's v4 part is there."""
     cdef int64_t body_pos = HEAD_SIZE, body_size
-    cdef uint32_t sys_flag = _u32(at + SYS_FLAG_POS), found
+    cdef uint32_t sys_flag = u32(at + SYS_FLAG_POS), found
     if sys_flag & BORN_HOST_V6:
         body_pos += HOST_GROWTH
     if sys_flag & STORE_HOST_V6:
@@ -65,20 +58,20 @@ cdef bint _good_body(const unsigned char *at, int64_t size, _Span body) except -
         return True
     body.start, body.size = at + body_pos, body_size
     found = crc32(body)
-    return found & CRC_MASK == _u32(at + CRC_POS)
+    return found & CRC_MASK == u32(at + CRC_POS)
 
 
 cdef int64_t _walk(
     const unsigned char *data, int64_t pos, int64_t end, bint check_crc, c_array.array starts
 ) except -1:
-    cdef _Span body = _Span()
+    cdef Span body = Span()
     cdef const unsigned char *at
     cdef int64_t size
     cdef uint32_t magic
     cdef Py_ssize_t count = 0
     while pos <= end - RECORD_SIZE_MIN:
         at = data + pos
-        size, magic = _i32(at), _u32(at + 4)
+        size, magic = _i32(at), u32(at + 4)
         if (magic != MAGIC_V1 and magic != MAGIC_V2) or size > end - pos:
             break
         if check_crc:

@@ -16,9 +16,14 @@ from storefmt.scan import LogFile, walk  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.test_message import SMALL  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("scan_way")
 EVERY = tuple(columns.SCHEMA.names)
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
+
+
+@pytest.fixture(autouse=True)
+def way(scan_way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scan and decode in one of the ways."""
+    monkeypatch.setattr(columns, "_way", columns.ways()[scan_way])
 
 
 def row_of(record: Record, file: str) -> dict:
@@ -150,7 +155,8 @@ def test_record_larger_than_limit_and_window_is_a_batch_alone(tmp_path: Path) ->
 
 
 def test_log_of_many_windows_is_read_whole(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(columns, "WINDOW_SIZE", 4096)
+    monkeypatch.setattr(columns, "WINDOW_SIZE", 8192)
+    monkeypatch.setattr(columns, "_way", columns._way._replace(window_size=4096))
     path = write_log(
         tmp_path,
         [{"body": bytes(number * 7 % 5000), "queue_offset": number} for number in range(99)],
@@ -188,6 +194,10 @@ def test_all_kinds_of_hosts_and_topics_in_one_batch(tmp_path: Path) -> None:
         b"TAGS\x01\xff\xfe\x02KEYS\x01\xe5\x80 x\x02\xff\x01v",
         "TAGS\x01метка\x02KEYS\x01ключ 值".encode(),
         b"XTAGS\x01no\x02TAGSX\x01no\x02tags\x01no\x02TAG\x01no",
+        b"\xff\x01a\x02\xfe\x01b\x02\xc3\x02TAGS\x01\xc3",
+        b"\x02".join(b"n%d\x01%d" % (n % 70, n) for n in range(150)),
+        b"KEYS\x01" + b" ".join(b"k" * n for n in range(40)),
+        b"UNIQ_KEY\x01u\x02PGROUP\x01" + b"g" * 300 + b"\x02" + b"n" * 33 + b"\x01" + b"v" * 32,
     ],
 )
 def test_odd_properties_are_read_as_the_record_decoder_reads_them(
@@ -198,6 +208,26 @@ def test_odd_properties_are_read_as_the_record_decoder_reads_them(
     rows = rows_of(columns.iter_batches([path], columns=EVERY, check_crc=True))
 
     assert rows == records_of([path])
+
+
+def test_column_may_be_asked_for_twice(corpus) -> None:
+    names = ["queue_id", "topic", "queue_id", "topic"]
+
+    (batch, *_) = columns.iter_batches(corpus("kinds").log_files(), columns=names)
+
+    assert batch.schema.names == names
+    assert batch.column(0).equals(batch.column(2))
+    assert batch.column(1).equals(batch.column(3))
+
+
+def test_batches_are_limited_in_rows_across_windows(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "_way", columns._way._replace(window_size=1000))
+    path = write_log(tmp_path, [{"queue_offset": number} for number in range(100)])
+
+    batches = list(columns.iter_batches([path], columns=EVERY, rows_max=33))
+
+    assert [row["queue_offset"] for row in rows_of(batches)] == list(range(100))
+    assert max(batch.num_rows for batch in batches) <= 33
 
 
 def test_bad_crc_is_told_in_its_column(tmp_path: Path) -> None:
