@@ -16,7 +16,10 @@ from typing import Final, NamedTuple
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.producersettings import ProducerSettings
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.kernels import send_v2_ext
 from storefmt.batch import BatchEntry, join_batch
 from storefmt.errors import StoreError
 from storefmt.msgid import UniqueIds
@@ -140,12 +143,42 @@ class Packing:
             raise BadRequest(
                 f"message to {message.topic} has no body", hint="send one byte at least"
             )
+        if not -(2**31) <= message.flag < 2**31:
+            raise BadRequest(f"flag {message.flag} of a message, 32 bits with a sign are allowed")
         if len(message.body) > self._settings.max_message_size:
             raise BadRequest(
                 f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
                 code=ResponseCode.MESSAGE_ILLEGAL,
                 hint="split it, or store it elsewhere and send where it is",
             )
+
+
+def send_command(
+    out: Outgoing,
+    queue: MessageQueue,
+    settings: ProducerSettings,
+    *,
+    group: str,
+    now_ms: int,
+    oneway: bool,
+) -> Command:
+    """Return the request that stores ``out`` in a queue."""
+    command = Command.request(out.code, body=out.body, oneway=oneway)
+    command.ext = send_v2_ext(
+        producer_group=group,
+        topic=out.topic,
+        default_topic=settings.create_topic_key,
+        default_topic_queue_nums=settings.default_topic_queue_nums,
+        queue_id=queue.queue_id,
+        sys_flag=out.sys_flag,
+        born_ms=now_ms,
+        flag=out.flag,
+        properties=out.properties,
+        unit_mode=settings.unit_mode,
+        batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
+        broker_name=queue.broker_name,
+    )
+    return command
 
 
 def _compressed(body: bytes, kind: Compression, level: int) -> bytes:

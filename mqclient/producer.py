@@ -28,7 +28,7 @@ from mqclient.hooks import SendEvent, SendHook
 from mqclient.instance import MQClient
 from mqclient.members import Serve
 from mqclient.message import Message, MessageExt
-from mqclient.outgoing import Outgoing, Packing
+from mqclient.outgoing import Outgoing, Packing, send_command
 from mqclient.producersettings import ProducerSettings
 from mqclient.select import RoundRobin, by_hash
 from mqclient.sent import STATUS_OF, SendResult, SendStatus
@@ -36,7 +36,7 @@ from mqclient.subscription import check_group
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import SendMessageResponse, SendMessageV2
+from remoting.headers import SendMessageResponse
 from storefmt.properties import MSG_REGION, TRACE_ON
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
@@ -72,6 +72,7 @@ class Producer:
         self._faults = Faults()
         self._hooks: list[SendHook] = []
         self._topics: set[str] = set()
+        self._published: dict[str, tuple[TopicRouteData, list[MessageQueue]]] = {}
         self._requests = client.requests
         self._running = False
 
@@ -236,7 +237,11 @@ class Producer:
         """Return the queues of a topic that take messages; raises NoRoute."""
         self._topics.add(topic)
         try:
-            return routes.publish_queues(topic, await self._client.route(topic))
+            route = await self._client.route(topic)
+            known = self._published.get(topic)
+            if known is None or known[0] is not route:
+                known = self._published[topic] = route, routes.publish_queues(topic, route)
+            return known[1]
         except NoRoute:
             # Heartbeats go to the brokers that may make the topic, too.
             self._topics.add(self.settings.create_topic_key)
@@ -360,22 +365,9 @@ class Producer:
         )
 
     def _command(self, out: Outgoing, queue: MessageQueue, *, oneway: bool = False) -> Command:
-        header = SendMessageV2(
-            producer_group=self.group,
-            topic=out.topic,
-            default_topic=self.settings.create_topic_key,
-            default_topic_queue_nums=self.settings.default_topic_queue_nums,
-            queue_id=queue.queue_id,
-            sys_flag=out.sys_flag,
-            born_timestamp=self._client.now_ms(),
-            flag=out.flag,
-            properties=out.properties,
-            reconsume_times=0,
-            unit_mode=self.settings.unit_mode,
-            batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
-            broker_name=queue.broker_name,
+        return send_command(
+            out, queue, self.settings, group=self.group, now_ms=self._client.now_ms(), oneway=oneway
         )
-        return Command.request(out.code, header, body=out.body, oneway=oneway)
 
     def _limit_s(self, timeout_s: float | None) -> float:
         if timeout_s is not None:

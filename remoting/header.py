@@ -186,10 +186,16 @@ class Header:
         cls = type(self)
         out = {}
         for declared in fields_of(cls):
-            value = getattr(self, declared.name)
-            if value is None and declared.optional:
-                continue
-            out[declared.key] = _encode_value(cls, declared, value)
+            name, key, kind, low, high, _, _, optional = declared
+            value = getattr(self, name)
+            # Nearly every value takes one of the first two ways: this runs for each field of
+            # each request.
+            if kind is str and type(value) is str:
+                out[key] = value
+            elif kind is int and type(value) is int and low <= value <= high:
+                out[key] = str(value)
+            elif value is not None or not optional:
+                out[key] = _encode_value(cls, declared, value)
         return out
 
     @classmethod

@@ -144,6 +144,8 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False
 
 def _int_of(fields: dict[str, object], name: str, missing: int | None) -> int:
     value = fields.get(name)
+    if type(value) is int and _INT32_MIN <= value <= _INT32_MAX:
+        return value
     if isinstance(value, str):
         try:
             value = parse_int(value)
@@ -205,13 +207,13 @@ def _decode_json(data: bytes) -> Command:
         remark = json.dumps(remark, ensure_ascii=False, separators=(",", ":"))
     ext = fields.get("extFields")
     return Command(
-        code=_int_of(fields, "code", None),
-        opaque=_int_of(fields, "opaque", None),
-        flag=_int_of(fields, "flag", 0),
-        language=_language_of(fields.get("language")),
-        version=_int_of(fields, "version", 0),
-        remark=remark,
-        ext={} if ext is None else _ext_of(ext),
+        _int_of(fields, "code", None),
+        _int_of(fields, "opaque", None),
+        _int_of(fields, "flag", 0),
+        _language_of(fields.get("language")),
+        _int_of(fields, "version", 0),
+        remark,
+        {} if ext is None else _ext_of(ext),
         ext_written=ext is not None,
     )
 

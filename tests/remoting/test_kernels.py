@@ -12,7 +12,7 @@ from remoting.codes import FLAG_ONEWAY, FLAG_RESPONSE, LanguageCode
 from remoting.command import Command
 from remoting.errors import BadFrame, BadHeader
 from remoting.headers import PullMessage, SendMessageV2
-from remoting.kernels import _FRONTS, Pull, SendV2, parse_pull, parse_send_v2
+from remoting.kernels import _FRONTS, Pull, SendV2, parse_pull, parse_send_v2, send_v2_ext
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import SETS, frames
 
@@ -237,3 +237,48 @@ def test_made_up_names_do_not_fill_memory(shared: Path) -> None:
         assert parse_send_v2(header.replace(b'"HFCT_T1"', b'"T%d"' % number)) is not None
 
     assert len(_FRONTS) <= 4_096
+
+
+@given(
+    texts=st.tuples(*[st.text(max_size=20)] * 5),
+    numbers=st.tuples(*[st.integers(-(2**31), 2**31 - 1)] * 4),
+    born_ms=st.integers(0, 2**63 - 1),
+    marks=st.tuples(st.booleans(), st.booleans()),
+)
+def test_written_send_equals_the_typed_header(
+    texts: tuple[str, ...], numbers: tuple[int, ...], born_ms: int, marks: tuple[bool, bool]
+) -> None:
+    group, topic, default_topic, properties, broker_name = texts
+    queue_nums, queue_id, sys_flag, flag = numbers
+    header = SendMessageV2(
+        producer_group=group,
+        topic=topic,
+        default_topic=default_topic,
+        default_topic_queue_nums=queue_nums,
+        queue_id=queue_id,
+        sys_flag=sys_flag,
+        born_timestamp=born_ms,
+        flag=flag,
+        properties=properties,
+        reconsume_times=0,
+        unit_mode=marks[0],
+        batch=marks[1],
+        broker_name=broker_name,
+    )
+
+    ext = send_v2_ext(
+        producer_group=group,
+        topic=topic,
+        default_topic=default_topic,
+        default_topic_queue_nums=queue_nums,
+        queue_id=queue_id,
+        sys_flag=sys_flag,
+        born_ms=born_ms,
+        flag=flag,
+        properties=properties,
+        unit_mode=marks[0],
+        batch=marks[1],
+        broker_name=broker_name,
+    )
+
+    assert list(ext.items()) == list(header.to_ext().items())
