@@ -75,7 +75,9 @@ def delete_account(broker: Broker, request: Request) -> Command:
 def update_white_list(broker: Broker, request: Request) -> Command:
     """Replace the addresses that need no key, in one of the files there are."""
     failed = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
-    header = request.command.header(UpdateGlobalWhiteAddrsConfig)
+    # mqadmin leaves the file out, though Java's header says that it must be there.
+    ext = {"aclFileFullPath": "", **request.command.ext}
+    header = UpdateGlobalWhiteAddrsConfig.from_ext(ext)
     addresses = header.global_white_addrs
     try:
         done = _access(broker, failed).set_white(

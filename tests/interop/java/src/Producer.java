@@ -27,7 +27,7 @@ final class Producer implements Program {
 
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
-        DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"));
+        DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"), Keys.of(spec));
         producer.setNamesrvAddr(spec.getString("namesrv"));
         producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 10000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));

@@ -2,6 +2,7 @@ import com.alibaba.fastjson.JSONObject;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyContext;
@@ -45,7 +46,8 @@ final class PushConsumer implements Program {
     }
 
     private static DefaultMQPushConsumer consumer(JSONObject spec) throws Exception {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(spec.getString("group"));
+        DefaultMQPushConsumer consumer =
+            new DefaultMQPushConsumer(spec.getString("group"), Keys.of(spec), new AllocateMessageQueueAveragely());
         consumer.setNamesrvAddr(spec.getString("namesrv"));
         consumer.setConsumeFromWhere("last".equals(spec.getString("from"))
             ? ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET : ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
