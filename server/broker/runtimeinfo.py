@@ -1,7 +1,8 @@
 """The broker's numbers under the keys that Java's broker uses.
 
 Rule: a key that Java has is there; where this broker has nothing that could be measured
-(thread pools it does not have) the value is what Java shows when idle.
+(thread pools it does not have) the value is what Java shows when idle. One key is ours:
+``storeFailure`` says why messages are refused, and is not there when all is well.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
@@ -23,7 +24,9 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
     """Return every key and value."""
+    failure = {"storeFailure": broker.store.failure} if broker.store.failure else {}
     return {
+        **failure,
         **_store_numbers(broker, now_ms),
         **_broker_numbers(broker, now_ms),
         **_disk_numbers(broker),

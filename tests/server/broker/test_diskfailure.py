@@ -1,0 +1,121 @@
+"""A running broker whose disk breaks: what it says, what it still does, what is left."""
+
+import asyncio
+import errno
+import logging
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from server.store.flush import FlushJob
+from tests.server.broker.desk import Desk, running
+
+
+class BreakingDisk:
+    """Lets syncs of the commit log fail from some moment on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_broken = False
+        run = FlushJob.run
+
+        def breaking(job: FlushJob) -> None:
+            if self.is_broken:
+                job.error = OSError(errno.EIO, "input/output error")
+            else:
+                run(job)
+
+        monkeypatch.setattr(FlushJob, "run", breaking)
+
+
+async def state_of(desk: Desk) -> str | None:
+    answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+    return KVTable.decode(answer.body).table.get("storeFailure")
+
+
+def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = BreakingDisk(monkeypatch)
+
+    async def scene(desk: Desk) -> tuple[list[Command], list[bytes], list[str | None]]:
+        await desk.create_topic()
+        states = [await state_of(desk)]
+        sent = [await desk.send(b"good")]
+        disk.is_broken = True
+        sent += [await desk.send(b"doubtful"), await desk.send(b"refused")]
+        disk.is_broken = False
+        sent.append(await desk.send(b"still refused"))
+        states.append(await state_of(desk))
+        return sent, [record.body for record in await desk.messages()], states
+
+    async def run() -> tuple[list[Command], list[bytes], list[str | None]]:
+        async with running(tmp_path, sync=True) as desk:
+            found = await scene(desk)
+            assert desk.app.broker.store.is_read_only
+            return found
+
+    with caplog.at_level(logging.ERROR):
+        sent, readable, states = asyncio.run(run())
+
+    ok, doubt, no = (
+        ResponseCode.SUCCESS,
+        ResponseCode.FLUSH_DISK_TIMEOUT,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+    )
+    assert [answer.code for answer in sent] == [ok, doubt, no, no]
+    assert "input/output error; look at the disk, then restart" in (sent[3].remark or "")
+    assert readable == [b"good"]
+    assert states[0] is None
+    assert "input/output error" in (states[1] or "")
+    assert "not known to be on disk" in caplog.text
+
+    async def restart() -> list[bytes]:
+        async with running(tmp_path, sync=True) as desk:
+            assert (await desk.send(b"after")).code == ok
+            return [record.body for record in await desk.messages()]
+
+    assert asyncio.run(restart()) == [b"good", b"doubtful", b"after"]
+
+
+def test_failed_sync_with_async_flush_refuses_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = BreakingDisk(monkeypatch)
+
+    async def run() -> tuple[list[int], list[bytes]]:
+        async with running(tmp_path) as desk:
+            desk.app.broker.config.store.flush_interval_commit_log_ms = 1
+            codes = [(await desk.send(b"before")).code]
+            disk.is_broken = True
+            await desk.app._flush(desk.app.broker.clock.now_ms())
+            codes.append((await desk.send(b"after")).code)
+            disk.is_broken = False
+            return codes, [record.body for record in await desk.messages()]
+
+    assert asyncio.run(run()) == ([0, ResponseCode.SERVICE_NOT_AVAILABLE], [b"before"])
+
+
+@pytest.mark.parametrize(
+    ("pages", "size", "elapsed_ms", "is_flushed"),
+    [(0, 10, 0, True), (4, 3 * 4096, 9_000, False), (4, 5 * 4096, 0, True), (4, 10, 10_000, True)],
+)
+def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
+    tmp_path: Path, pages: int, size: int, elapsed_ms: int, *, is_flushed: bool
+) -> None:
+    async def run() -> bool:
+        async with running(tmp_path) as desk:
+            app, store = desk.app, desk.app.broker.store
+            config = app.broker.config.store
+            config.flush_commit_log_least_pages = 0
+            await app._flush(now_ms := 1 << 50)
+            config.flush_commit_log_least_pages = 1 << 40
+            await desk.send(b"x" * size)
+            config.flush_commit_log_least_pages = pages
+            before = store.flushed_offset
+            await app._flush(now_ms + elapsed_ms)
+            return store.flushed_offset > before
+
+    assert asyncio.run(run()) is is_flushed

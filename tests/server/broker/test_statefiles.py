@@ -1,0 +1,167 @@
+"""The broker's JSON files: never empty, never half, never written before they are read."""
+
+import asyncio
+import contextlib
+import itertools
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode
+from remoting.headers import UpdateConsumerOffset
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerConfig
+from server.runtime.clock import SystemClock
+from server.runtime.jsonfile import write_atomic
+from storefmt.configs import ConfigDamaged, ConsumerOffsets, load_config
+from tests.server.broker.desk import GROUP, TOPIC, broker_settings, running
+from tests.server.store.simdisk import PowerCut, SimDisk
+
+FILES = ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"]
+CONFIG = Path("/config")
+
+
+class SimulatedFiles:
+    """What ``write_atomic`` asks for, on the simulated disk."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self._disk = disk
+
+    def write_synced(self, path: Path, data: bytes) -> None:
+        file = self._disk.open(path, create=True)
+        file.truncate(0)
+        file.pwrite(data, 0)
+        file.fdatasync()
+
+    def rename(self, source: Path, target: Path) -> None:
+        self._disk.rename(source, target)
+
+    def exists(self, path: Path) -> bool:
+        return self._disk.stat(path) is not None
+
+    def sync_directory(self, path: Path) -> None:
+        self._disk.fsync_dir(path)
+
+
+def offsets_text(queue_offset: int) -> str:
+    return ConsumerOffsets({("T", "G"): {0: queue_offset}}).encode()
+
+
+def written_twice() -> SimDisk:
+    """Return a disk with a file and its copy, both durable."""
+    disk = SimDisk()
+    disk.mkdir(CONFIG)
+    for queue_offset in (1, 2):
+        write_atomic(
+            CONFIG / "consumerOffset.json", offsets_text(queue_offset), files=SimulatedFiles(disk)
+        )
+    return disk
+
+
+def calls_of_a_write() -> int:
+    calls = []
+    disk = written_twice()
+    disk.on_call = lambda name, path: calls.append(name)
+    write_atomic(CONFIG / "consumerOffset.json", offsets_text(3), files=SimulatedFiles(disk))
+    return len(calls)
+
+
+def test_power_cut_at_any_step_of_a_save_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
+    found = set()
+    states = 0
+    for step in range(calls_of_a_write() + 1):
+        disk = written_twice()
+        left = itertools.count(step, -1)
+
+        def cut(name: str, path: Path, left: "itertools.count[int]" = left) -> None:
+            if next(left) == 0:
+                raise PowerCut
+
+        disk.on_call = cut
+        with contextlib.suppress(PowerCut):
+            write_atomic(
+                CONFIG / "consumerOffset.json", offsets_text(3), files=SimulatedFiles(disk)
+            )
+        for choice in itertools.product(*(range(count) for count in disk.doubts())):
+            states += 1
+            for path in tmp_path.iterdir():
+                path.unlink()
+            for name, data in disk.crash_as(choice).files().items():
+                (tmp_path / Path(name).name).write_bytes(data)
+            offsets = load_config(tmp_path / "consumerOffset.json", ConsumerOffsets.decode)
+            assert offsets is not None
+            found.add(offsets.offsets["T", "G"][0])
+
+    assert found == {2, 3}
+    assert states > 20
+
+
+async def started(config: BrokerConfig) -> None:
+    app = BrokerApp(config, SystemClock())
+    await app.start()
+    await app.stop()
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("copy", [None, b"", b"{"], ids=["no copy", "empty copy", "half a copy"])
+def test_file_that_is_empty_now_stops_the_start_and_nothing_is_written(
+    tmp_path: Path, name: str, copy: bytes | None
+) -> None:
+    config = broker_settings(tmp_path)
+    asyncio.run(started(config))
+    directory = tmp_path / "config"
+    (directory / name).write_bytes(b"")
+    if copy is not None:
+        (directory / f"{name}.bak").write_bytes(copy)
+    else:
+        (directory / f"{name}.bak").unlink(missing_ok=True)
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+
+    with pytest.raises(ConfigDamaged) as refused:
+        asyncio.run(started(broker_settings(tmp_path)))
+
+    assert f"{directory / name}: the file is empty" in str(refused.value)
+    assert f"{name}.bak" in str(refused.value)
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_good_copy_of_an_empty_file_is_taken(tmp_path: Path, name: str) -> None:
+    for _ in range(2):
+        asyncio.run(started(broker_settings(tmp_path)))
+    path = tmp_path / "config" / name
+    copy = path.with_name(f"{name}.bak").read_bytes()
+    path.write_bytes(b"")
+
+    asyncio.run(started(broker_settings(tmp_path)))
+
+    assert path.read_bytes() != b""
+    assert copy != b""
+
+
+def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stops(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "consumerOffset.json"
+
+    def saved() -> int:
+        offsets = load_config(path, ConsumerOffsets.decode)
+        return -1 if offsets is None else offsets.offsets.get((TOPIC, GROUP), {}).get(0, -1)
+
+    async def run() -> None:
+        async with running(tmp_path, flush_consumer_offset_interval_ms=1) as desk:
+
+            async def commit(queue_offset: int) -> None:
+                header = UpdateConsumerOffset(
+                    consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
+                )
+                await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+            await commit(5)
+            async with asyncio.timeout(20):
+                while saved() != 5:
+                    await asyncio.sleep(0)
+            await commit(6)
+
+    asyncio.run(run())
+
+    assert saved() == 6
+    assert BrokerConfig().flush_consumer_offset_interval_ms == 5_000
