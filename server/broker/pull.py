@@ -34,7 +34,7 @@ from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.disk import ColdRead
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
-from storefmt.properties import KEYS, TAGS, parse_properties
+from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
 
 COMMIT: Final = 1
 SUSPEND: Final = 2
@@ -52,7 +52,8 @@ _CODES: Final = {
     GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
     GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
 }
-_EMPTY: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
+_NO_MESSAGE: Final = GetStatus.NO_MESSAGE_IN_QUEUE
+_EMPTY: Final = frozenset({_NO_MESSAGE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
 
 
 class Waiting(NamedTuple):
@@ -247,7 +248,8 @@ class Puller:
             waiting.serialize,
             waiting.opaque,
             code=code,
-            remark=result.status,
+            # Java makes a queue that is asked for, so to a client it is empty, never missing.
+            remark=_NO_MESSAGE if result.status in _EMPTY else result.status,
             next_offset=result.next_offset,
             min_offset=result.min_offset,
             max_offset=result.max_offset,
@@ -293,7 +295,7 @@ class Puller:
             offset_request=waiting.queue_offset,
             offset_new=queue_offset,
         )
-        properties = in_java_order({TAGS: waiting.group, KEYS: waiting.group})
+        properties = in_java_order({TAGS: waiting.group, DELAY: "0", KEYS: waiting.group})
         message = PutMessage(
             names.OFFSET_MOVED_TOPIC,
             names.OFFSET_MOVED_TOPIC.encode(),

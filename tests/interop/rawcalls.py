@@ -110,9 +110,16 @@ def _blank(text: str) -> str:
 def _body(body: bytes) -> object:
     """Return a JSON body as a value without order, any other as it is."""
     if body[4:8] == MAGIC:
-        # Hosts and the store time are the broker's own.
+        # Hosts, the store time and ids with a host in them are the broker's own, and so is
+        # when it made a message itself.
         return [
-            record._replace(born_host=b"", store_host=b"", store_ms=0)
+            record._replace(
+                born_host=b"",
+                store_host=b"",
+                store_ms=0,
+                born_ms=min(record.born_ms, BORN_MS),
+                properties_raw=_blank(record.properties_raw.decode()).encode(),
+            )
             for record in decode_records(body)
         ]
     try:

@@ -77,7 +77,7 @@ def test_empty_queue_is_not_found_at_its_start_and_moved_elsewhere(
 
     answer = asyncio.run(run())
 
-    assert (answer.code, answer.remark) == (code, "NO_MATCHED_LOGIC_QUEUE")
+    assert (answer.code, answer.remark) == (code, "NO_MESSAGE_IN_QUEUE")
     assert answer.ext["nextBeginOffset"] == "0"
 
 
