@@ -130,6 +130,9 @@ def _pulls() -> Iterator[tuple[str, CallOn]]:
             SUBSCRIPTION | SUSPEND, subscription="Tag1", suspendTimeoutMillis="1000")),
         ("not to be held", pull_fields(SUBSCRIPTION, queueOffset="3", suspendTimeoutMillis="9")),
     ])  # fmt: skip
+
+
+def _committing_pulls() -> Iterator[tuple[str, CallOn]]:
     yield from _rows("registered pull", Code.PULL_MESSAGE, [
         ("good", pull_fields(0)),
         ("older subscription", pull_fields(0, subVersion="0")),
@@ -299,6 +302,7 @@ def _transactions() -> Iterator[tuple[str, CallOn]]:
 CALLS: Final[Mapping[str, CallOn]] = dict([
     *_stage(),
     *_pulls(),
+    *_committing_pulls(),
     *_positions(),
     *_given_back(),
     *_locks(),
