@@ -82,7 +82,10 @@ def load_marked_index(
     while files and files[-1].end_log_offset >= safe:
         file = files.pop()
         file.close()
-        if rewinding.run(file.path, file.header) is _Outcome.DONE:
+        outcome = rewinding.run(file.path, file.header)
+        # A start that was interrupted here leaves a file that says more than it has.
+        is_whole = is_whole and outcome is not _Outcome.DAMAGED
+        if outcome is _Outcome.DONE:
             again = open_index_file(disk, paths, file.path.name, slot_count, entry_count_max)
             files += [] if again is None else [again]
     for name in names[len(files) :]:

@@ -72,18 +72,32 @@ class QueueCheck:
             stat = self._disk.stat(queue.path_at(base)) if base in bases else None
             if stat is None or stat.size != size:
                 found = "there is none" if stat is None else f"it has {stat.size} bytes"
-                return believed._replace(doubt=f"file {base}: {found}, expected {size} bytes")
+                doubt = f"file {base}: {found}, expected {size} bytes"
+                return self._below_safe(queue, first, believed, safe)._replace(doubt=doubt)
             last = min(end, (base + size) // ENTRY_SIZE) - 1
             low, high = self._entry(queue, base // ENTRY_SIZE), self._entry(queue, last)
             if low[1] <= 0 or high[1] <= 0 or not previous < low[0] + low[1] <= high[0] + high[1]:
                 if FILLER_SIZE not in (low[1], high[1]) or 0 in (low[1], high[1]):
-                    return believed._replace(doubt=f"file {base}: entries out of order")
+                    doubt = f"file {base}: entries out of order"
+                    return self._below_safe(queue, first, believed, safe)._replace(doubt=doubt)
             elif high[1] != FILLER_SIZE:
                 previous = high[0]
                 if last + 1 < end:
                     believed = Resume(last + 1, high[0] + high[1])
         doubt, number = self._end_below(queue, first, end, safe)
-        return believed._replace(doubt=doubt) if doubt else Resume(number, safe)
+        if not doubt:
+            return Resume(number, safe)
+        return self._below_safe(queue, first, believed, safe)._replace(doubt=doubt)
+
+    def _below_safe(self, queue: ConsumeQueue, first: int, believed: Resume, safe: int) -> Resume:
+        """Return ``believed``, or what of it is behind the safe point.
+
+        Queues may be synced further than the log, and their last records lost with it.
+        """
+        if believed.next is None or believed.take_from <= safe:
+            return believed
+        doubt, number = self._end_below(queue, first, believed.next, safe)
+        return Resume(None, self._log.min_offset) if doubt else Resume(number, safe)
 
     def _entry(self, queue: ConsumeQueue, number: int) -> tuple[int, int, int]:
         log_offset, size, tags_code = CQ_ENTRY.unpack(self._read(queue, number, 1))
