@@ -53,12 +53,7 @@ def load_marked_index(
     Raises:
         OSError: the disk refused.
     """
-    names = [name for name in disk.list(paths.index) if name.isdecimal()]
-    if mark.names and mark.names[0] in names:
-        # Expired, and said so, and not deleted before the crash.
-        for name in names[: names.index(mark.names[0])]:
-            disk.unlink(paths.index / name)
-        names = names[names.index(mark.names[0]) :]
+    names = _names_from(disk, paths, mark)
     kept = [name for name, wanted in zip(names, mark.names, strict=False) if name == wanted]
     slot_count, entry_count_max = index_geometry(disk, paths, config, kept)
     rewinding = _Rewind(disk, slot_count, entry_count_max, safe=safe, store_ms_at=store_ms_at)
@@ -96,6 +91,17 @@ def load_marked_index(
         disk, paths.index, slot_count=slot_count, entry_count_max=entry_count_max, files=files
     )
     return index, safe if is_whole else index.end_log_offset
+
+
+def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
+    """Return the names of the index files; what expired and was said to is deleted now."""
+    names = [name for name in disk.list(paths.index) if name.isdecimal()]
+    if not mark.names or mark.names[0] not in names:
+        return names
+    first = names.index(mark.names[0])
+    for name in names[:first]:
+        disk.unlink(paths.index / name)
+    return names[first:]
 
 
 class _Outcome(Enum):
