@@ -164,6 +164,19 @@ def looks_like_entries(head: bytes) -> bool:
     return magic in _MAGICS and size == HEAD_SIZE + body_size
 
 
+def wraps(head: bytes, record: Record) -> bool:
+    """Return whether ``head``, the bytes before a record, is that of the entry around it."""
+    if len(head) != HEAD_SIZE:
+        return False
+    magic, size, _, _, pos, _, _, _, body_size = _HEAD.unpack(head)
+    return (
+        magic == MAGIC_NORMAL
+        and size == HEAD_SIZE + body_size
+        and body_size == record.size
+        and pos == record.log_offset - HEAD_SIZE
+    )
+
+
 def parse_state(text: str) -> dict[str, int | str]:
     """Return the ``name=value`` lines of ``checkpoint`` or ``currterm``, numbers as int."""
     found: dict[str, int | str] = {}

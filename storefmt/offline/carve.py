@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from storefmt.dledger import HEAD_SIZE, wraps
 from storefmt.errors import BadCall, NotInStore, RecordDamaged
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.files import StoreFile
@@ -44,6 +45,7 @@ class Carved(NamedTuple):
         path: the file it lies in, ``pos`` its first byte there.
         data: its bytes.
         in_place: the file's name and the position agree with the record's log offset.
+        wrapped: it is the body of an entry of a Raft log (DLedger).
     """
 
     path: Path
@@ -51,6 +53,7 @@ class Carved(NamedTuple):
     record: Record
     data: bytes
     in_place: bool
+    wrapped: bool = False
 
 
 @dataclass(slots=True)
@@ -103,7 +106,9 @@ class Carver:
                     if self._is_new(record):
                         self.count.records += 1
                         base = int(path.name) if path.name.isdecimal() else 0
-                        yield Carved(path, pos, record, data, record.log_offset == base + pos)
+                        in_place = record.log_offset == base + pos
+                        head = file.read(pos - HEAD_SIZE, HEAD_SIZE) if pos >= HEAD_SIZE else b""
+                        yield Carved(path, pos, record, data, in_place, wraps(head, record))
                     else:
                         self.count.copies += 1
                 done += file.size

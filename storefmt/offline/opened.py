@@ -203,5 +203,6 @@ def _refuse_dledger(root: Path) -> None:
     older = ", behind an older log in commitlog" if (root / "commitlog").is_dir() else ""
     raise NotAStore(
         f"{root}: a DLedger store, its log is the Raft log {data.relative_to(root)}{older}, which "
-        f"is not read as a store; `mqadmin store carve {root} -o jsonl` gives its records"
+        f"is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
+        "records, `store repair` of OUT a store"
     )

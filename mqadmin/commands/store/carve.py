@@ -49,8 +49,9 @@ class CarvedRow(MessageRow):
     "find records in damaged, cut, overwritten or orphan files",
     details="DIR may be a file, too: any file, whatever its name. A record counts when its "
     "lengths add up and its CRC fits, wherever it lies; the same one found again counts once. "
-    "With --to they become a commit log again, each at its own log offset; `store repair` then "
-    "makes a store of it. The exit code is 3 where nothing was found.",
+    "With --to they become a commit log again, each at its own log offset, or packed where they "
+    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 where "
+    "nothing was found.",
     examples=(
         ("mqadmin store carve FILE -o jsonl > found.jsonl", "every record in a file"),
         ("mqadmin store carve DIR --to OUT --no-body", "all files below DIR, into a new log"),
@@ -90,7 +91,7 @@ def _rows(
     try:
         with Progress(call.console, "carve") as progress:
             for found in carver.search(files_to_carve(call.store_dir), progress=progress):
-                written = log is not None and log.put(found.record, found.data)
+                written = log is not None and log.put(found)
                 row = row_at(
                     found.record,
                     log_offset=found.record.log_offset,
@@ -99,6 +100,8 @@ def _rows(
                     warn=call.warn,
                 )
                 yield _carved(row, found, written)
+        if log is not None:
+            log.finish()
     finally:
         if log is not None:
             log.close()

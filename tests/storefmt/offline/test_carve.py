@@ -87,7 +87,7 @@ def test_carved_records_become_a_store(golden: Golden, tmp_path: Path) -> None:
     heap.write_bytes(b"x".join(parts))
     log = CarvedLog(OutDir.make(tmp_path / "log", source=path), file_size=262144)
     for found in Carver().search([heap]):
-        assert log.put(found.record, found.data)
+        assert log.put(found)
     log.close()
 
     with StoreDir.open(tmp_path / "log") as store:
@@ -106,10 +106,10 @@ def test_of_two_records_for_one_place_the_first_stays(golden: Golden, tmp_path: 
     first = next(Carver().search(files_to_carve(path / "commitlog")))
     log = CarvedLog(OutDir.make(tmp_path / "log", source=path))
 
-    assert log.put(first.record, first.data)
-    assert not log.put(first.record, first.data)
-    assert not log.put(first.record._replace(log_offset=-5), first.data)
-    assert not log.put(first.record._replace(log_offset=(1 << 30) - 8), first.data)
+    assert log.put(first)
+    assert not log.put(first)
+    assert not log.put(first._replace(record=first.record._replace(log_offset=-5)))
+    assert not log.put(first._replace(record=first.record._replace(log_offset=(1 << 30) - 8)))
     log.close()
     with pytest.raises(BadCall):
         CarvedLog(OutDir.make(tmp_path / "other", source=path), file_size=0)

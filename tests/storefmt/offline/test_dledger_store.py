@@ -1,12 +1,18 @@
 """A DLedger broker's store: refused by name, and what the refusal advises works."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from storefmt.dledger import find_directories, iter_records
 from storefmt.errors import NotAStore
+from storefmt.message import Record
 from storefmt.offline.carve import Carver, files_to_carve
+from storefmt.offline.carveout import CarvedLog
+from storefmt.offline.findings import Severity
+from storefmt.offline.outdir import OutDir
+from storefmt.offline.repair import Repaired, repair
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.tree import read_tree
 from storefmt.offline.verify import verify
@@ -52,3 +58,55 @@ def test_carving_gives_every_record_of_a_raft_log(tmp_path: Path) -> None:
     found = [one.record for one in Carver().search(list(files_to_carve(path)))]
 
     assert found == [record for _, record in iter_records(member)]
+
+
+def in_queues(records: list[Record]) -> list[tuple]:
+    """Return what stays of records that were moved in the log."""
+    return [record._replace(log_offset=0) for record in records]
+
+
+def carved_and_repaired(path: Path, to: Path, *, file_size: int) -> tuple[Repaired, list[Record]]:
+    log = CarvedLog(OutDir.make(to / "log", source=path), file_size=file_size)
+    for found in Carver().search(files_to_carve(path)):
+        assert log.put(found)
+    log.finish()
+    log.close()
+    with StoreDir.open(to / "log") as store:
+        done = repair(store, OutDir.make(to / "store", source=to / "log"))
+    with StoreDir.open(to / "store") as store:
+        problems = [f for f in verify(store).findings if f.severity is Severity.ERROR]
+        assert problems == []
+        return done, [item for item in store.records() if isinstance(item, Record)]
+
+
+@pytest.mark.parametrize("file_size", [1 << 20, 4096])
+def test_carved_raft_log_is_repaired_into_a_store_with_every_record(
+    tmp_path: Path, file_size: int
+) -> None:
+    path = unpack("dledger", tmp_path / "raft")
+    (member,) = find_directories(path)
+    whole = [record for _, record in iter_records(member)]
+
+    done, found = carved_and_repaired(path, tmp_path, file_size=file_size)
+
+    assert done.lost_count == done.lost_size == 0
+    assert in_queues(found) == in_queues(whole)
+
+
+def test_raft_log_of_two_members_gives_what_either_has(tmp_path: Path) -> None:
+    path = unpack("dledger", tmp_path / "raft")
+    (member,) = find_directories(path)
+    whole = [record for _, record in iter_records(member)]
+    shutil.copytree(member.path, path / "dledger-n1")
+    for number, name in enumerate(("dledger-n0", "dledger-n1")):
+        file = path / name / "data" / f"{0:020d}"
+        data = bytearray(file.read_bytes())
+        # Each has lost another record.
+        lost = whole[number + 1]
+        data[lost.log_offset + 100 : lost.log_offset + 104] = b"\xff" * 4
+        file.write_bytes(data)
+
+    done, found = carved_and_repaired(path, tmp_path, file_size=1 << 20)
+
+    assert done.lost_count == 0
+    assert in_queues(found) == in_queues(whole)
