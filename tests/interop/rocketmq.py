@@ -157,13 +157,19 @@ class OurSide:
 
 
 class Namesrv:
-    """A running name server; ``address`` is where it listens."""
+    """A running name server; ``address`` is where it listens.
 
-    def __init__(self, side: Side) -> None:
+    Args:
+        side: whose name server.
+        settings: keys of its configuration besides port and path.
+    """
+
+    def __init__(self, side: Side, *, settings: Mapping[str, str] | None = None) -> None:
         port = free_ports(1)
         self.address = f"127.0.0.1:{port}"
         conf = side.directory / f"namesrv-{port}.conf"
-        _write_properties(conf, {"listenPort": str(port), "kvConfigPath": f"{conf}.kv.json"})
+        own = {"listenPort": str(port), "kvConfigPath": f"{conf}.kv.json"}
+        _write_properties(conf, {**own, **(settings or {})})
         self._child = Child(
             side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
         )

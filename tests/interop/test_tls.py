@@ -1,0 +1,129 @@
+"""TLS between our side and the real one, both ways, on one port with plain connections."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from remoting.aio.client import RemotingClient
+from remoting.aio.tls import ClientTls
+from remoting.bodies import ClusterInfo
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.toolbox import alone
+
+pytestmark = pytest.mark.java
+
+SEND = {"a": "PG", "b": "Secured", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}
+SEND |= {"i": "", "j": "0", "k": "false", "l": "0", "m": "false"}
+
+
+@dataclass(frozen=True)
+class EnforcingJavaSide(JavaSide):
+    """Real servers that take TLS only; they make the certificate of their test mode."""
+
+    def java(self, main: str, *args: str, heap: str = "512m") -> list[str]:
+        """Return the command line of one JVM."""
+        java, *words = super().java(main, *args, heap=heap)
+        return [java, "-Dtls.server.mode=enforcing", "-Dtls.enable=true", *words]
+
+
+class Pair:
+    """A name server and a broker that both take TLS only."""
+
+    def __init__(self, side: JavaSide | OurSide, store: Path) -> None:
+        settings = {"brokerName": "secured", "brokerClusterName": "Secured"}
+        tls = {"tls.server.mode": "enforcing", "tls.enable": "true"}
+        ours = isinstance(side, OurSide)
+        self.namesrv = Namesrv(side, settings=tls if ours else {}).await_ready()
+        self.broker = Broker(
+            side,
+            store=store,
+            namesrv=self.namesrv.address,
+            settings={**settings, **(tls if ours else {})},
+        ).await_ready()
+
+    def stop(self) -> None:
+        """Stop both."""
+        self.broker.kill()
+        self.namesrv.stop()
+
+
+@pytest.fixture(scope="module", params=["java", "ours"])
+def pair(
+    request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide, tmp_path_factory
+) -> Iterator[Pair]:
+    """Yield two enforcing servers, the real ones and then ours."""
+    secured = EnforcingJavaSide(java_side.directory, java_side.class_path)
+    side = our_side if request.param == "ours" else secured
+    running = Pair(side, tmp_path_factory.mktemp("tls") / "store")
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Command:
+    client = RemotingClient(tls=tls)
+    try:
+        return await client.invoke(address, command, timeout_s=20.0)
+    finally:
+        await client.close()
+
+
+def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
+    async def go() -> tuple[int, bool]:
+        send = Command.request(RequestCode.SEND_MESSAGE_V2, body=b"x" * 100_000)
+        send.ext = dict(SEND)
+        stored = await ask(pair.broker.address, send, tls=ClientTls())
+        info = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        cluster = ClusterInfo.decode((await ask(pair.namesrv.address, info, tls=ClientTls())).body)
+        # The broker found its name server over TLS, too.
+        return stored.code, "secured" in cluster.broker_addr_table
+
+    assert asyncio.run(go()) == (0, True)
+
+
+def test_plain_connections_are_closed(pair: Pair) -> None:
+    for address in (pair.broker.address, pair.namesrv.address):
+        with pytest.raises(RemotingError, match="ended before the answer"):
+            asyncio.run(ask(address, Command.request(28), tls=None))
+
+
+@pytest.mark.parametrize("program", ["Producer", "PushConsumer"])
+def test_the_java_client_speaks_tls_to_both(pair: Pair, java_side: JavaSide, program: str) -> None:
+    spec = {
+        "namesrv": pair.namesrv.address,
+        "topic": "SecuredJava",
+        "group": "SecuredGroup",
+        "subscription": "*",
+        "mode": "sync" if program == "Producer" else "concurrent",
+        "count": 2,
+        "messages": [{"body": "one"}, {"body": "z" * 50_000}],
+        "timeoutMs": 60_000,
+    }
+
+    lines = alone(java_side, program, spec, flags=["-Dtls.enable=true"])
+
+    wanted = "sent" if program == "Producer" else "message"
+    assert [line["event"] for line in lines].count(wanted) == 2, lines
+
+
+def test_our_stock_servers_take_both(
+    our_namesrv: Namesrv, our_broker: Broker, java_side: JavaSide
+) -> None:
+    spec = {
+        "namesrv": our_namesrv.address,
+        "topic": "BothWays",
+        "group": "BothWays",
+        "mode": "sync",
+        "messages": [{"body": "one"}],
+    }
+
+    for flags in ([], ["-Dtls.enable=true"]):
+        (line,) = alone(java_side, "Producer", spec, flags=flags)
+        assert line["event"] == "sent"
