@@ -5,6 +5,7 @@ flushes and saves its progress as the running one does. A kill loses what is in 
 power cut also what was not synced.
 """
 
+import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import NamedTuple
 
 import pytest
 
-from remoting.codes import ResponseCode
-from server.broker.delay import DelayLevels, DelayService, redirect
+from remoting.codes import RequestCode, ResponseCode
+from server.broker import app
+from server.broker.delay import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
 from server.store.calls import PutMessage, PutResult, PutStatus
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
+from tests.server.broker.desk import TOPIC, running
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, message, small_config
 
@@ -172,3 +175,34 @@ def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_ar
     assert again == [b"0"]
     assert [one.body for one in machine.delivered] == [b"0", b"1"]
     machine.kill(power_cut=False)
+
+
+def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 20 * TURN_COUNT_MAX
+    # Only the first look is the timer's.
+    monkeypatch.setattr(app, "DELAY_MS", 1 << 40)
+
+    async def run() -> tuple[int, int]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            broker = desk.app.broker
+            put_ms = broker.clock.now_ms() - 60_000
+            for number in range(count):
+                one = message(number, topic=TOPIC, queue_id=0)
+                redirect(one, {"DELAY": "1"}, level=1, delay_ms=1_000, now_ms=put_ms)
+                broker.store.put(one, put_ms)
+            broker.turn.commit()
+            desk.app._deliver_delayed(broker.clock.now_ms())
+            await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+            meanwhile = broker.store.max_offset(TOPIC, 0)
+            async with asyncio.timeout(30):
+                while broker.store.max_offset(TOPIC, 0) < count:
+                    await asyncio.sleep(0)
+            return meanwhile, len(await desk.messages())
+
+    meanwhile, delivered = asyncio.run(run())
+
+    assert 0 < meanwhile < count
+    assert delivered == count
