@@ -169,12 +169,10 @@ def wraps(head: bytes, record: Record) -> bool:
     if len(head) != HEAD_SIZE:
         return False
     magic, size, _, _, pos, _, _, _, body_size = _HEAD.unpack(head)
-    return (
-        magic == MAGIC_NORMAL
-        and size == HEAD_SIZE + body_size
-        and body_size == record.size
-        and pos == record.log_offset - HEAD_SIZE
-    )
+    found = (magic, size, pos, body_size)
+    return found == (
+        MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
+    )  # fmt: skip
 
 
 def parse_state(text: str) -> dict[str, int | str]:
