@@ -14,6 +14,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Final
 
+from storefmt.errors import NotInStore, RecordDamaged
 from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, slot_pos
 from storefmt.offline.check_keys import KeyCheck
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
@@ -100,6 +101,7 @@ class IndexCheck:
                 40,
             )
             return False
+        self._check_times(view)
         newest = array("i", bytes(4 * view.shape.slot_count))
         if self.bulk and self._is_plain(view, newest):
             return True
@@ -131,6 +133,23 @@ class IndexCheck:
                 "index_header", 16, "begin_log_offset", header.begin_log_offset,
                 f"0 to {header.end_log_offset}", 8,
             )  # fmt: skip
+
+    def _check_times(self, view: IndexView) -> None:
+        """Hold the times of the header against the records of the first and last entry."""
+        if self.store.aborted or view.entry_count <= 1:
+            return
+        last = view.entry_count - 1
+        for pos, field, number in ((0, "begin_ms", 1), (8, "end_ms", last)):
+            found = view.header[pos // 8]
+            log_offset = view.entry(number).log_offset
+            if not TIME_MIN_MS <= found <= TIME_MAX_MS or not self.store.log.has_file(log_offset):
+                continue
+            try:
+                store_ms = self.store.log.record_at(log_offset, check_crc=False).store_ms
+            except (NotInStore, RecordDamaged):
+                continue
+            if store_ms != found and TIME_MIN_MS <= store_ms <= TIME_MAX_MS:
+                self._add("index_header", pos, field, found, store_ms, 8)
 
     def _check_entries(self, view: IndexView, newest: "array[int]") -> None:
         header, slot_count = view.header, len(newest)

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from storefmt import layout
 from storefmt.errors import NotInStore, RecordDamaged
-from storefmt.index import entry_pos, index_key
+from storefmt.index import ENTRY, entry_pos, index_key, time_diff_s
 from storefmt.javahash import index_key_hash
 from storefmt.message import Record
 from storefmt.offline.findings import Findings, Severity
@@ -25,16 +26,19 @@ from storefmt.offline.opened import Opened
 from storefmt.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
+_TIME_POS: Final = layout.INDEX_ENTRY.part("log_offset").struct().size
 _HINT: Final = "queries by key may miss messages; delete the file, a broker builds it again"
+_TIME_HINT: Final = "queries by key and time may miss it, unless the record's store time is damaged"
 
 
 @dataclass(slots=True)
 class _Group:
-    """The entries that an index file has for one record."""
+    """The entries that an index file has for one record, and the seconds they say."""
 
     number: int
     log_offset: int
     hashes: "Counter[int]"
+    seconds: list[int]
 
 
 @dataclass(slots=True)
@@ -88,6 +92,31 @@ class KeyCheck:
             )  # fmt: skip
         elif wanted - group.hashes and not border:
             self._missing(view, group.log_offset, record)
+        self._compare_times(view, group, record.store_ms)
+
+    def _compare_times(self, view: IndexView, group: _Group, store_ms: int) -> None:
+        usual = time_diff_s(store_ms, begin_ms=view.header.begin_ms)
+        for number, seconds in enumerate(group.seconds, group.number):
+            if number == 1 and seconds in self._first_seconds(view, store_ms, seconds):
+                continue
+            expected = 0 if number == 1 else usual
+            if number == 1 or seconds != expected:
+                self._add(
+                    "index_entry_wrong", view, number, str(seconds),
+                    f"{expected}, for the record at log offset {group.log_offset}",
+                    field="time_diff_s",
+                )  # fmt: skip
+
+    def _first_seconds(self, view: IndexView, store_ms: int, found: int) -> tuple[int, ...]:
+        """Return what the first entry of a file may say: it counts from the end of the file before.
+
+        ``found`` is among it where that file may have expired.
+        """
+        files = self.store.index_files
+        place = files.index(view)
+        if place > 0:
+            return 0, time_diff_s(store_ms, begin_ms=files[place - 1].header.end_ms)
+        return (0,) if self.store.log.min_offset == 0 else (found,)
 
     def _missing(self, view: IndexView, log_offset: int, record: Record) -> None:
         if not _hashes(record):
@@ -117,17 +146,27 @@ class KeyCheck:
             return True
         return any(start <= log_offset < end for start, end in self.holes)
 
-    def _add(self, kind: str, view: IndexView, number: int, found: str, expected: str) -> None:
+    def _add(
+        self,
+        kind: str,
+        view: IndexView,
+        number: int,
+        found: str,
+        expected: str,
+        *,
+        field: str = "key_hash",
+    ) -> None:
         slot_count = view.shape.slot_count if view.shape else 0
+        at = entry_pos(number, slot_count=slot_count)
         self.findings.error(
             kind,
             view.name,
-            pos=entry_pos(number, slot_count=slot_count),
-            field="key_hash",
+            pos=at + (_TIME_POS if field == "time_diff_s" else 0),
+            field=field,
             found=found,
             expected=expected,
-            hint=_HINT,
-            size=20,
+            hint=_TIME_HINT if field == "time_diff_s" else _HINT,
+            size=4 if field == "time_diff_s" else ENTRY.size,
         )
 
 
@@ -137,8 +176,9 @@ def _groups(view: IndexView) -> Iterator[_Group]:
         if group is None or entry.log_offset != group.log_offset:
             if group is not None:
                 yield group
-            group = _Group(number, entry.log_offset, Counter())
+            group = _Group(number, entry.log_offset, Counter(), [])
         group.hashes[entry.key_hash] += 1
+        group.seconds.append(entry.time_diff_s)
     if group is not None:
         yield group
 
