@@ -77,7 +77,12 @@ class Rebalancing:
         again_s = FIRST_AGAIN_S
         while True:
             self._now.clear()
-            if await self.once():
+            try:
+                done = await self.once()
+            except Exception:
+                LOG.exception("rebalance of %s", self._consuming.group)
+                done = False
+            if done:
                 pause_s, again_s = REBALANCE_S, FIRST_AGAIN_S
             else:
                 pause_s, again_s = again_s, min(again_s * 2, REBALANCE_S)
@@ -126,6 +131,7 @@ class Rebalancing:
         if not self._settings.broadcasting and not client_ids:
             LOG.warning("no broker knows a member of group %s yet", self._consuming.group)
             return
+        LOG.debug("%s %s: %s of %s", self._client.client_id, topic, wanted, client_ids)
         plan = rebalance.changes(self._held, wanted, topic=topic, now_ms=self._client.now_ms())
         for queue in plan.dropped:
             await self._drop(queue)

@@ -1,0 +1,120 @@
+"""Many members and brokers under loss, delay, partitions and restarts, on made-up time.
+
+What must hold, whatever happens: no queue at two members once all has settled, no position past
+an unfinished message, no reordering and no company in orderly consumption, every message
+finished at least once. A failing seed is printed by its parameter.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+import pytest
+
+from tests.mqclient.sim.clock import SimLoop, run
+from tests.mqclient.sim.world import World
+
+SETTLE_S = 200.0
+"""Longer than a forgotten member (120 s) and two rebalances (20 s) after it."""
+
+Story = Callable[[World, bool], Coroutine[object, object, None]]
+
+
+async def members_come_and_go(world: World, orderly: bool) -> None:
+    await world.join("m0", orderly=orderly)
+    for number in range(1, 5):
+        world.send(40)
+        await world.join(f"m{number}", orderly=orderly)
+        await asyncio.sleep(world.network.random.uniform(0, 30))
+        if number % 2:
+            await world.leave(world.network.random.choice(world.members))
+
+
+async def members_die(world: World, orderly: bool) -> None:
+    for number in range(4):
+        await world.join(f"m{number}", orderly=orderly)
+    for _ in range(2):
+        world.send(60)
+        await asyncio.sleep(world.network.random.uniform(0, 10))
+        world.kill(world.network.random.choice(world.members))
+
+
+async def the_network_loses_and_delays(world: World, orderly: bool) -> None:
+    world.network.loss = 0.1
+    world.network.delay_s_max = 1.5
+    for number in range(3):
+        await world.join(f"m{number}", orderly=orderly)
+        world.send(50)
+        await asyncio.sleep(20)
+    world.network.loss = 0.0
+    world.network.delay_s_max = 0.02
+
+
+async def partitions_open_and_heal(world: World, orderly: bool) -> None:
+    for number in range(3):
+        await world.join(f"m{number}", orderly=orderly)
+    for _ in range(3):
+        world.send(40)
+        member = world.network.random.choice(world.members)
+        broker = world.network.random.choice(list(world.brokers.values()))
+        world.network.cut.add((member.client.name, broker.address))
+        await asyncio.sleep(world.network.random.uniform(5, 200))
+        world.network.cut.clear()
+
+
+async def brokers_restart(world: World, orderly: bool) -> None:
+    for number in range(3):
+        await world.join(f"m{number}", orderly=orderly)
+    for _ in range(3):
+        world.send(40)
+        broker = world.network.random.choice(list(world.brokers.values()))
+        broker.stop()
+        await asyncio.sleep(world.network.random.uniform(0, 60))
+        broker.start()
+        await asyncio.sleep(20)
+
+
+async def listeners_fail(world: World, orderly: bool) -> None:
+    world.failing = 0.2
+    for number in range(3):
+        await world.join(f"m{number}", orderly=orderly)
+    world.send(150)
+    await asyncio.sleep(60)
+    world.failing = 0.0
+
+
+STORIES: list[Story] = [
+    members_come_and_go,
+    members_die,
+    the_network_loses_and_delays,
+    partitions_open_and_heal,
+    brokers_restart,
+    listeners_fail,
+]
+
+
+def faults_of(story: Story, seed: int, *, orderly: bool) -> list[str]:
+    loop = SimLoop()
+
+    async def go() -> list[str]:
+        world = World(loop, seed, brokers=1 + seed % 3, queues=3)
+        await story(world, orderly)
+        await asyncio.sleep(SETTLE_S)
+        return world.check()
+
+    return run(go(), loop)
+
+
+@pytest.mark.parametrize("orderly", [False, True], ids=["concurrently", "orderly"])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("story", STORIES)
+def test_nothing_is_lost_shared_or_reordered(story: Story, seed: int, orderly: bool) -> None:
+    assert faults_of(story, seed, orderly=orderly) == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("orderly", [False, True], ids=["concurrently", "orderly"])
+@pytest.mark.parametrize("story", STORIES)
+def test_nothing_is_lost_in_many_worlds(story: Story, orderly: bool) -> None:
+    found = {seed: faults_of(story, seed, orderly=orderly) for seed in range(100, 500)}
+
+    assert {seed: faults for seed, faults in found.items() if faults} == {}

@@ -1,0 +1,204 @@
+"""A whole world on made-up time: brokers, members of one group, listeners that take a while.
+
+Rule: a listener notes what it has finished at the broker, which checks every commit; ``World``
+adds what only somebody who sees all members can check.
+"""
+
+import asyncio
+from collections import defaultdict
+
+from mqclient.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
+)
+from mqclient.message import MessageExt
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import (
+    BrokerData,
+    ConsumeFromWhere,
+    MessageQueue,
+    QueueData,
+    TopicRouteData,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import GetRouteInfo
+from tests.mqclient.sim.broker import SimBroker
+from tests.mqclient.sim.clock import SimLoop
+from tests.mqclient.sim.network import Network, SimClient
+
+GROUP = "sim"
+TOPIC = "Sim"
+
+
+class Member:
+    """One consumer of the group, with its client."""
+
+    def __init__(self, world: "World", name: str, *, orderly: bool) -> None:
+        self.world = world
+        self.client = SimClient(world.network, name)
+        self.consumer = PushConsumer(
+            self.client,
+            GROUP,
+            PushSettings(
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+                consume_message_batch_max_size=world.network.random.choice([1, 3]),
+                suspend_current_queue_time_ms=50,
+            ),
+        )
+        self.consumer.subscribe(TOPIC)
+        if orderly:
+            self.consumer.orderly(self.listen_orderly)
+        else:
+            self.consumer.concurrently(self.listen)
+
+    async def listen(
+        self, messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        if not await self.world.work():
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER
+        self.world.finished(context.queue, messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def listen_orderly(
+        self, messages: list[MessageExt], context: ConsumeOrderlyContext
+    ) -> ConsumeOrderlyStatus:
+        with self.world.alone(context.queue, self, messages):
+            if not await self.world.work():
+                return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+            self.world.finished(context.queue, messages)
+        return ConsumeOrderlyStatus.SUCCESS
+
+
+class World:
+    """Brokers, members, and what happened."""
+
+    def __init__(self, loop: SimLoop, seed: int, *, brokers: int, queues: int) -> None:
+        self.loop = loop
+        self.network = Network(loop, seed)
+        self.brokers = {name: SimBroker(self.network, name) for name in ("a", "b", "c")[:brokers]}
+        for broker in self.brokers.values():
+            broker.topics[TOPIC] = queues
+        self.members: list[Member] = []
+        self.seen: defaultdict[bytes, int] = defaultdict(int)
+        self.sent: list[bytes] = []
+        self.busy: dict[MessageQueue, Member] = {}
+        self.failing = 0.0
+        self.faults: list[str] = []
+        self.network.servers["namesrv:9876"] = self._route
+
+    async def join(self, name: str, *, orderly: bool = False) -> Member:
+        """Start another member."""
+        member = Member(self, name, orderly=orderly)
+        self.members.append(member)
+        await member.consumer.start()
+        return member
+
+    async def leave(self, member: Member) -> None:
+        """Stop a member properly."""
+        self.members.remove(member)
+        await member.consumer.shutdown()
+
+    def kill(self, member: Member) -> None:
+        """End a member without a word."""
+        self.members.remove(member)
+        self.network.cut |= {(member.client.name, address) for address in self.network.servers}
+        for task in asyncio.all_tasks(self.loop):
+            if task in member.consumer._consuming.tasks._running:
+                task.cancel()
+        member.client.members.stop()
+
+    def send(self, count: int) -> None:
+        """Store messages, round about."""
+        for _ in range(count):
+            body = b"%d" % len(self.sent)
+            broker = self.network.random.choice(list(self.brokers.values()))
+            queue_id = self.network.random.randrange(broker.topics[TOPIC])
+            broker.put(TOPIC, queue_id, body, TAGS="x")
+            self.sent.append(body)
+
+    async def work(self) -> bool:
+        """Take a listener's time, return whether it succeeds."""
+        await asyncio.sleep(self.network.random.uniform(0, 0.3))
+        return self.network.random.random() >= self.failing
+
+    def finished(self, queue: MessageQueue, messages: list[MessageExt]) -> None:
+        """Note what a listener is done with."""
+        for message in messages:
+            self.seen[message.body] += 1
+            self.brokers[queue.broker_name].finished[queue].add(message.queue_offset)
+
+    def alone(self, queue: MessageQueue, member: Member, messages: list[MessageExt]) -> "_Alone":
+        """Check that an orderly listener is the only one, and that nothing was left out."""
+        first = messages[0].queue_offset
+        missing = set(range(first)) - self.brokers[queue.broker_name].finished[queue]
+        if missing:
+            self.faults.append(f"{queue}: {first} before {sorted(missing)[:5]}")
+        return _Alone(self, queue, member)
+
+    def check(self) -> list[str]:
+        """Return everything that must not be, once all has settled."""
+        faults = [*self.faults, *(each for b in self.brokers.values() for each in b.faults)]
+        owners: defaultdict[MessageQueue, list[str]] = defaultdict(list)
+        for member in self.members:
+            for queue in member.consumer.assignment():
+                owners[queue].append(member.client.name)
+        for broker in self.brokers.values():
+            faults += [
+                f"{queue} belongs to {owners[queue] or 'nobody'}"
+                for queue in broker.all_queues(TOPIC)
+                if len(owners[queue]) != 1
+            ]
+        lost = [body for body in self.sent if not self.seen[body]]
+        if lost:
+            faults.append(
+                f"{len(lost)} of {len(self.sent)} messages were never finished: {lost[:5]}"
+            )
+        return faults
+
+    async def _route(self, client: SimClient, request: Command) -> Command | None:
+        assert request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+        topic = request.header(GetRouteInfo).topic
+        having = [
+            broker
+            for broker in self.brokers.values()
+            if topic in broker.topics and broker.address in self.network.servers
+        ]
+        if not having:
+            return request.response(ResponseCode.TOPIC_NOT_EXIST, remark="No topic route info")
+        route = TopicRouteData(
+            queue_datas=[
+                QueueData(
+                    broker_name=broker.name,
+                    read_queue_nums=broker.topics[topic],
+                    write_queue_nums=broker.topics[topic],
+                    perm=6,
+                )
+                for broker in having
+            ],
+            broker_datas=[
+                BrokerData(cluster="c", broker_name=broker.name, broker_addrs={0: broker.address})
+                for broker in having
+            ],
+        )
+        return request.response(body=route.encode())
+
+
+class _Alone:
+    def __init__(self, world: World, queue: MessageQueue, member: Member) -> None:
+        self._world, self._queue, self._member = world, queue, member
+
+    def __enter__(self) -> None:
+        other = self._world.busy.get(self._queue)
+        if other is not None and other is not self._member:
+            self._world.faults.append(
+                f"{self._queue} is at {other.client.name} and {self._member.client.name}"
+            )
+        self._world.busy[self._queue] = self._member
+
+    def __exit__(self, *_: object) -> None:
+        if self._world.busy.get(self._queue) is self._member:
+            del self._world.busy[self._queue]
