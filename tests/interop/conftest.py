@@ -6,28 +6,16 @@ Rule: a test of ``servers`` asserts the same of both, so that the real servers s
 that the test itself is right.
 """
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.interop.javabuild import class_path, need_java
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers
+from tests.interop.scene import Scene, play, settle
 from tests.interop.toolbox import Toolbox
-
-
-class Servers(NamedTuple):
-    """A name server and the one broker that is registered there."""
-
-    side: str
-    namesrv: Namesrv
-    broker: Broker
-
-    @property
-    def are_ours(self) -> bool:
-        """True for our servers, False for the real ones."""
-        return self.side == "ours"
 
 
 @pytest.fixture(scope="session")
@@ -106,3 +94,43 @@ def servers(request: pytest.FixtureRequest) -> Servers:
     prefix = {"java": "java", "ours": "our"}[request.param]
     namesrv = request.getfixturevalue(f"{prefix}_namesrv")
     return Servers(request.param, namesrv, request.getfixturevalue(f"{prefix}_broker"))
+
+
+@pytest.fixture(scope="module")
+def scenes(
+    toolbox: Toolbox,
+    java_side: JavaSide,
+    our_side: OurSide,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Scene, Scene]]:
+    """Yield the scene on a real pair and on one of ours, both with empty stores."""
+    started = [
+        (name, side, Namesrv(side)) for name, side in (("java", java_side), ("ours", our_side))
+    ]
+    pairs = [
+        Servers(
+            name,
+            namesrv.await_ready(),
+            Broker(
+                side,
+                store=tmp_path_factory.mktemp(name) / "store",
+                namesrv=namesrv.address,
+                settings={"traceTopicEnable": "true"},
+            ),
+        )
+        for name, side, namesrv in started
+    ]
+    try:
+        for pair in pairs:
+            pair.broker.await_ready()
+        java, ours = (play(pair, toolbox) for pair in pairs)
+        for scene in (java, ours):
+            scene.consumer.messages(6)
+            asyncio.run(settle(scene.servers))
+        yield java, ours
+        java.consumer.stop()
+        ours.consumer.stop()
+    finally:
+        for pair in pairs:
+            pair.broker.kill()
+            pair.namesrv.stop()

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tests.golden import REPOSITORY
 from tests.interop.process import Child
@@ -235,6 +235,19 @@ class Broker:
     def kill(self) -> int:
         """Stop it as a power cut would."""
         return self._child.kill()
+
+
+class Servers(NamedTuple):
+    """A name server and the one broker that is registered there."""
+
+    side: str
+    namesrv: Namesrv
+    broker: Broker
+
+    @property
+    def are_ours(self) -> bool:
+        """True for our servers, False for the real ones."""
+        return self.side == "ours"
 
 
 def free_ports(count: int) -> int:

@@ -20,8 +20,7 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.configs import TopicConfig
-from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, JavaSide, OurSide
+from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
 from tests.interop.toolbox import Toolbox
 from tests.interop.waiting import eventually, read_queue
 

@@ -13,8 +13,7 @@ from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from mqclient.pullconsumer import PullConsumer
 from storefmt.configs import TopicConfig
-from tests.interop.conftest import Servers
-from tests.interop.rocketmq import JavaSide
+from tests.interop.rocketmq import JavaSide, Servers
 from tests.interop.toolbox import Line, Toolbox, alone, body_of
 from tests.interop.waiting import eventually
 

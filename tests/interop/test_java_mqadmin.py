@@ -1,156 +1,20 @@
 """The real mqadmin prints of our servers what it prints of the real ones.
 
-The same scene is played on both pairs: a topic with six messages in known queues, a group
-that is online and has read them, a group that is offline with offsets. Then each command
-runs against both, and what differs by nature (ports, ids, times, rates) is blanked out.
+Each command runs on the same scene of both pairs (``scene.py``).
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import pytest
 
 from mqclient.admin import Admin
 from mqclient.instance import MQClient
-from remoting.bodies import MessageQueue
-from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
-from tests.interop.toolbox import Job, Output, Toolbox
-from tests.interop.waiting import eventually
+from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 
 pytestmark = pytest.mark.java
 
-TOPIC, ONLINE, OFFLINE = "SceneTopic", "SceneOnline", "SceneOffline"
 RESET_MS = 0
-
-
-@dataclass(frozen=True)
-class Scene:
-    """One pair of servers with the scene on it."""
-
-    servers: Servers
-    toolbox: Toolbox
-    consumer: Job
-    offset_id: str
-    unique_key: str
-
-    def mqadmin(self, *words: str) -> Output:
-        """Run a command against this pair."""
-        return self.toolbox.mqadmin(*words, "-n", self.servers.namesrv.address)
-
-    @property
-    def broker(self) -> str:
-        """The address of the broker."""
-        return self.servers.broker.address
-
-
-def play(servers: Servers, toolbox: Toolbox) -> Scene:
-    """Play the scene on one pair."""
-    where = {"namesrv": servers.namesrv.address, "topic": TOPIC, "group": ONLINE}
-    made = toolbox.mqadmin(
-        *("updateTopic", "-t", TOPIC, "-r", "2", "-w", "2"),
-        *("-b", servers.broker.address, "-n", servers.namesrv.address),
-    )
-    assert f"create topic to {servers.broker.address} success." in made.stdout
-    messages = [
-        {
-            "body": f"body {i}",
-            "tags": f"Tag{'AB'[i % 2]}",
-            "keys": f"key{i}",
-            "queue": i % 2,
-            "broker": servers.broker.name,
-        }
-        for i in range(6)
-    ]
-    spec = {**where, "mode": "sync", "messages": messages}
-    sent = toolbox.run("Producer", {**spec, "group": "ScenePG"})
-    assert [line["event"] for line in sent] == ["sent"] * 6
-    more = {"subscription": "TagA || TagB", "count": 6, "timeoutMs": 280_000, "linger": True}
-    consumer = toolbox.start("PushConsumer", {**where, **more})
-    return Scene(servers, toolbox, consumer, sent[2]["offsetMsgId"], sent[2]["msgId"])
-
-
-async def _settle(servers: Servers) -> None:
-    async with MQClient(servers.namesrv.address) as client:
-        admin, address = Admin(client), servers.broker.address
-
-        async def offsets() -> dict[int, int]:
-            return (await admin.all_consumer_offsets(address)).get((TOPIC, ONLINE), {})
-
-        async def retry_topic() -> bool:
-            return f"%RETRY%{ONLINE}" in await admin.topic_list()
-
-        async def counted() -> int:
-            stats = await admin.broker_stats(address, "GROUP_GET_NUMS", f"{TOPIC}@{ONLINE}")
-            return stats.stats_minute.sum if stats.stats_minute else 0
-
-        # Brokers take samples of their counters every ten seconds.
-        await eventually(counted, lambda count: count == 6)
-        await eventually(offsets, lambda found: found == {0: 3, 1: 3})
-        await eventually(retry_topic, bool)
-        for queue_id, offset in ((0, 1), (1, 2)):
-            queue = MessageQueue(TOPIC, servers.broker.name, queue_id)
-            await admin.update_consumer_offset(address, OFFLINE, queue, offset)
-
-
-@pytest.fixture(scope="module")
-def scenes(
-    toolbox: Toolbox,
-    java_side: JavaSide,
-    our_side: OurSide,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[Scene, Scene]]:
-    """Yield the scene on a real pair and on one of ours, both with empty stores."""
-    started = [
-        (name, side, Namesrv(side)) for name, side in (("java", java_side), ("ours", our_side))
-    ]
-    pairs = [
-        Servers(
-            name,
-            namesrv.await_ready(),
-            Broker(side, store=tmp_path_factory.mktemp(name) / "store", namesrv=namesrv.address),
-        )
-        for name, side, namesrv in started
-    ]
-    try:
-        for pair in pairs:
-            pair.broker.await_ready()
-        java, ours = (play(pair, toolbox) for pair in pairs)
-        for scene in (java, ours):
-            scene.consumer.messages(6)
-            asyncio.run(_settle(scene.servers))
-        yield java, ours
-        java.consumer.stop()
-        ours.consumer.stop()
-    finally:
-        for pair in pairs:
-            pair.broker.kill()
-            pair.namesrv.stop()
-
-
-def blank(text: str, scene: Scene) -> list[str]:
-    """Return the lines of a command's output without what differs by nature, sorted."""
-    for pattern, stands in (
-        (re.escape(scene.broker), "<broker>"),
-        (re.escape(scene.servers.namesrv.address), "<namesrv>"),
-        (r"\d+\.\d+\.\d+\.\d+@\d+#\d+", "<client>"),
-        (r"/?\d+\.\d+\.\d+\.\d+:\d+", "<address>"),
-        (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(,\d+)?", "<time>"),
-        (r"\b1[67]\d{11}\b", "<ms>"),
-        (r"\b(?:[0-9A-F]{32}|[0-9A-F]{56})\b", "<id>"),
-        (r"\d+\.\d+\(\d+,\d+ms\)|\b\d+\.\d{2,4}\b", "<rate>"),
-        (r"CommitLog Offset:.*", "<log offset>"),
-        (r"storeSize=\d+", "<size>"),
-        (r"[^ ]*/msgbodys/", "<bodies>/"),
-        (r"(?m)^\tat .*|\t\.\.\. \d+ .*", ""),
-    ):
-        text = re.sub(pattern, stands, text)
-    return sorted(" ".join(line.split()) for line in text.splitlines() if line.strip())
-
-
-Words = Callable[[Scene], tuple[str, ...]]
 
 READS: dict[str, Words] = {
     "topicRoute": lambda s: ("topicRoute", "-t", TOPIC),

@@ -14,8 +14,7 @@ from mqclient.message import Message
 from mqclient.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
-from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker
+from tests.interop.rocketmq import Broker, Servers
 from tests.interop.toolbox import Toolbox
 from tests.interop.waiting import eventually, read_topic
 

@@ -17,8 +17,7 @@ from mqclient.pullconsumer import PullConsumer
 from mqclient.sent import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
-from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, free_ports
+from tests.interop.rocketmq import Broker, Servers, free_ports
 from tests.interop.toolbox import Toolbox, body_of
 from tests.interop.waiting import eventually, read_queue, read_topic
 

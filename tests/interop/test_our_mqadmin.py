@@ -9,7 +9,7 @@ import pytest
 
 from mqadmin.call import Workplace
 from mqadmin.runner import run_line
-from tests.interop.conftest import Servers
+from tests.interop.rocketmq import Servers
 from tests.interop.toolbox import Job, Toolbox
 from tests.interop.waiting import eventually
 from tests.mqadmin.conftest import console_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.interop.conftest import Servers
+from tests.interop.rocketmq import Servers
 from tests.interop.toolbox import Job, Line, Toolbox, body_of
 
 pytestmark = pytest.mark.java

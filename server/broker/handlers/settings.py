@@ -8,6 +8,7 @@ Source: broker/processor/AdminBrokerProcessor.java; the list is ours (Java takes
 CVE-2023-33246).
 """
 
+import os
 from typing import Final
 
 from remoting.bodies import KVTable
@@ -39,11 +40,21 @@ CHANGEABLE: Final = frozenset({
 })  # fmt: skip
 """Keys that may be changed while the broker runs: none names a path, address or class."""
 
+TOOLS_ASK_FOR: Final = {
+    "clientCallbackExecutorThreads": str(os.cpu_count() or 1),
+    "filterServerNums": "0",
+    "slaveReadEnable": "false",
+    "useTLS": "false",
+}
+"""Java's keys without which its tools fail (exportConfigs, exportMetrics), and what they are
+here, where nobody sets them."""
+
 
 @handles(RequestCode.GET_BROKER_CONFIG)
 def get_broker_config(broker: Broker, request: Request) -> Command:
     """Return every setting as ``key=value`` lines."""
-    lines = "".join(f"{key}={text}\n" for key, text in printed(broker.config))
+    settings = {**TOOLS_ASK_FOR, **dict(printed(broker.config))}
+    lines = "".join(f"{key}={text}\n" for key, text in settings.items())
     header = GetBrokerConfigResponse(version=broker.version_text)
     return request.command.response(header=header, body=lines.encode())
 

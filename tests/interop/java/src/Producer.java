@@ -17,7 +17,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Sends messages with DefaultMQProducer.
  *
  * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver,
- * maxMessageSize, messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
+ * maxMessageSize, trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
  * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
  */
 final class Producer implements Program {
@@ -27,7 +27,8 @@ final class Producer implements Program {
 
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
-        DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"), Keys.of(spec));
+        DefaultMQProducer producer = new DefaultMQProducer(
+            spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(spec.getString("namesrv"));
         producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 10000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));

@@ -1,0 +1,221 @@
+"""The commands of the real mqadmin that send, export, clean up and look into clients.
+
+With ``test_java_mqadmin.py`` and the access control commands of ``test_acl.py``
+these are all 57 of 4.9.7 but two, which never end: ``NEVER_ENDING`` names them.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from storefmt.fastjson import Json
+from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
+from tests.interop.test_java_mqadmin import READS
+
+pytestmark = pytest.mark.java
+
+TRIED_S: Final = 40.0
+NEVER_ENDING: Final = ("clusterRT", "startMonitoring")
+IN_STEPS: Final = (
+    *("updateTopic", "deleteTopic", "updateTopicPerm", "updateSubGroup", "deleteSubGroup"),
+    *("updateKvConfig", "deleteKvConfig", "updateOrderConf", "updateBrokerConfig"),
+    *("wipeWritePerm", "addWritePerm", "resetOffsetByTime", "topicList", "brokerStatus"),
+    *("getBrokerConfig", "getNamesrvConfig", "queryMsgTraceById"),
+    *("exportMetadata", "exportConfigs", "exportMetrics"),
+)
+"""Commands that functions here and in ``test_java_mqadmin.py`` run in steps."""
+ACCESS_CONTROL: Final = (
+    *("updateAclConfig", "deleteAclConfig", "getAclConfig", "clusterAclConfigVersion"),
+    "updateGlobalWhiteAddr",
+)
+
+COMMANDS: dict[str, Words] = {
+    "clusterList -m": lambda s: ("clusterList", "-m"),
+    "consumerProgress of all": lambda s: ("consumerProgress",),
+    "brokerConsumeStats of ordered topics": lambda s: (
+        *("brokerConsumeStats", "-b", s.broker),
+        *("-o", "true"),
+    ),
+    "producerConnection": lambda s: (
+        *("producerConnection", "-g", "CLIENT_INNER_PRODUCER"),
+        *("-t", TOPIC),
+    ),
+    "producer": lambda s: ("producer", "-b", s.broker),
+    "consumerStatus": lambda s: ("consumerStatus", "-g", ONLINE),
+    "consumerStatus of one client": lambda s: ("consumerStatus", "-g", ONLINE, "-i", s.client_id),
+    "consumerStatus of nothing": lambda s: ("consumerStatus", "-g", "NoSuchGroup"),
+    "queryMsgById tried by a client": lambda s: (
+        *("queryMsgById", "-i", s.offset_id),
+        *("-g", ONLINE, "-d", s.client_id),
+    ),
+    "queryMsgByUniqueKey tried by a client": lambda s: (
+        *("queryMsgByUniqueKey", "-t", TOPIC, "-i", s.unique_key),
+        *("-g", ONLINE, "-d", s.client_id),
+    ),
+    "skipAccumulatedMessage": lambda s: ("skipAccumulatedMessage", "-g", OFFLINE, "-t", TOPIC),
+    "skipAccumulatedMessage forced": lambda s: (
+        *("skipAccumulatedMessage", "-g", OFFLINE, "-t", TOPIC),
+        *("-f", "true"),
+    ),
+    "sendMessage": lambda s: (
+        *("sendMessage", "-t", TOPIC, "-p", "sent by hand", "-k", "hand", "-c", "TagC"),
+        *("-b", "broker-a", "-i", "0"),
+    ),
+    "sendMessage to nothing": lambda s: (
+        *("sendMessage", "-t", TOPIC, "-p", "sent by hand"),
+        *("-b", "broker-a", "-i", "77"),
+    ),
+    "sendMsgStatus": lambda s: ("sendMsgStatus", "-b", "broker-a", "-s", "64", "-c", "2"),
+    "checkMsgSendRT": lambda s: ("checkMsgSendRT", "-t", TOPIC, "-a", "3", "-s", "16"),
+    "queryMsgById sent once more": lambda s: (
+        *("queryMsgById", "-i", s.offset_id),
+        *("-s", "true", "-u", s.client_id),
+    ),
+    "cleanExpiredCQ": lambda s: ("cleanExpiredCQ", "-b", s.broker),
+    "cleanExpiredCQ of the cluster": lambda s: ("cleanExpiredCQ", "-c", "TestCluster"),
+    "deleteExpiredCommitLog": lambda s: ("deleteExpiredCommitLog", "-b", s.broker),
+    "deleteExpiredCommitLog of the cluster": lambda s: (
+        *("deleteExpiredCommitLog", "-c"),
+        "TestCluster",
+    ),
+    "cleanUnusedTopic of the cluster": lambda s: ("cleanUnusedTopic", "-c", "TestCluster"),
+    "updateNamesrvConfig": lambda s: (
+        *("updateNamesrvConfig", "-k", "orderMessageEnable"),
+        *("-v", "true"),
+    ),
+    "updateTopic ordered": lambda s: (
+        *("updateTopic", "-t", "Ordered", "-r", "2", "-w", "2"),
+        *("-c", "TestCluster", "-o", "true"),
+    ),
+    "topicRoute of an ordered topic": lambda s: ("topicRoute", "-t", "Ordered"),
+    "updateSubGroup of the cluster": lambda s: (
+        *("updateSubGroup", "-g", "MadeAgain", "-c", "TestCluster"),
+        *("-s", "false", "-m", "false", "-d", "false", "-w", "2", "-i", "1", "-a", "false"),
+    ),
+    "getConsumerConfig of all fields": lambda s: ("getConsumerConfig", "-g", "MadeAgain"),
+    "deleteSubGroup of the cluster": lambda s: (
+        *("deleteSubGroup", "-g", "MadeAgain"),
+        *("-c", "TestCluster"),
+    ),
+    "deleteTopic": lambda s: ("deleteTopic", "-t", "Ordered", "-c", "TestCluster"),
+}
+"""Commands that both sides print alike, in the order in which they run."""
+
+
+def measured(lines: list[str]) -> list[str]:
+    """Return lines of output without times that were measured, and names of this JVM."""
+    for pattern, stands in (
+        (r"\d+#\d+", "<instance>"),
+        (r"@[0-9a-f]{1,8}\b", "@<object>"),
+        (r"\b2\d{16}\b", "<time>"),
+        (r"rt=\d+ms", "rt=<ms>"),
+        (r"(SEND_OK|true) \d+\b", r"\1 <ms>"),
+        (r"Avg RT: \S+", "Avg RT: <ms>"),
+        (r"\b\d{13}/", "<directory>/"),
+        (r"<ms>/", "<directory>/"),
+        (r"originalMsgId=[0-9A-F]+", "originalMsgId=<id>"),
+        # A message that is sent once more goes to any queue.
+        (r"(prepare resend.*)queueId=.*", r"\1<queue>"),
+        (r"spentTimeMills=\d+", "spentTimeMills=<ms>"),
+    ):
+        lines = [re.sub(pattern, stands, line) for line in lines]
+    return sorted(lines)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_prints_the_same_of_both(scenes: tuple[Scene, Scene], name: str) -> None:
+    java, ours = (
+        [measured(blank(text, scene)) for text in scene.mqadmin(*COMMANDS[name](scene))]
+        for scene in scenes
+    )
+
+    assert ours == java
+    assert java != [[], []]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("exportMetadata", "-c", "TestCluster"), ("exportConfigs", "-c", "TestCluster")],
+    ids=["metadata", "configs"],
+)
+def test_exported_files_say_the_same(
+    scenes: tuple[Scene, Scene], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    java, ours = exported(scenes, words, tmp_path)
+
+    assert ours == java
+
+
+def exported(scenes: tuple[Scene, Scene], words: tuple[str, ...], tmp_path: Path) -> list[Json]:
+    """Return what the one file holds that a command writes on each side."""
+    found = []
+    for scene in scenes:
+        directory = tmp_path / scene.servers.side
+        output = scene.mqadmin(*words, "-f", str(directory))
+        assert "success" in output.stdout, output
+        (path,) = directory.iterdir()
+        text = path.read_text().replace(scene.broker, "<broker>")
+        found.append(json.loads(re.sub(r'"exportTime":\d+', '"exportTime":0', text)))
+    return found
+
+
+def test_exported_metrics_have_the_same_shape(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:
+    java, ours = (
+        set(paths_of(value))
+        for value in exported(scenes, ("exportMetrics", "-c", "TestCluster"), tmp_path)
+    )
+
+    assert ours == java
+
+
+def paths_of(value: Json, path: str = "") -> Iterator[str]:
+    """Yield the path of every value that is no object."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from paths_of(item, f"{path}/{name}")
+    else:
+        yield path
+
+
+def test_message_trace_is_stored_and_found(scenes: tuple[Scene, Scene]) -> None:
+    found = []
+    for scene in scenes:
+        (sent,) = scene.toolbox.run(
+            "Producer",
+            {
+                "namesrv": scene.servers.namesrv.address,
+                "topic": TOPIC,
+                "group": "TracedPG",
+                "mode": "sync",
+                "trace": True,
+                "messages": [{"body": "traced", "queue": 0, "broker": scene.servers.broker.name}],
+            },
+        )
+        found.append(measured(traced(scene, sent["msgId"])))
+
+    java, ours = found
+    assert ours == java
+    assert any("success" in line for line in java)
+
+
+def traced(scene: Scene, message_id: str) -> list[str]:
+    """Return the trace of a message once it is there, without addresses and times."""
+    end = time.monotonic() + TRIED_S
+    while True:
+        output = scene.mqadmin("queryMsgTraceById", "-i", message_id)
+        if "success" in output.stdout:
+            return [re.sub(r"\d+ms", "<ms>", line) for line in blank(output.stdout, scene)]
+        assert time.monotonic() < end, output
+
+
+def test_every_command_of_mqadmin_is_compared(shared: Path) -> None:
+    commands = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+    compared = {name.split(" ")[0] for name in (*READS, *COMMANDS)}
+    elsewhere = {*NEVER_ENDING, *IN_STEPS, *ACCESS_CONTROL}
+
+    assert {command["name"] for command in commands} == compared | elsewhere
