@@ -1,0 +1,160 @@
+"""The Go client (rocketmq-client-go v2) through the real servers, and through ours."""
+
+import json
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.interop.process import Child, Ended
+from tests.interop.rocketmq import Broker, Servers, Side
+from tests.interop.toolbox import Toolbox
+
+pytestmark = pytest.mark.java
+
+SOURCE: Final = Path(__file__).resolve().parent / "go"
+BUILD_TIMEOUT_S: Final = 400.0
+LINE_TIMEOUT_S: Final = 90.0
+COUNT: Final = 4
+HOWS: Final = ("sync", "async", "oneway", "batch")
+QUICK_CHECK: Final = {"transactionCheckInterval": "1500", "transactionTimeOut": "1000"}
+
+Line = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the compiled Go program; skips without Go, or when its modules cannot be had."""
+    go = shutil.which("go", path=f"{os.environ['PATH']}:/usr/local/go/bin")
+    if go is None:
+        pytest.skip("go is not on the path: install Go 1.20 or later")
+    built = tmp_path_factory.mktemp("go") / "interop"
+    done = subprocess.run(
+        [go, "build", "-mod=readonly", "-o", str(built), "."],
+        cwd=SOURCE,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode == 0:
+        return built
+    assert "main.go:" not in done.stderr, done.stderr
+    reason = f"the modules of go.mod cannot be had: {done.stderr[-500:]}"
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+class Go:
+    """The Go program against one pair of servers."""
+
+    def __init__(self, program: Path, servers: Servers, toolbox: Toolbox, scratch: Path) -> None:
+        self._program = program
+        self._namesrv = servers.namesrv.address
+        self._scratch = scratch
+        self.topic = f"Go_{uuid.uuid4().hex[:6]}"
+        made = toolbox.mqadmin(
+            *("updateTopic", "-t", self.topic, "-r", "2", "-w", "2"),
+            *("-b", servers.broker.address, "-n", self._namesrv),
+        )
+        assert "success" in made.stdout, made
+
+    def start(self, mode: str, *, group: str, count: int) -> Child:
+        """Start one mode."""
+        words = [str(self._program), mode, self._namesrv, self.topic, group, str(count)]
+        log = self._scratch / f"{mode}.err"
+        return Child(words, log=log, directory=self._scratch, piped=True)
+
+    def run(self, mode: str, *, group: str, count: int) -> list[Line]:
+        """Run one mode to its end, return its lines."""
+        child = self.start(mode, group=f"{group}_{self.topic}", count=count)
+        lines: list[Line] = []
+        try:
+            while True:
+                lines.append(line_of(child))
+        except Ended:
+            code = child.stop()
+            if code != 0:
+                raise
+        return lines
+
+
+def line_of(child: Child) -> Line:
+    """Return the next line; raises Ended."""
+    return dict(json.loads(child.line(timeout_s=LINE_TIMEOUT_S)))
+
+
+@pytest.fixture
+def go(program: Path, servers: Servers, toolbox: Toolbox, tmp_path: Path) -> Go:
+    """Return the program against the pair, with a topic of its own."""
+    return Go(program, servers, toolbox, tmp_path)
+
+
+def bodies(lines: list[Line]) -> list[str]:
+    return sorted(line["body"] for line in lines if line["event"] == "message")
+
+
+ALL: Final = sorted([*(f"{how} {i}" for how in HOWS for i in range(COUNT)), "delay 0"])
+
+
+def test_what_go_sends_go_receives_by_push_and_pull(go: Go) -> None:
+    sent = go.run("send", group="P", count=COUNT)
+
+    pushed = go.run("push", group="Push", count=len(ALL))
+    pulled = go.run("pull", group="Pull", count=len(ALL))
+
+    assert {line["status"] for line in sent} == {0}
+    assert sorted(line["how"] for line in sent) == sorted(
+        ["sync"] * COUNT + ["async"] * COUNT + ["batch", "delay"]
+    )
+    assert bodies(pushed) == bodies(pulled) == ALL
+    # The message that was refused once came back by the retry topic.
+    assert [line["times"] for line in pushed if line["body"] == "sync 0"] == [1]
+    for line in pulled:
+        how, number = line["body"].split()
+        assert line["keys"] == f"{how}{number}"
+        assert line["tags"] == f"Tag{int(number) % 2}"
+
+
+def test_orderly_consumer_gets_each_queue_in_order(go: Go) -> None:
+    go.run("send", group="P", count=COUNT)
+
+    lines = go.run("orderly", group="Orderly", count=len(ALL))
+
+    assert bodies(lines) == ALL
+    for queue_id in (0, 1):
+        offsets = [line["offset"] for line in lines if line["queue"] == queue_id]
+        assert offsets == sorted(offsets)
+
+
+@pytest.mark.parametrize("name", ["java", "ours"])
+def test_transactions_are_committed_rolled_back_and_checked(
+    request: pytest.FixtureRequest, program: Path, toolbox: Toolbox, tmp_path: Path, name: str
+) -> None:
+    side: Side = request.getfixturevalue(f"{name.replace('ours', 'our')}_side")
+    namesrv = request.getfixturevalue(f"{name.replace('ours', 'our')}_namesrv")
+    broker = quick_broker(side, tmp_path / "store", namesrv.address, QUICK_CHECK)
+    try:
+        go = Go(program, Servers(name, namesrv, broker), toolbox, tmp_path)
+        producing = go.start("transaction", group="T", count=3)
+        lines = [line_of(producing) for _ in range(4)]
+        got = go.run("push", group="Push", count=2)
+        producing.stop()
+    finally:
+        broker.kill()
+
+    assert [line["how"] for line in lines[:3]] == ["Commit", "Rollback", "Unknown"]
+    assert (lines[3]["event"], lines[3]["body"]) == ("checked", "Unknown")
+    assert bodies(got) == ["Commit", "Unknown"]
+
+
+def quick_broker(side: Side, store: Path, namesrv: str, settings: Mapping[str, str]) -> Broker:
+    """Return a broker of its own name that asks about open transactions at once."""
+    named = {**settings, "brokerName": "broker-go"}
+    return Broker(side, store=store, namesrv=namesrv, settings=named).await_ready()
