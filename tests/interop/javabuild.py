@@ -31,34 +31,37 @@ def need_java() -> None:
     pytest.skip(reason)
 
 
-def class_path() -> str:
+def class_path(home: Path = JAVA) -> str:
     """Return the class path of RocketMQ and of our programs, building what is out of date.
+
+    Args:
+        home: has ``pom.xml`` and ``src``; another RocketMQ has another folder.
 
     Raises:
         RuntimeError: Maven or javac ended with an error; its output is in the text.
     """
-    target = JAVA / "target"
+    target = home / "target"
     target.mkdir(exist_ok=True)
     with (target / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _build(target)
-    return f"{target / 'classes'}:{JAVA / 'lib'}/*"
+        _build(home, target)
+    return f"{target / 'classes'}:{home / 'lib'}/*"
 
 
-def _build(target: Path) -> None:
-    jars, classes = _digest([JAVA / "pom.xml"]), _digest(sorted((JAVA / "src").glob("*.java")))
+def _build(home: Path, target: Path) -> None:
+    jars, classes = _digest([home / "pom.xml"]), _digest(sorted((home / "src").glob("*.java")))
     stamp = target / "stamp"
     built = stamp.read_text().split() if stamp.exists() else []
     if built == [jars, classes]:
         return
     if jars not in built:
-        shutil.rmtree(JAVA / "lib", ignore_errors=True)
+        shutil.rmtree(home / "lib", ignore_errors=True)
         copy = "dependency:copy-dependencies"
-        _run("mvn", "-q", "-B", copy, "-DoutputDirectory=lib", "-DincludeScope=runtime")
+        _run(home, "mvn", "-q", "-B", copy, "-DoutputDirectory=lib", "-DincludeScope=runtime")
     shutil.rmtree(target / "classes", ignore_errors=True)
     (target / "classes").mkdir()
-    sources = sorted(str(path) for path in (JAVA / "src").glob("*.java"))
-    _run("javac", "-nowarn", "-cp", "lib/*", "-d", "target/classes", *sources)
+    sources = sorted(str(path) for path in (home / "src").glob("*.java"))
+    _run(home, "javac", "-nowarn", "-cp", "lib/*", "-d", "target/classes", *sources)
     stamp.write_text(f"{jars} {classes}\n")
 
 
@@ -69,9 +72,9 @@ def _digest(paths: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _run(*words: str) -> None:
+def _run(home: Path, *words: str) -> None:
     done = subprocess.run(
-        words, cwd=JAVA, capture_output=True, text=True, timeout=_BUILD_TIMEOUT_S, check=False
+        words, cwd=home, capture_output=True, text=True, timeout=_BUILD_TIMEOUT_S, check=False
     )
     if done.returncode:
         raise RuntimeError(f"{words[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
