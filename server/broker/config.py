@@ -43,7 +43,6 @@ NAME_SIZE_MAX = 127
 """Broker and cluster names are topics too, and a record holds no longer topic."""
 
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
-    "enableConsumeQueueExt": ("false",),
     "enableDLegerCommitLog": ("false",),
     "haMasterAddress": ("",),
     "messageStorePlugIn": ("",),

@@ -27,6 +27,7 @@ from server.broker.clients import Consumers, Producers
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
 from server.broker.delay import DelayLevels, DelayService
+from server.broker.filters.bitmaps import BitMaps
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.table import FilterTable
 from server.broker.groups import Groups
@@ -130,6 +131,9 @@ class Broker:
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
+        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
+        if config.enable_calc_filter_bit_map:
+            store.exts.bit_map = BitMaps(self.filters, read_record=store.read_record).of
 
     def _make_answers(self) -> SendAnswers:
         region, trace_on = self.config.region_id, self.config.trace_on

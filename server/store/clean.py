@@ -76,6 +76,7 @@ class Cleaner:
         self._looked_ms = opened.now_ms
         self._cleaned_min = -1
         self._index_paths: list[Path] = []
+        self._ext_paths: list[Path] = []
         self._findings: list[QueueFinding] = []
         self._asked: list[Callable[[], None]] = []
         self._asked_now: list[Callable[[], None]] = []
@@ -116,7 +117,7 @@ class Cleaner:
         return self._job
 
     def _next_job(self, now_ms: int) -> CleanJob | None:
-        if self._findings or self._index_paths:
+        if self._findings or self._index_paths or self._ext_paths:
             return self._delete_files_job()
         if self._expired:
             self._remove_queues()
@@ -173,6 +174,7 @@ class Cleaner:
     def _delete_files_job(self) -> DeleteFilesJob:
         findings, self._findings = self._findings, []
         index_paths, self._index_paths = self._index_paths, []
+        ext_paths, self._ext_paths = self._ext_paths, []
         names = {path.name for path in index_paths}
 
         def say(point: SafePoint) -> None:
@@ -185,7 +187,7 @@ class Cleaner:
 
         return DeleteFilesJob(
             self._disk,
-            [path for finding in findings for path in finding.expired] + index_paths,
+            [path for finding in findings for path in finding.expired] + ext_paths + index_paths,
             say=lambda: self._safe_file.change(say),
             interval_s=self._config.delete_consume_queue_files_interval_ms / 1000,
             stop=self._stop,
@@ -212,6 +214,7 @@ class Cleaner:
                 self._table.files.forget(queue.directory)
                 queue.first = max(queue.first, finding.first)
                 self._findings.append(finding)
+            self._ext_paths += self._table.exts.expired(queue)
         index = self._dispatcher.index
         if index is not None:
             self._index_paths = index.take_expired(job.log_min)
@@ -249,7 +252,7 @@ class Cleaner:
             if gone:
                 self._safe_file.change(say)
             for queue in gone:
-                queue.remove()
+                self._table.remove(queue)
                 del self._table.queues[queue.topic, queue.queue_id]
                 self._dispatcher.dirty.pop(queue, None)
                 LOG.info(

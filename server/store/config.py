@@ -10,8 +10,11 @@ Source: store/config/MessageStoreConfig.java.
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from storefmt.consumequeue import ENTRY_SIZE
+
+EXT_FILE_SIZE: Final = 48 << 20
 
 
 class FlushDiskType(StrEnum):
@@ -36,6 +39,11 @@ class StoreConfig:
     """Bytes of one commit log file."""
     mapped_file_size_consume_queue: int = 6_000_000
     """Bytes of one consume queue file; rounded up to whole entries of 20."""
+    enable_consume_queue_ext: bool = False
+    """Write a unit with a bit map of filters for each message, beside its queue entry."""
+    mapped_file_size_consume_queue_ext: int = EXT_FILE_SIZE
+    bit_map_length_consume_queue_ext: int = 64
+    """Bits; the broker sets what its bloom filter needs, as in Java."""
     max_hash_slot_num: int = 5_000_000
     max_index_num: int = 20_000_000
     message_index_enable: bool = True

@@ -16,6 +16,7 @@ from typing import Final
 
 from server.store.append import is_queued
 from server.store.calls import DispatchEntry
+from server.store.ext import ExtFiles
 from server.store.index import Index
 from server.store.queue import TAIL_FLUSH_SIZE, ConsumeQueue
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
@@ -31,6 +32,8 @@ class Dispatcher:
 
     def __init__(self, index: Index | None) -> None:
         self.index = index
+        self.exts: ExtFiles | None = None
+        """Where each message gets a unit, when the store writes them."""
         self.dirty: dict[ConsumeQueue, None] = {}
         """Queues with entries that are not written, or files that are not synced."""
         self.dispatched_offset = 0
@@ -47,11 +50,13 @@ class Dispatcher:
     ) -> None:
         """Take records in log order; ``queues`` are theirs, one each."""
         pack = CQ_ENTRY.pack
-        dirty = self.dirty
+        dirty, exts = self.dirty, self.exts
         for entry, queue in zip(entries, queues, strict=True):
             _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
             if queue.deleted or (sys_flag & TRANSACTION_MASK and not is_queued(sys_flag)):
                 continue
+            if exts is not None:
+                tags_code = exts.put(queue, entry)
             queue.tail += pack(log_offset, size, tags_code)
             queue.max_offset += 1
             if queue not in dirty:

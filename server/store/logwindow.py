@@ -11,6 +11,7 @@ Source: store/CommitLog.java#getMessage (which slices a mapped file).
 from typing import Final, Protocol, Self
 
 from server.store.logfile import CommitLog
+from storefmt.consumequeue_ext import ExtUnit
 
 WINDOW_SIZE: Final = 64 << 10
 
@@ -21,6 +22,10 @@ class Wants(Protocol):
     @property
     def by_properties(self) -> object | None:
         """Something where ``takes_record`` has to be asked, None where it takes all."""
+        ...
+
+    def takes_unit(self, unit: ExtUnit) -> bool:
+        """Tell by its ext unit whether a message may be wanted."""
         ...
 
     def takes_record(self, record: bytes) -> bool:

@@ -111,7 +111,7 @@ class _Opening:
             self._disk, self._paths, self._config, self._point
         )
         self._report.notes += note
-        table = QueueTable(self._disk, self._paths, file_size=queue_file_size)
+        table = self._table(queue_file_size)
         last_store_ms = self._checkpoint.physic_ms
         index: Index | None = None
         progress = self._progress(log, table)
@@ -126,13 +126,15 @@ class _Opening:
         else:
             recovered = self._recover(log, table, now_ms, fast=True)
             if recovered is None:
-                table = QueueTable(self._disk, self._paths, file_size=queue_file_size)
+                table = self._table(queue_file_size)
                 recovered = self._recover(log, table, now_ms, fast=False)
             assert recovered is not None
             progress, index, last_ms = recovered
             last_store_ms = last_ms or last_store_ms
         self._report.log_end = log.end
         dispatcher = Dispatcher(index)
+        if self._config.enable_consume_queue_ext:
+            dispatcher.exts = table.exts
         for queue in table.queues.values():
             if queue.unsynced:
                 dispatcher.dirty[queue] = None
@@ -269,6 +271,10 @@ class _Opening:
             self._report.notes.append("checkpoint has a negative time; it is not used")
             return Checkpoint()
         return found
+
+    def _table(self, file_size: int) -> QueueTable:
+        ext_file_size = self._config.mapped_file_size_consume_queue_ext
+        return QueueTable(self._disk, self._paths, file_size=file_size, ext_file_size=ext_file_size)
 
     def _open_log(self) -> tuple[CommitLog, bool]:
         """Return the log, and whether its end and all that is derived from it are known."""

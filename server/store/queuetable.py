@@ -9,7 +9,9 @@ Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 
 from pathlib import Path
 
+from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
+from server.store.ext import ExtFiles
 from server.store.queue import ConsumeQueue, QueueFiles
 from storefmt.paths import StorePaths, check_topic_name
 
@@ -17,8 +19,11 @@ from storefmt.paths import StorePaths, check_topic_name
 class QueueTable:
     """The queues; ``queues`` maps (topic, queue id) to each."""
 
-    def __init__(self, disk: Disk, paths: StorePaths, *, file_size: int) -> None:
+    def __init__(
+        self, disk: Disk, paths: StorePaths, *, file_size: int, ext_file_size: int = EXT_FILE_SIZE
+    ) -> None:
         self.files = QueueFiles(disk, file_size=file_size)
+        self.exts = ExtFiles(disk, paths, file_size=ext_file_size)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._disk = disk
         self._paths = paths
@@ -59,12 +64,22 @@ class QueueTable:
         gone = [key for key in self.queues if key[0] == topic]
         queues = [self.queues.pop(key) for key in gone]
         for queue in queues:
-            queue.remove()
+            self.remove(queue)
         directory: Path = self._paths.consumequeue / topic
         if self._disk.is_dir(directory):
             self._disk.fsync_dir(directory)
         return len(queues)
 
+    def remove(self, queue: ConsumeQueue) -> None:
+        """Delete the files of one queue.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        queue.remove()
+        self.exts.remove(queue)
+
     def close(self) -> None:
         """Close every file."""
         self.files.close()
+        self.exts.close()

@@ -22,7 +22,8 @@ from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.logwindow import LogWindow, Wants
 from server.store.queue import ConsumeQueue
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE, is_ext_address
+from server.store.queuetable import QueueTable
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
 from storefmt.sysflag import BORN_HOST_V6
 
@@ -37,7 +38,6 @@ _STORE_MS_POS: Final = 56
 _STORE_MS_POS_V6: Final = 68
 _HEAD_SIZE: Final = 76
 
-QueueTable = dict[tuple[str, int], ConsumeQueue]
 Accept = Callable[[int], bool]
 
 
@@ -45,10 +45,11 @@ class Reader:
     """All reads of one store."""
 
     def __init__(
-        self, config: StoreConfig, log: CommitLog, queues: QueueTable, index: Index | None
+        self, config: StoreConfig, log: CommitLog, table: QueueTable, index: Index | None
     ) -> None:
         self._log = log
-        self._queues = queues
+        self._queues = table.queues
+        self._exts = table.exts
         self._index = index
         self._count_max = config.max_transfer_count_on_message_in_memory
         self._size_max = config.max_transfer_bytes_on_message_in_memory
@@ -133,7 +134,10 @@ class Reader:
                 ):
                     break
             scanned += 1
-            if accept is not None and not is_ext_address(tags_code) and not accept(tags_code):
+            if tags_code <= EXT_ADDRESS_MAX:
+                if not self._takes_unit(queue, tags_code, accept, wants):
+                    continue
+            elif accept is not None and not accept(tags_code):
                 continue
             if log_offset < self._log.min_offset or log_offset + size > log_end:
                 if not picked:
@@ -147,10 +151,8 @@ class Reader:
             picked.append((log_offset, size))
             total += size
         chunks = self._read_merged(picked)
-        if picked:
-            status = GetStatus.FOUND
         return GetResult(
-            status,
+            GetStatus.FOUND if picked else status,
             chunks,
             len(picked),
             queue_offset + scanned,
@@ -158,6 +160,19 @@ class Reader:
             queue.max_offset,
             suggest_slave=log_end - log_offset > self._memory_size,
         )
+
+    def _takes_unit(
+        self, queue: ConsumeQueue, address: int, accept: Accept | None, wants: Wants | None
+    ) -> bool:
+        """Tell by its ext unit whether a message may be wanted; one without a unit may."""
+        if accept is None and wants is None:
+            return True
+        unit = self._exts.read(queue, address)
+        if unit is None:
+            return True
+        if accept is not None and not accept(unit.tags_code):
+            return False
+        return wants is None or wants.takes_unit(unit)
 
     def _is_full(
         self,

@@ -62,7 +62,9 @@ class MessageStore:
         self._closed = False
         self._appender = Appender(config, opened.log, opened.table)
         self._dispatcher = opened.dispatcher
-        self._reader = Reader(config, opened.log, self._queues, opened.dispatcher.index)
+        self._reader = Reader(config, opened.log, opened.table, opened.dispatcher.index)
+        self.exts = opened.table.exts
+        """Bit maps of the messages, where the store writes them."""
         self._upkeep = Upkeep(config, opened)
         self.cleaner = Cleaner(
             config,
@@ -304,15 +306,9 @@ class MessageStore:
             OSError: the disk cannot be read there.
         """
         read = partial(
-            self._reader.get_message,
-            topic,
-            queue_id,
-            queue_offset,
-            count_max=count_max,
-            size_max=size_max,
-            accept=accept,
-            wants=wants,
-        )
+            self._reader.get_message, topic, queue_id, queue_offset,
+            count_max=count_max, size_max=size_max, accept=accept, wants=wants,
+        )  # fmt: skip
         if not may_wait:
             queue = self._queues.get((topic, queue_id))
             # The newest messages were just written: they need not be asked for politely.

@@ -107,6 +107,7 @@ class Upkeep:
                 ends.append(QueueEnd(queue, queue.first, queue.max_offset))
                 queue.drop_tail()
         dispatcher.dirty.clear()
+        ext_paths, ext_directories = self._table.exts.take_unsynced()
         index_ms = self._checkpoint.index_ms
         files = []
         mark: IndexMark | None = None
@@ -125,9 +126,9 @@ class Upkeep:
         return QueueSyncJob(
             self._disk,
             self._paths,
-            paths=paths,
+            paths=ext_paths + paths,
             files=files,
-            directories=self._new_directories(),
+            directories=[*ext_directories, *self._new_directories()],
             checkpoint=self._checkpoint,
             say=lambda: self.safe_file.advance(until, ends, mark),
         )

@@ -37,6 +37,10 @@ class MessageFilter(NamedTuple):
     by_bits: Callable[[ExtUnit], bool] | None = None
     by_properties: Callable[[Properties], bool] | None = None
 
+    def takes_unit(self, unit: ExtUnit) -> bool:
+        """Tell by the bit map of its ext unit whether a message may be wanted."""
+        return self.by_bits is None or self.by_bits(unit)
+
     def takes_record(self, record: bytes) -> bool:
         """Tell by its properties whether a record is wanted."""
         test = self.by_properties

@@ -14,7 +14,7 @@ Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
@@ -85,7 +85,7 @@ class FilterTable:
         """Return a group's filter on a topic."""
         return self._topics.get(topic, {}).get(group)
 
-    def on_topic(self, topic: str) -> Iterable[Filter]:
+    def on_topic(self, topic: str) -> Collection[Filter]:
         """Return every filter on a topic."""
         return self._topics.get(topic, {}).values()
 

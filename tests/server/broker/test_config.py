@@ -151,6 +151,7 @@ def test_the_configuration_of_a_golden_store_is_accepted(golden) -> None:
 
 
 def test_a_store_that_needs_what_is_missing_is_not_opened_by_mistake(golden) -> None:
-    assert "enableConsumeQueueExt is 'true', which is not supported yet" in refused(
-        **golden.conf("kinds")
+    assert config(**golden.conf("kinds")).store.enable_consume_queue_ext
+    assert "enableDLegerCommitLog is 'true', which is not supported yet" in refused(
+        enableDLegerCommitLog="true"
     )

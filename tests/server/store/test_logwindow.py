@@ -7,6 +7,7 @@ from unittest.mock import patch
 from server.store.disk import RealDisk
 from server.store.logfile import CommitLog
 from server.store.logwindow import WINDOW_SIZE, LogWindow
+from storefmt.consumequeue_ext import ExtUnit
 
 FILE_SIZE = 200_000
 
@@ -23,6 +24,10 @@ class Even:
     """Wants records whose first byte is even."""
 
     by_properties: object | None = "looked at"
+
+    def takes_unit(self, unit: ExtUnit) -> bool:
+        """Tell nothing."""
+        return True
 
     def takes_record(self, record: bytes) -> bool:
         """Tell whether the first byte is even."""

@@ -1,0 +1,48 @@
+"""Bit maps of messages: which of the registered filters each one matches.
+
+    stored message ──> each filter on its topic: does it match? ──> its bits are set
+
+Rule: all filters of a topic are asked, of dead groups too, so that a group that comes back
+finds what it missed by its bits. A topic without filters has no bit maps.
+
+Source: broker/filter/CommitLogDispatcherCalcBitMap.java (4.9.7).
+"""
+
+from collections.abc import Callable
+
+from server.broker.filters.bloom import bit_map
+from server.broker.filters.messagefilter import raw_properties
+from server.broker.filters.table import FilterTable
+from server.store.calls import DispatchEntry
+from storefmt.properties import parse_properties
+
+
+class BitMaps:
+    """Calculates the bit maps of one broker.
+
+    Args:
+        read_record: gives the record at a log offset.
+    """
+
+    def __init__(self, table: FilterTable, *, read_record: Callable[[int], bytes | None]) -> None:
+        self._table = table
+        self._read_record = read_record
+
+    def of(self, entry: DispatchEntry) -> bytes:
+        """Return the bit map of a stored message, b"" where its topic has no filter.
+
+        Raises:
+            OSError: the message cannot be read.
+        """
+        filters = self._table.on_topic(entry.topic)
+        record = self._read_record(entry.log_offset) if filters else None
+        if record is None:
+            return b""
+        properties = parse_properties(raw_properties(record))
+        matched = [
+            position
+            for found in filters
+            if found.expression is not None and found.expression.matches(properties)
+            for position in found.positions
+        ]
+        return bit_map(self._table.bloom.bit_count, matched)

@@ -1,0 +1,32 @@
+"""Bit maps at dispatch: the bits of the groups whose filters match, through a broker."""
+
+import asyncio
+from pathlib import Path
+
+from server.broker.filters.bloom import bit_map
+from storefmt.consumequeue_ext import decode_units
+from storefmt.properties import format_properties
+from tests.server.broker import desk
+from tests.server.broker.desk import GROUP, TOPIC
+from tests.server.broker.handlers.test_filters import said
+
+
+def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -> None:
+    async def go() -> list[int]:
+        settings = {"enable_property_filter": True, "enable_calc_filter_bit_map": True}
+        config = desk.broker_settings(tmp_path, **settings)
+        config.store.enable_consume_queue_ext = True
+        async with desk.running(tmp_path, config=config) as one:
+            await one.create_topic()
+            await said(one, "n = 1")
+            for n in (1, 2):
+                answer = await one.send(properties=format_properties({"n": str(n)}))
+                assert answer.code == 0
+            assert await one.messages(sys_flag=0, sub_version=1) != []
+            return one.app.broker.filters.bloom.positions(f"{GROUP}#{TOPIC}")
+
+    positions = asyncio.run(go())
+    (path,) = (tmp_path / "consumequeue_ext" / TOPIC / "0").iterdir()
+    units = [unit for _, unit in decode_units(path.read_bytes())]
+
+    assert [unit.bit_map for unit in units] == [bit_map(112, positions), bytes(14)]
