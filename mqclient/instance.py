@@ -23,6 +23,7 @@ from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreacha
 from mqclient.members import Members
 from mqclient.requestreply import Requests
 from remoting.aio.client import OnExchange, OnRequest, RemotingClient
+from remoting.aio.tls import ClientTls
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
@@ -41,6 +42,7 @@ class MQClient:
         namesrv: ``host:port;host:port``; a missing port means 9876.
         timeout_s: how long one request may take.
         access_key: with ``secret_key``, signs every request (ACL of 4.9).
+        tls: how connections are secured; None leaves them plain.
         on_exchange: told of every request: address, request, answer or error, elapsed ms.
         on_request: gets what a broker asks this client; its members do when None.
         instance_name: makes the client id ``ip@instance_name``, the same after a restart, as
@@ -59,6 +61,7 @@ class MQClient:
         timeout_s: float = 5.0,
         access_key: str | None = None,
         secret_key: str | None = None,
+        tls: ClientTls | None = None,
         on_exchange: OnExchange | None = None,
         on_request: OnRequest | None = None,
         address_map: Mapping[str, str] | None = None,
@@ -84,6 +87,7 @@ class MQClient:
             on_request=on_request or self.members.answer,
             sign=_signer(access_key, secret_key),
             on_exchange=on_exchange,
+            tls=tls,
         )
 
     async def __aenter__(self) -> Self:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
 from remoting.aio.client import RemotingClient
 from remoting.aio.tls import ClientTls
 from remoting.bodies import ClusterInfo
@@ -86,6 +89,15 @@ def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
         return stored.code, "secured" in cluster.broker_addr_table
 
     assert asyncio.run(go()) == (0, True)
+
+
+def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:
+    async def go() -> str:
+        async with MQClient(pair.namesrv.address, timeout_s=20.0, tls=ClientTls()) as client:
+            message = Message("SecuredOurs", b"x" * 200_000)
+            return (await Producer(client).send(message)).unique_key
+
+    assert len(asyncio.run(go())) in (32, 56)
 
 
 def test_plain_connections_are_closed(pair: Pair) -> None:
