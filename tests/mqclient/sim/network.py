@@ -4,6 +4,7 @@ Rule: everything random comes from one seeded generator, and everything slow fro
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
@@ -48,7 +49,7 @@ class SimRemoting:
         if not network.reachable(name, address):
             await asyncio.sleep(0.05)
             raise ConnectFailed(f"no connection to {address}", address=address)
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 if await network.pass_on() and network.reachable(name, address):
                     answer = await network.servers[address](self._client, command)
@@ -59,8 +60,6 @@ class SimRemoting:
                     ):
                         return answer
                 await asyncio.sleep(timeout_s + 1)
-        except TimeoutError:
-            pass
         raise RequestTimedOut(
             f"{address} did not answer", address=address, timeout_ms=int(timeout_s * 1000)
         )
