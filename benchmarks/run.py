@@ -24,7 +24,7 @@ from tests.golden import REPOSITORY
 from tests.interop.javabuild import class_path
 
 SOURCE = REPOSITORY / "benchmarks" / "java"
-LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull"]
+LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
 TITLES = {
     "sync:1": "sync send, 1 thread",
     "sync:16": "sync send, 16 threads",
@@ -33,6 +33,7 @@ TITLES = {
     "batch:8": "batches of 32, 8 threads",
     "push": "push consume",
     "pull": "pull",
+    "listen:5": "send to push listener, one every 5 ms",
 }
 
 

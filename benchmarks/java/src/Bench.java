@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,7 +31,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * for a line on standard input, so that the caller can read the broker's CPU time at both ends.
  *
  * <p>Arguments: name server, topic, body bytes, warm-up seconds, measured seconds, messages to
- * consume, then loads: sync:THREADS async:WINDOW batch:THREADS push pull.
+ * consume, then loads: sync:THREADS async:WINDOW batch:THREADS push pull listen:MS.
  */
 public final class Bench {
     private static final BufferedReader IN = new BufferedReader(new InputStreamReader(System.in));
@@ -94,6 +95,7 @@ public final class Bench {
                 case "async" -> async(load, size, producer);
                 case "push" -> push(load);
                 case "pull" -> pull(load);
+                case "listen" -> listen(load, size, producer);
                 default -> throw new IllegalArgumentException("no load named " + load);
             }
         }
@@ -240,6 +242,43 @@ public final class Bench {
         long nanos = System.nanoTime() - first.get();
         report(load, new Window(), seen.get(), nanos);
         consumer.shutdown();
+    }
+
+    /** One message every so many ms, timed from before its send to its push listener. */
+    private static void listen(String load, int everyMs, DefaultMQProducer producer) throws Exception {
+        String quiet = topic + "_listen";
+        producer.send(new Message(quiet, new byte[8]));
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("bench_listen");
+        consumer.setNamesrvAddr(namesrv);
+        consumer.setInstanceName("bench_listen");
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.subscribe(quiet, "*");
+        CountDownLatch first = new CountDownLatch(1);
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            long now = System.nanoTime();
+            messages.forEach(m -> window.done(now - ByteBuffer.wrap(m.getBody()).getLong(), 1));
+            first.countDown();
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        consumer.start();
+        first.await();
+        beat(producer, quiet, everyMs, warmMs);
+        window = new Window();
+        say("{\"at\":\"begin\",\"load\":\"" + load + "\"}");
+        long start = System.nanoTime();
+        beat(producer, quiet, everyMs, runMs);
+        Thread.sleep(200);
+        report(load, window, window.count.sum(), System.nanoTime() - start);
+        consumer.shutdown();
+    }
+
+    private static void beat(DefaultMQProducer producer, String quiet, int everyMs, long forMs) throws Exception {
+        long end = System.nanoTime() + forMs * 1_000_000;
+        while (System.nanoTime() < end) {
+            byte[] now = Arrays.copyOf(ByteBuffer.allocate(8).putLong(System.nanoTime()).array(), body.length);
+            check(producer.send(new Message(quiet, now)));
+            Thread.sleep(everyMs);
+        }
     }
 
     private static void pull(String load) throws Exception {
