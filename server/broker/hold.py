@@ -13,7 +13,8 @@ Source: broker/longpolling/PullRequestHoldService.java.
 
 import heapq
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final, Generic, TypeVar
 
 WAIT_MS_MAX: Final = 120_000
@@ -23,6 +24,36 @@ OWNED_COUNT_MAX: Final = 10_000
 STALE_COUNT_MIN: Final = 1_024
 
 T = TypeVar("T")
+
+
+class Held(Enum):
+    """What became of a pull that waited."""
+
+    WAITING = auto()
+    ANSWERED = auto()
+    FORGOTTEN = auto()
+    """Its connection closed; nobody is left to answer."""
+
+
+class Event(Enum):
+    """What happens while a pull waits."""
+
+    SUITED = auto()
+    """A message came that it takes."""
+    NOT_SUITED = auto()
+    TIME_OVER = auto()
+    TOPIC_DELETED = auto()
+    CONNECTION_CLOSED = auto()
+
+
+NEXT: Final = {
+    (Held.WAITING, Event.SUITED): Held.ANSWERED,
+    (Held.WAITING, Event.NOT_SUITED): Held.WAITING,
+    (Held.WAITING, Event.TIME_OVER): Held.ANSWERED,
+    (Held.WAITING, Event.TOPIC_DELETED): Held.ANSWERED,
+    (Held.WAITING, Event.CONNECTION_CLOSED): Held.FORGOTTEN,
+}
+"""Nothing happens to a pull that does not wait: it is in no list any more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +72,7 @@ class HeldPull(Generic[T]):
     pull: T
     wants: Callable[[Mapping[str, str]], bool] | None = None
     """Says whether a message with these properties suits; None takes all."""
-    waiting: bool = field(default=True)
+    state: Held = Held.WAITING
 
 
 class Hold(Generic[T]):
@@ -106,7 +137,7 @@ class Hold(Generic[T]):
             known = properties()
             woken = [held for held in woken if held.wants is None or held.wants(known)]
         for held in woken:
-            self._let_go(held)
+            self._let_go(held, Event.SUITED)
         return woken
 
     def expired(self, now_ms: int) -> list[HeldPull[T]]:
@@ -114,21 +145,21 @@ class Hold(Generic[T]):
         over = []
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             held = heapq.heappop(self._deadlines)[2]
-            if held.waiting:
-                self._let_go(held)
+            if held.state is Held.WAITING:
+                self._let_go(held, Event.TIME_OVER)
                 over.append(held)
         return over
 
     def next_deadline_ms(self) -> int | None:
         """Return when ``expired`` has to be asked next, None when nobody waits."""
-        while self._deadlines and not self._deadlines[0][2].waiting:
+        while self._deadlines and self._deadlines[0][2].state is not Held.WAITING:
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 
     def drop_owner(self, owner: Hashable) -> None:
         """Forget the pulls of a connection that closed."""
         for held in list(self._owners.get(owner, ())):
-            self._let_go(held)
+            self._let_go(held, Event.CONNECTION_CLOSED)
 
     def drop_topic(self, topic: str) -> list[HeldPull[T]]:
         """Return, and let go, the pulls of a topic that was deleted."""
@@ -139,11 +170,11 @@ class Hold(Generic[T]):
             for held in list(waiters)
         ]
         for held in gone:
-            self._let_go(held)
+            self._let_go(held, Event.TOPIC_DELETED)
         return gone
 
-    def _let_go(self, held: HeldPull[T]) -> None:
-        held.waiting = False
+    def _let_go(self, held: HeldPull[T], event: Event) -> None:
+        held.state = NEXT[held.state, event]
         self._waiting_count -= 1
         key = (held.topic, held.queue_id)
         waiters = self._queues[key]
@@ -155,5 +186,5 @@ class Hold(Generic[T]):
         if not owned:
             del self._owners[held.owner]
         if len(self._deadlines) > STALE_COUNT_MIN + 2 * self._waiting_count:
-            self._deadlines = [entry for entry in self._deadlines if entry[2].waiting]
+            self._deadlines = [entry for entry in self._deadlines if entry[2].state is Held.WAITING]
             heapq.heapify(self._deadlines)

@@ -1,7 +1,8 @@
 """Queue locks of orderly consumers: one client of a group holds one queue.
 
-    lock by the holder   -> renewed          unlock by the holder -> free
-    lock by another      -> refused, unless 60 s have passed since the last renewal
+    seen by one client:     FREE ──lock──> OWN ──unlock──> FREE
+                            OVER ──lock──> OWN             (another's, 60 s not renewed)
+                            OTHERS: neither lock nor unlock change it
 
 Rule: a lock is a promise for LOCK_LIFE_MS after its last renewal and nothing else ends
 it but an unlock of its holder; a closed connection does not, as in Java.
@@ -12,6 +13,7 @@ Source: broker/client/rebalance/RebalanceLockManager.java.
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from remoting.bodies import MessageQueue
@@ -19,6 +21,35 @@ from remoting.bodies import MessageQueue
 LOG = logging.getLogger(__name__)
 
 LOCK_LIFE_MS: Final = 60_000
+
+
+class Seen(Enum):
+    """What a queue is to the client that asks."""
+
+    FREE = auto()
+    OWN = auto()
+    OTHERS = auto()
+    OVER = auto()
+    """Another's, who did not renew it in time."""
+
+
+class Wish(Enum):
+    """What the client asks for."""
+
+    LOCK = auto()
+    UNLOCK = auto()
+
+
+NEXT: Final = {
+    (Seen.FREE, Wish.LOCK): Seen.OWN,
+    (Seen.OWN, Wish.LOCK): Seen.OWN,
+    (Seen.OTHERS, Wish.LOCK): Seen.OTHERS,
+    (Seen.OVER, Wish.LOCK): Seen.OWN,
+    (Seen.FREE, Wish.UNLOCK): Seen.FREE,
+    (Seen.OWN, Wish.UNLOCK): Seen.FREE,
+    (Seen.OTHERS, Wish.UNLOCK): Seen.OTHERS,
+    (Seen.OVER, Wish.UNLOCK): Seen.OVER,
+}
 
 
 class HeldLock(NamedTuple):
@@ -53,31 +84,29 @@ class LockTable:
         held = []
         for queue in queues:
             lock = locks.get(queue)
-            if lock is None:
-                locks[queue] = _Lock(client_id, now_ms)
-            elif lock.client_id == client_id:
-                lock.renewed_ms = now_ms
-            elif lock.is_expired(now_ms):
+            if NEXT[_seen(lock, client_id, now_ms), Wish.LOCK] is not Seen.OWN:
+                continue
+            if lock is not None and lock.client_id != client_id:
                 LOG.warning(
                     "lock of %s for group %s expired with client %s; %s has it now",
                     queue, group, lock.client_id, client_id,
                 )  # fmt: skip
-                locks[queue] = _Lock(client_id, now_ms)
-            else:
-                continue
+            locks[queue] = _Lock(client_id, now_ms)
             held.append(queue)
         if not locks:
             del self._groups[group]
         return held
 
-    def unlock(self, group: str, client_id: str, *, queues: Iterable[MessageQueue]) -> None:
+    def unlock(
+        self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
+    ) -> None:
         """Free the queues that ``client_id`` holds; others stay as they are."""
         locks = self._groups.get(group)
         if locks is None:
             return
         for queue in queues:
-            lock = locks.get(queue)
-            if lock is not None and lock.client_id == client_id:
+            seen = _seen(locks.get(queue), client_id, now_ms)
+            if seen is not Seen.FREE and NEXT[seen, Wish.UNLOCK] is Seen.FREE:
                 del locks[queue]
         if not locks:
             del self._groups[group]
@@ -99,3 +128,11 @@ class LockTable:
                     del locks[queue]
             if not locks:
                 del self._groups[group]
+
+
+def _seen(lock: _Lock | None, client_id: str, now_ms: int) -> Seen:
+    if lock is None:
+        return Seen.FREE
+    if lock.client_id == client_id:
+        return Seen.OWN
+    return Seen.OVER if lock.is_expired(now_ms) else Seen.OTHERS

@@ -31,7 +31,9 @@ def lock_queues(broker: Broker, request: Request) -> Command:
 def unlock_queues(broker: Broker, request: Request) -> Command:
     """Free the queues that a client holds."""
     body = UnlockBatchRequestBody.decode(request.command.body)
-    broker.locks.unlock(body.consumer_group, body.client_id, queues=body.mq_set)
+    broker.locks.unlock(
+        body.consumer_group, body.client_id, queues=body.mq_set, now_ms=request.now_ms
+    )
     return request.command.response()
 
 

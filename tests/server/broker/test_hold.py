@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from server.broker.hold import STALE_COUNT_MIN, HeldPull, Hold
+import pytest
+
+from server.broker.hold import NEXT, STALE_COUNT_MIN, Event, Held, HeldPull, Hold
 
 
 def held(
@@ -98,3 +100,40 @@ def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
         arrived(hold, 0)
 
     assert len(hold._deadlines) <= STALE_COUNT_MIN + 1
+
+
+def happen(hold: Hold[str], event: Event) -> list[str]:
+    """Let something happen to the pulls of topic T; return who is answered."""
+    match event:
+        case Event.SUITED:
+            return arrived(hold, 0, tags_code=7)
+        case Event.NOT_SUITED:
+            return arrived(hold, 0, tags_code=8)
+        case Event.TIME_OVER:
+            return names(hold.expired(100))
+        case Event.TOPIC_DELETED:
+            return names(hold.drop_topic("T"))
+        case Event.CONNECTION_CLOSED:
+            hold.drop_owner("conn")
+            return []
+
+
+@pytest.mark.parametrize("second", list(Event))
+@pytest.mark.parametrize("first", list(Event))
+def test_waiting_pull_goes_where_the_table_says_and_is_answered_once(
+    first: Event, second: Event
+) -> None:
+    hold: Hold[str] = Hold()
+    pull = held("it", accepts={7}.__contains__)
+    hold.hold(pull)
+
+    answered = happen(hold, first)
+    state = NEXT[Held.WAITING, first]
+    assert pull.state is state
+    assert answered == (["it"] if state is Held.ANSWERED else [])
+
+    again = happen(hold, second)
+    state = NEXT.get((state, second), state)
+    assert pull.state is state
+    assert again == (["it"] if first is Event.NOT_SUITED and state is Held.ANSWERED else [])
+    assert len(hold) == (state is Held.WAITING)
