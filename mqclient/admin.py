@@ -16,7 +16,16 @@ from mqclient.admin_lock import LockCalls
 from mqclient.admin_message import MessageCalls
 from mqclient.admin_offset import OffsetCalls
 from mqclient.admin_topic import TopicCalls
+from mqclient.admin_transaction import TransactionCalls
 
 
-class Admin(TopicCalls, LockCalls, OffsetCalls, MessageCalls, BrokerCalls, NamesrvCalls):
+class Admin(
+    TopicCalls,
+    LockCalls,
+    OffsetCalls,
+    MessageCalls,
+    TransactionCalls,
+    BrokerCalls,
+    NamesrvCalls,
+):
     """All families of admin calls on one client; group calls come with the lock calls."""
