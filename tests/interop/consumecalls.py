@@ -151,6 +151,40 @@ def _committing_pulls() -> Iterator[tuple[str, CallOn]]:
     yield from _rows("moved offsets", Code.PULL_MESSAGE, [("told", told)])
 
 
+def _memberships() -> Iterator[tuple[str, CallOn]]:
+    def hello(group: str, model: str, version: int = 1) -> bytes:
+        read = f'{{"topic":"{TOPIC}","subString":"*","subVersion":{version}}}'
+        consumer = (
+            f'{{"groupName":"{group}","consumeType":"CONSUME_PASSIVELY","messageModel":"{model}",'
+            f'"consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","subscriptionDataSet":[{read}]}}'
+        )
+        return f'{{"clientID":"asker","consumerDataSet":[{consumer}]}}'.encode()
+
+    pull = pull_fields(0, consumerGroup="SideNoBroadcast")
+    yield from _bodies("hello", Code.HEART_BEAT, [
+        ("broadcasting", hello("SideNoBroadcast", "BROADCASTING")),
+        ("of a group that is off", hello("SideOff", "CLUSTERING")),
+        ("of a new group", hello("SideJoined", "CLUSTERING")),
+    ])  # fmt: skip
+    yield from _rows("member pulls", Code.PULL_MESSAGE, [
+        ("broadcasting, which its group may not", pull),
+        ("its group is off", {**pull, "consumerGroup": "SideOff"}),
+        ("new group", {**pull, "consumerGroup": "SideJoined"}),
+    ])  # fmt: skip
+    yield from _bodies("hello", Code.HEART_BEAT, [
+        ("no longer broadcasting", hello("SideNoBroadcast", "CLUSTERING", 2)),
+    ])  # fmt: skip
+    yield from _rows("member pulls", Code.PULL_MESSAGE, [
+        ("by the subscription before", pull),
+        ("by the subscription now", {**pull, "subVersion": "2"}),
+    ])  # fmt: skip
+    retry = {"topic": "%RETRY%SideJoined"}
+    yield from _rows("retry topic of a new group", Code.GET_TOPIC_STATS_INFO, [("made", retry)])
+    leave = {"clientID": "asker", "consumerGroup": "SideNoBroadcast"}
+    yield from _rows("leave", Code.UNREGISTER_CLIENT, [("good", leave)])
+    yield from _rows("member pulls", Code.PULL_MESSAGE, [("after it left", pull)])
+
+
 def _positions() -> Iterator[tuple[str, CallOn]]:
     place = {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0"}
     yield from _rows("position", Code.QUERY_CONSUMER_OFFSET, [
@@ -303,6 +337,7 @@ CALLS: Final[Mapping[str, CallOn]] = dict([
     *_stage(),
     *_pulls(),
     *_committing_pulls(),
+    *_memberships(),
     *_positions(),
     *_given_back(),
     *_locks(),

@@ -345,6 +345,18 @@ class Story:
 @pytest.mark.parametrize("sync", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_no_stop_loses_a_transaction(seed: int, sync: bool) -> None:
+    stop_and_look(seed, sync=sync)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("sync", [False, True])
+def test_no_stop_of_many_loses_a_transaction(sync: bool) -> None:
+    for seed in range(1_000, 1_500):
+        stop_and_look(seed, sync=sync)
+
+
+def stop_and_look(seed: int, *, sync: bool) -> None:
+    """Stop a broker four times at random; nothing decided is lost, nobody open is forgotten."""
     story = Story(seed, sync=sync)
 
     for life in range(4):
