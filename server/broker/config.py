@@ -139,6 +139,7 @@ class BrokerConfig:
     transaction_check_interval_ms: int = setting(
         60_000, key="transactionCheckInterval", low=1, important=True
     )
+    slave_read_enable: bool = setting(False)
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     notify_consumer_ids_changed_enable: bool = setting(True)

@@ -254,6 +254,7 @@ class Puller:
             min_offset=result.min_offset,
             max_offset=result.max_offset,
             chunks=result.chunks,
+            suggested_broker_id=self._checks.suggested(waiting.group, is_slow=result.suggest_slave),
         )
         waiting.conn.send(frame)
         if result.status is _FOUND:

@@ -71,6 +71,17 @@ class PullChecks:
         self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
         self._warned: set[tuple[str, str]] = set()
 
+    def suggested(self, group: str, *, is_slow: bool) -> int:
+        """Return the id of the broker that a group had better read from next.
+
+        Args:
+            is_slow: what it reads lies so far back that a slave should serve it.
+        """
+        settings = self._groups.get(group) if self._config.slave_read_enable else None
+        if settings is None:
+            return 0
+        return settings.which_broker_when_consume_slowly if is_slow else settings.broker_id
+
     def check(self, conn: ServerConn, pull: PullFields, now_ms: int) -> MessageFilter:
         """Return what an allowed pull wants.
 

@@ -78,7 +78,7 @@ def _stage() -> Iterator[tuple[str, CallOn]]:
     yield from _bodies("make group", Code.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, [
         _group("SideOff", consumeEnable="false"),
         _group("SideNoBroadcast", consumeBroadcastEnable="false"),
-        _group("SideSlow", brokerId=0, whichBrokerWhenConsumeSlowly=3),
+        _group("SideSlow", brokerId=2, whichBrokerWhenConsumeSlowly=3),
         _group("SideFirst", consumeFromMinEnable="false"),
         _group("SideNoRetry", retryQueueNums=0),
         _group("SideDead", retryMaxTimes=0),
@@ -110,7 +110,7 @@ def _pulls() -> Iterator[tuple[str, CallOn]]:
         ("group made now", {**good, "consumerGroup": "SideNew"}),
         ("group is off", {**good, "consumerGroup": "SideOff"}),
         ("group without broadcasts", {**good, "consumerGroup": "SideNoBroadcast"}),
-        ("group that reads from a slave when slow", {**good, "consumerGroup": "SideSlow"}),
+        ("group that reads from another broker", {**good, "consumerGroup": "SideSlow"}),
         ("group not from the first", {**good, "consumerGroup": "SideFirst"}),
         ("other tag", {**good, "subscription": "Tag1"}),
         ("its tag", {**good, "subscription": "Tag0 || Tag9"}),

@@ -35,7 +35,12 @@ def answers(
     sides = (("java", java_side), ("ours", our_side))
     namesrvs = [Namesrv(side).await_ready() for _, side in sides]
     brokers = [
-        Broker(side, store=tmp_path_factory.mktemp(name) / "store", namesrv=namesrv.address)
+        Broker(
+            side,
+            store=tmp_path_factory.mktemp(name) / "store",
+            namesrv=namesrv.address,
+            settings={"slaveReadEnable": "true"},
+        )
         for (name, side), namesrv in zip(sides, namesrvs, strict=True)
     ]
     try:

@@ -34,6 +34,7 @@ CHANGEABLE: Final = frozenset({
     "notifyConsumerIdsChangedEnable",
     "rejectTransactionMessage",
     "shortPollingTimeMills",
+    "slaveReadEnable",
     "storeReplyMessageEnable",
     "transactionCheckMax",
     "transactionTimeOut",

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     CheckClientRequestBody,
@@ -21,6 +23,7 @@ from remoting.headers import (
     GetProducerConnectionList,
     UnregisterClient,
 )
+from storefmt.configs import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 
 
@@ -172,3 +175,24 @@ def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
     assert tags.code == 0
     assert sql.code == 1
     assert sql.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+@pytest.mark.parametrize("by", ["broker", "group"])
+def test_members_are_not_told_where_the_broker_or_the_group_forbids_it(
+    tmp_path: Path, by: str
+) -> None:
+    async def story() -> None:
+        settings = {"notify_consumer_ids_changed_enable": by != "broker"}
+        async with running(tmp_path, **settings) as desk:
+            if by == "group":
+                group = SubscriptionGroup(
+                    group_name=GROUP, notify_consumer_ids_changed_enable=False
+                )
+                desk.app.broker.groups.put(group, now_ms=0)
+            await desk.heartbeat()
+            # The answer to a later request comes after whatever the heartbeat made.
+            await desk.heartbeat(topics=("T", "U"))
+
+            assert desk.pushed == []
+
+    asyncio.run(story())

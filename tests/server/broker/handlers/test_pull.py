@@ -8,6 +8,7 @@ import pytest
 from remoting.codes import LaterCode, RequestCode, SerializeType
 from remoting.command import Command
 from remoting.headers import GetMaxOffset, PullMessage, PullMessageResponse
+from storefmt.configs import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
 
 WAIT = 2
@@ -239,3 +240,32 @@ def test_connection_may_hold_only_so_many_pulls(
             return answer
 
     assert asyncio.run(run()).code == 19
+
+
+@pytest.mark.parametrize(("enabled", "suggested"), [(False, "0"), (True, "3")])
+def test_group_is_sent_to_its_broker_when_slaves_may_be_read(
+    tmp_path: Path, enabled: bool, suggested: str
+) -> None:
+    async def story() -> None:
+        async with running(tmp_path, slave_read_enable=enabled) as desk:
+            await desk.create_topic()
+            group = SubscriptionGroup(group_name=GROUP, broker_id=3)
+            desk.app.broker.groups.put(group, now_ms=0)
+            await desk.send()
+            answer = await desk.pull()
+
+            assert answer.ext["suggestWhichBrokerId"] == suggested
+
+    asyncio.run(story())
+
+
+def test_short_polling_waits_for_its_own_time_and_not_the_clients(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = {"long_polling_enable": False, "short_polling_time_ms": 50}
+        async with running(tmp_path, **settings) as desk:
+            await desk.create_topic()
+            answer = await desk.pull(sys_flag=4 | WAIT, suspend_timeout_millis=60_000)
+
+            assert (answer.code, answer.ext["nextBeginOffset"]) == (19, "0")
+
+    asyncio.run(story())
