@@ -74,12 +74,15 @@ def open_index_file(
 
 
 def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
-    """Tell whether a header can be right, and the file was synced when it was full."""
+    """Tell whether a header can be right, and the file was synced when it was full.
+
+    The last entry is of the record that the header names, unless the entries never came.
+    """
     in_order = (
         file.entry_count <= file.entry_count_max
         and 0 <= file.begin_log_offset <= file.end_log_offset
         and 0 <= file.used_slot_count < file.entry_count
-        and (file.entry_count > 1 or file.is_blank())
+        and (file.keys_at_end() > 0 if file.entry_count > 1 else file.is_blank())
     )
     return in_order and (
         sealed_until_ms is None or (file.is_full and file.end_ms <= sealed_until_ms)
