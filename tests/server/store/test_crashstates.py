@@ -127,7 +127,7 @@ def explore(kind: str, seed: int) -> int:
 
 
 def explore_all(seeds: range) -> int:
-    """Share the runs among the processors."""
+    """Share the runs among the processors; an assertion of any of them is raised here."""
     tasks = [(kind, seed) for seed in seeds for kind in KINDS]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         return sum(pool.map(explore, *zip(*tasks, strict=True)))
