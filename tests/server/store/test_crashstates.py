@@ -27,7 +27,7 @@ MESSAGES = 40
 LIMIT = 16
 SEEDS_IN_CI = 11
 STATES_IN_CI = 100_000
-SEEDS_IN_SOAK = 1_000
+SEEDS_IN_SOAK = 300
 
 
 def config_for(*, sync: bool = True) -> StoreConfig:
