@@ -1,0 +1,77 @@
+"""Delayed messages that one broker stored, and the other delivers.
+
+first: some delivered, some waiting ── stop ──> second: delivers those, none twice
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from mqclient.admin import Admin
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from remoting.bodies import MessageQueue
+from storefmt.configs import TopicConfig
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.waiting import eventually, read_queue
+
+pytestmark = pytest.mark.java
+
+_T = TypeVar("_T")
+TOPIC = "Delayed"
+COUNT = 5
+SETTINGS = {"messageDelayLevel": "1s 15s"}
+
+
+def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
+    async def go() -> _T:
+        async with MQClient(namesrv.address, timeout_s=20.0) as client:
+            return await act(client)
+
+    return asyncio.run(go())
+
+
+@pytest.mark.parametrize("order", ["java first", "ours first"])
+def test_the_other_broker_delivers_what_waits(
+    order: str, java_side: JavaSide, our_side: OurSide, our_namesrv: Namesrv, tmp_path: Path
+) -> None:
+    sides: list[Side] = [java_side, our_side]
+    if order == "ours first":
+        sides.reverse()
+    queue = MessageQueue(TOPIC, "delayed", 0)
+    settings = {**SETTINGS, "brokerName": "delayed"}
+
+    def start(side: Side) -> Broker:
+        return Broker(
+            side, store=tmp_path / "store", namesrv=our_namesrv.address, settings=settings
+        ).await_ready()
+
+    async def send(client: MQClient) -> None:
+        admin, producer = Admin(client), Producer(client)
+        await admin.create_topic(broker.address, TopicConfig(TOPIC, 1, 1))
+        for number in range(COUNT):
+            await producer.send(Message(TOPIC, b"soon %d" % number, delay_level=1), queue=queue)
+            await producer.send(Message(TOPIC, b"late %d" % number, delay_level=2), queue=queue)
+        await eventually(lambda: admin.max_offset(queue), lambda end: end == COUNT)
+
+    async def receive(client: MQClient) -> list[bytes]:
+        admin = Admin(client)
+        await eventually(lambda: admin.max_offset(queue), lambda end: end >= 2 * COUNT)
+        messages = await read_queue(client, queue, 2 * COUNT)
+        assert await admin.max_offset(queue) == 2 * COUNT
+        return [message.body for message in messages]
+
+    broker = start(sides[0])
+    try:
+        run(our_namesrv, send)
+        assert broker.stop() in (0, 143)
+        broker = start(sides[1])
+        bodies = run(our_namesrv, receive)
+    finally:
+        broker.kill()
+
+    assert bodies == [b"soon %d" % n for n in range(COUNT)] + [b"late %d" % n for n in range(COUNT)]
