@@ -67,27 +67,31 @@ class Go:
 
     def start(self, mode: str, *, group: str, count: int) -> Child:
         """Start one mode."""
+        group = f"{group}_{self.topic}"
         words = [str(self._program), mode, self._namesrv, self.topic, group, str(count)]
         log = self._scratch / f"{mode}.err"
         return Child(words, log=log, directory=self._scratch, piped=True)
 
     def run(self, mode: str, *, group: str, count: int) -> list[Line]:
         """Run one mode to its end, return its lines."""
-        child = self.start(mode, group=f"{group}_{self.topic}", count=count)
-        lines: list[Line] = []
-        try:
-            while True:
-                lines.append(line_of(child))
-        except Ended:
-            code = child.stop()
-            if code != 0:
-                raise
-        return lines
+        return lines_of(self.start(mode, group=group, count=count))
 
 
 def line_of(child: Child) -> Line:
     """Return the next line; raises Ended."""
     return dict(json.loads(child.line(timeout_s=LINE_TIMEOUT_S)))
+
+
+def lines_of(child: Child) -> list[Line]:
+    """Return the lines of a program that ends by itself; raises Ended when it fails."""
+    lines: list[Line] = []
+    try:
+        while True:
+            lines.append(line_of(child))
+    except Ended:
+        if child.stop() != 0:
+            raise
+    return lines
 
 
 @pytest.fixture
@@ -106,8 +110,10 @@ ALL: Final = sorted([*(f"{how} {i}" for how in HOWS for i in range(COUNT)), "del
 def test_what_go_sends_go_receives_by_push_and_pull(go: Go) -> None:
     sent = go.run("send", group="P", count=COUNT)
 
-    pushed = go.run("push", group="Push", count=len(ALL))
-    pulled = go.run("pull", group="Pull", count=len(ALL))
+    # A pull consumer gets its queues after 20 seconds; both wait at the same time.
+    pulling = go.start("pull", group="Pull", count=len(ALL))
+    pushing = go.start("push", group="Push", count=len(ALL))
+    pushed, pulled = lines_of(pushing), lines_of(pulling)
 
     assert {line["status"] for line in sent} == {0}
     assert sorted(line["how"] for line in sent) == sorted(
