@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from server.runtime.clock import Clock
-from server.store.disk import ColdRead
+from server.store.nowait import ColdRead
 
 TRIES_MAX: Final = 40
 """A pull reads a queue file and at most 32 places of the log."""
@@ -51,13 +51,28 @@ class ColdReads:
             cold.drop()
             return
         self.count += 1
-        future = self._loop.run_in_executor(self._workers, cold.warm)
-        future.add_done_callback(lambda done: self._warmed(again))
+        self._run(cold.warm, again)
 
-    def _warmed(self, again: Again) -> None:
+    def run(self, work: Callable[[], None], then: Again) -> None:
+        """Let a thread do what waits for a disk, then call ``then``.
+
+        Where there are no threads both are done at once.
+        """
+        if self._workers is None or self._loop is None:
+            work()
+            then(self._clock.now_ms())
+        else:
+            self._run(work, then)
+
+    def _run(self, work: Callable[[], None], then: Again) -> None:
+        if self._workers is not None and self._loop is not None:
+            future = self._loop.run_in_executor(self._workers, work)
+            future.add_done_callback(lambda done: self._ended(then))
+
+    def _ended(self, then: Again) -> None:
         # Whoever asked is gone when the broker stops.
         if self._workers is not None:
-            again(self._clock.now_ms())
+            then(self._clock.now_ms())
 
     def close(self) -> None:
         """Wait for the threads; nobody is called any more."""

@@ -31,7 +31,7 @@ from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
 from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
-from server.store.disk import ColdRead
+from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
 from storefmt.properties import DELAY, KEYS, TAGS, parse_properties

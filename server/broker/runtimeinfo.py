@@ -75,7 +75,7 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "putLatency99": f"{times.percentile(0.99):.2f}",
         "putLatency999": f"{times.percentile(0.999):.2f}",
         "commitLogMinOffset": str(store.min_log_offset),
-        "commitLogMaxOffset": str(store.max_log_offset),
+        "commitLogMaxOffset": str(store.written_offset),
         # What waits for the disk with SYNC_FLUSH; everything else is dispatched when written.
         "dispatchBehindBytes": str(_unflushed(store) if store.waiting_count else 0),
         "remainHowManyDataToFlush": readable_size(_unflushed(store)),
@@ -86,7 +86,7 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
 
 
 def _unflushed(store: MessageStore) -> int:
-    return store.max_log_offset - store.flushed_offset
+    return store.written_offset - store.flushed_offset
 
 
 def _earliest_ms(store: MessageStore) -> int:

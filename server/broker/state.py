@@ -48,6 +48,7 @@ from server.broker.turn import Turn
 from server.runtime.clock import Clock
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
+from server.store.errors import StoreFailed
 from server.store.store import MessageStore
 from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
 from storefmt.hosts import pack_host
@@ -279,21 +280,33 @@ class Broker:
         if self.consumers.group(group) is None:
             self.filters.unregister(group, now_ms=self.clock.now_ms())
 
-    def delete_topic(self, topic: str, *, now_ms: int) -> bool:
-        """Remove a topic and its queues; return False when there was no such topic.
+    def delete_topic(self, topic: str, *, now_ms: int, done: Callable[[str], None]) -> None:
+        """Remove a topic and its queues; offsets of its groups stay, as in Java.
 
-        Offsets of its groups stay, as in Java.
+        Args:
+            done: called when that is durable, with "", or with why it is not.
         """
-        existed = self.topics.delete(topic, now_ms=now_ms)
-        if existed or any(name == topic for name, _ in self.store.queues()):
-            # Nothing that is still pending may go into a queue that is about to be deleted.
-            self.turn.commit()
-            self.store.delete_topic(topic)
-            self.puller.drop_topic(topic, now_ms=now_ms)
-            self.stats.forget_topic(topic)
-            self.sender.forget_routes()
-            self.puller.forget_counters()
-        return existed
+        if not self.topics.delete(topic, now_ms=now_ms) and not self.store.has(topic):
+            done("")
+            return
+        # Nothing that is still pending may go into a queue that is about to be deleted.
+        self.turn.commit()
+        _, job = self.store.begin_delete(topic)
+        self.puller.drop_topic(topic, now_ms=now_ms)
+        self.stats.forget_topic(topic)
+        self.sender.forget_routes()
+        self.puller.forget_counters()
+
+        def ended(at_ms: int) -> None:
+            try:
+                self.store.end_flush(job)
+            except StoreFailed as error:
+                LOG.error("topic %s is not deleted: %s", topic, error)
+                done(str(error))
+            else:
+                done("")
+
+        self.cold.run(job.run, ended)
 
     def settings_changed(self, *, now_ms: int) -> None:
         """Let changed settings take effect."""

@@ -190,7 +190,7 @@ class TransactionChecks:
             return False
         begun_at = walk.half_offset, walk.op_offset
         # The ops that were read count only when they are on the disk, too.
-        log_end, more = self._store.max_log_offset, True
+        log_end, more = self._store.written_offset, True
         questions: list[tuple[str, Command]] = []
         for _ in range(STEP_COUNT_MAX):
             if not (more := self._has_more(walk)):

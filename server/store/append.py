@@ -155,7 +155,7 @@ class Appender:
         if queue is None:
             if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
-            queue = self._table.make(topic, queue_id)
+            queue = self._table.obtain(topic, queue_id)
         topic_part = queue.topic_part
         body_size, properties_size = len(body), len(properties)
         head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]
@@ -198,7 +198,7 @@ class Appender:
             return _RUN_ILLEGAL
         queue = self._queues.get((run.topic, run.queue_id))
         if queue is None:
-            queue = self._table.make(run.topic, run.queue_id)
+            queue = self._table.obtain(run.topic, run.queue_id)
         topic, queue_id, topic_part, log = run.topic, run.queue_id, queue.topic_part, self._log
         pack = _RUN_HEADS[hosts].pack
         shared, sys_flag = _shared_head(run, now_ms)

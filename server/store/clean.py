@@ -30,6 +30,8 @@ from server.store.config import StoreConfig
 from server.store.dispatch import Dispatcher
 from server.store.opening import OpenedStore
 from server.store.queue import ConsumeQueue
+from server.store.queuerows import QueueRow
+from server.store.removal import Removed, RemoveJob
 from server.store.retention import Retention, RetentionClock
 from server.store.safefile import SafePointFile
 from server.store.safepoint import SafePoint
@@ -39,6 +41,8 @@ LOG = logging.getLogger(__name__)
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 QUEUES_A_STEP: Final = 200
 """Expired queues that one step removes, so that no turn is long."""
+QUEUES_A_LOOK: Final = 2_000
+"""Queues that one step corrects."""
 
 
 class Cleaner:
@@ -54,6 +58,7 @@ class Cleaner:
         opened: OpenedStore,
         *,
         safe_file: SafePointFile,
+        removed: Removed,
         store_ms_at: Callable[[int], int],
     ) -> None:
         clock = RetentionClock(
@@ -64,7 +69,8 @@ class Cleaner:
         """Longest time that deleting one commit log file took, in its thread."""
         self._config = config
         self._disk = opened.disk
-        self._root = opened.paths.root
+        self._paths = opened.paths
+        self._removed = removed
         self._log = opened.log
         self._table = opened.table
         self._dispatcher: Dispatcher = opened.dispatcher
@@ -74,13 +80,17 @@ class Cleaner:
         self._stop = threading.Event()
         self._next_look_ms = opened.now_ms
         self._looked_ms = opened.now_ms
-        self._cleaned_min = -1
-        self._index_paths: list[Path] = []
-        self._ext_paths: list[Path] = []
+        self._cleaned_min = safe_file.min_of
+        self._scanned: ScanQueuesJob | None = None
+        self._has_ext = opened.disk.is_dir(opened.paths.consumequeue_ext)
+        self._has_ext |= config.enable_consume_queue_ext
         self._findings: list[QueueFinding] = []
+        # Queues that begin later, and files that go; both are still to be said.
+        self._rows: list[tuple[str, int, int, int]] = []
+        self._paths_gone: list[Path] = []
         self._asked: list[Callable[[], None]] = []
         self._asked_now: list[Callable[[], None]] = []
-        self._expired: list[QueueFinding] = []
+        self._expired: list[QueueView] = []
 
     def delete_by_hand(self) -> None:
         """Delete expired commit log files now and for some minutes, whatever the hour."""
@@ -101,7 +111,7 @@ class Cleaner:
 
     def disk_used(self) -> float:
         """Return the part of the store's disk that is in use, 0 to 1, as it is now."""
-        usage = self._disk.usage(self._root)
+        usage = self._disk.usage(self._paths.root)
         whole = usage.used + usage.usable
         return usage.used / whole if whole else 0.0
 
@@ -117,14 +127,17 @@ class Cleaner:
         return self._job
 
     def _next_job(self, now_ms: int) -> CleanJob | None:
-        if self._findings or self._index_paths or self._ext_paths:
+        if self._scanned is not None:
+            self._apply(self._scanned)
+            if self._findings:
+                return None
+        if self._rows or self._paths_gone:
             return self._delete_files_job()
         if self._expired:
-            self._remove_queues()
-            return None
+            return self._remove_job()
         if self._asked or self._cleaned_min != self._log.min_offset:
             return self._scan_job()
-        log, usage = self._log, self._disk.usage(self._root)
+        log, usage = self._log, self._disk.usage(self._paths.root)
         if not log.bases:
             return None
         active = log.end - log.end % log.file_size
@@ -160,34 +173,33 @@ class Cleaner:
 
     def _scan_job(self) -> ScanQueuesJob:
         self._asked_now, self._asked = self._asked, []
-        views = [
-            QueueView(queue, queue.first, queue.min_offset, queue.written_count)
-            for queue in self._table.queues.values()
-        ]
+        table = self._table
         return ScanQueuesJob(
             self._disk,
-            views,
+            self._paths,
+            list(table.queues.values()),
+            table.asleep.copy(),
             log_min=self._log.min_offset,
-            file_size=self._table.files.file_size,
+            file_size=table.files.file_size,
+            delete_count=table.delete_count,
         )
 
     def _delete_files_job(self) -> DeleteFilesJob:
-        findings, self._findings = self._findings, []
-        index_paths, self._index_paths = self._index_paths, []
-        ext_paths, self._ext_paths = self._ext_paths, []
-        names = {path.name for path in index_paths}
+        rows, self._rows = self._rows, []
+        paths, self._paths_gone = self._paths_gone, []
+        names = {path.name for path in paths if path.parent == self._paths.index}
 
         def say(point: SafePoint) -> None:
-            for view, _, first, _, _ in findings:
-                ids = point.queues.get(view.queue.topic, {})
-                if view.queue.queue_id in ids and not view.queue.deleted:
-                    ids[view.queue.queue_id] = (first, *ids[view.queue.queue_id][1:])
+            for topic, queue_id, first, minimum in rows:
+                known = point.queues.get(topic, queue_id)
+                if known is not None and minimum <= known.end:
+                    point.queues.put(topic, queue_id, QueueRow(first, minimum, known.end))
             if point.index is not None:
                 point.index.names = [name for name in point.index.names if name not in names]
 
         return DeleteFilesJob(
             self._disk,
-            [path for finding in findings for path in finding.expired] + ext_paths + index_paths,
+            paths,
             say=lambda: self._safe_file.change(say),
             interval_s=self._config.delete_consume_queue_files_interval_ms / 1000,
             stop=self._stop,
@@ -203,70 +215,97 @@ class Cleaner:
             self.slowest_ms = max(self.slowest_ms, job.slowest_ms)
         elif isinstance(job, ScanQueuesJob):
             self._end_scan(job)
+        elif isinstance(job, DeleteFilesJob):
+            self._end_delete(job)
+        elif isinstance(job, RemoveJob) and not self._expired:
+            self._tell()
 
     def _end_scan(self, job: ScanQueuesJob) -> None:
-        for finding in job.found:
-            queue = finding.view.queue
-            if self._is_gone(queue):
-                continue
-            queue.min_offset = max(queue.min_offset, finding.min_offset)
-            if finding.expired:
-                self._table.files.forget(queue.directory)
-                queue.first = max(queue.first, finding.first)
-                self._findings.append(finding)
-            self._ext_paths += self._table.exts.expired(queue)
+        # What was deleted meanwhile may have begun again: the next scan tells.
+        if job.delete_count == self._table.delete_count:
+            self._scanned = job
+            self._findings = job.found[::-1]
+        else:
+            self._asked, self._asked_now = self._asked_now + self._asked, []
+
+    def _apply(self, job: ScanQueuesJob) -> None:
+        """Correct some of the queues that a scan found to begin later."""
+        for _ in range(min(QUEUES_A_LOOK, len(self._findings))):
+            finding = self._findings.pop()
+            self._correct(finding)
+        if self._findings:
+            return
+        self._scanned = None
         index = self._dispatcher.index
         if index is not None:
-            self._index_paths = index.take_expired(job.log_min)
+            self._paths_gone += index.take_expired(job.log_min)
         if self._asked_now:
-            self._expired = self._expired_queues(job)
+            self._expired = job.empty[::-1]
             if not self._expired:
                 self._tell()
         if job.error is None:
             self._cleaned_min = job.log_min
+            if not (self._rows or self._paths_gone):
+                self._safe_file.note_min(job.log_min)
 
-    def _expired_queues(self, job: ScanQueuesJob) -> list[QueueFinding]:
-        """Return the queues without a message, also those that an earlier scan emptied."""
-        found = {id(finding.view.queue): finding for finding in job.found if finding.is_expired}
-        for queue in self._table.queues.values():
-            if queue.min_offset == queue.max_offset > 0 and id(queue) not in found:
-                view = QueueView(queue, queue.first, queue.min_offset, queue.max_offset)
-                found[id(queue)] = QueueFinding(view, [], queue.first, queue.max_offset, True)
-        return list(found.values())
+    def _correct(self, finding: QueueFinding) -> None:
+        view, table = finding.view, self._table
+        queue = table.queues.get((view.topic, view.queue_id))
+        row = table.row(view.topic, view.queue_id)
+        if row is None or row.end < view.end:
+            return
+        first, minimum = max(row.first, finding.first), max(row.minimum, finding.minimum)
+        if queue is None:
+            table.asleep.put(view.topic, view.queue_id, QueueRow(first, minimum, row.end))
+        else:
+            queue.first, queue.min_offset = first, minimum
+        for path in finding.expired:
+            table.files.forget(path)
+        self._paths_gone += finding.expired
+        if self._has_ext and (queue or table.find(view.topic, view.queue_id)):
+            self._paths_gone += table.exts.expired(table.queues[view.topic, view.queue_id])
+        self._rows.append((view.topic, view.queue_id, first, minimum))
 
-    def _remove_queues(self) -> None:
-        """Remove some of the queues that have no message, unless one came meanwhile."""
-        batch, self._expired = self._expired[:QUEUES_A_STEP], self._expired[QUEUES_A_STEP:]
+    def _end_delete(self, job: DeleteFilesJob) -> None:
+        if job.error is not None:
+            self._paths_gone = [*job.left, *self._paths_gone]
+        elif not (self._rows or self._paths_gone):
+            self._safe_file.note_min(self._cleaned_min)
+
+    def _remove_job(self) -> RemoveJob | None:
+        """Forget some of the queues that have no message, unless one came meanwhile."""
         gone: list[ConsumeQueue] = []
-        for finding in batch:
-            queue, end = finding.view.queue, finding.view.end
-            is_idle = queue.next_offset == queue.max_offset == queue.written_count == end
-            if queue.topic != SCHEDULE_TOPIC and is_idle and not self._is_gone(queue):
+        while self._expired and len(gone) < QUEUES_A_STEP:
+            view = self._expired.pop()
+            queue = self._table.find(view.topic, view.queue_id)
+            if queue is None or queue.topic == SCHEDULE_TOPIC or queue.max_offset != view.end:
+                continue
+            if queue.is_even and queue.min_offset == queue.max_offset:
                 gone.append(queue)
+        if not gone:
+            if not self._expired:
+                self._tell()
+            return None
+        moved = []
+        for queue in gone:
+            self._table.forget(queue)
+            self._dispatcher.forget(queue)
+            self._table.exts.remove(queue)
+            moved.append(self._removed.move(queue.directory))
+            LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
 
         def say(point: SafePoint) -> None:
             for queue in gone:
-                point.queues.get(queue.topic, {}).pop(queue.queue_id, None)
+                known = self._table.row(queue.topic, queue.queue_id)
+                if known is None:
+                    point.queues.pop(queue.topic, queue.queue_id)
 
-        try:
-            if gone:
-                self._safe_file.change(say)
-            for queue in gone:
-                self._table.remove(queue)
-                del self._table.queues[queue.topic, queue.queue_id]
-                self._dispatcher.dirty.pop(queue, None)
-                LOG.info(
-                    "queue %d of %s has no message and is removed", queue.queue_id, queue.topic
-                )
-        except OSError as error:
-            LOG.error("expired queues not removed: %s; ask again", error)
-            self._expired = []
-        if not self._expired:
-            self._tell()
-
-    def _is_gone(self, queue: ConsumeQueue) -> bool:
-        known = self._table.queues.get((queue.topic, queue.queue_id))
-        return queue.deleted or known is not queue
+        return RemoveJob(
+            self._disk,
+            moved,
+            directories=sorted({queue.directory.parent for queue in gone}),
+            say=lambda: self._safe_file.change(say),
+        )
 
     def _tell(self) -> None:
         asked, self._asked_now = self._asked_now, []

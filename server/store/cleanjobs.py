@@ -10,16 +10,18 @@ steps leaves a row of log files without a gap, and never less than dispatch.json
 Source: store/MappedFileQueue.java#deleteExpiredFileByTime, #deleteExpiredFileByOffset.
 """
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from server.store.disk import Disk, DiskFile
 from server.store.queue import ConsumeQueue
+from server.store.queuerows import QueueRows
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
-from storefmt.paths import log_file_name
+from storefmt.paths import StorePaths, log_file_name
 
 _LOOK_BACK: Final = 512
 
@@ -71,11 +73,17 @@ class DeleteLogJob:
 class QueueView(NamedTuple):
     """A queue as the loop last saw it; entries."""
 
-    queue: ConsumeQueue
+    topic: str
+    queue_id: int
     first: int
-    min_offset: int
+    minimum: int
     end: int
     """Entry after the last one that is in a file."""
+
+    @property
+    def is_expired(self) -> bool:
+        """Tell whether not one of its messages is left."""
+        return self.minimum == self.end > 0
 
 
 class QueueFinding(NamedTuple):
@@ -85,30 +93,61 @@ class QueueFinding(NamedTuple):
     expired: list[Path]
     """Files all of whose messages are gone, the oldest first."""
     first: int
-    min_offset: int
+    minimum: int
     is_expired: bool
     """Not one of its messages in files is left."""
 
 
 class ScanQueuesJob:
-    """Finds what of the queues points below ``log_min``."""
+    """Finds what of the queues points below ``log_min``.
+
+    Args:
+        awake, asleep: every queue.
+        delete_count: queues deleted so far, for who takes the outcome.
+    """
 
     def __init__(
-        self, disk: Disk, views: Sequence[QueueView], *, log_min: int, file_size: int
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        awake: Sequence[ConsumeQueue],
+        asleep: QueueRows,
+        *,
+        log_min: int,
+        file_size: int,
+        delete_count: int,
     ) -> None:
         self.error: OSError | None = None
         self.log_min = log_min
+        self.delete_count = delete_count
         self.found: list[QueueFinding] = []
+        self.empty: list[QueueView] = []
+        """Queues without a message, whether this scan found it or an earlier one."""
         self._disk = disk
-        self._views = views
+        self._paths = paths
+        self._awake = awake
+        self._asleep = asleep
         self._file_size = file_size
+
+    def _views(self) -> Iterator[QueueView]:
+        for queue in self._awake:
+            yield QueueView(
+                queue.topic, queue.queue_id, queue.first, queue.min_offset, queue.written_count
+            )
+        for topic, queue_id, row in self._asleep:
+            yield QueueView(topic, queue_id, *row)
 
     def run(self) -> None:
         """Look at every queue; those of which nothing is gone are left out."""
-        for view in self._views:
-            entries = _Entries(self._disk, view.queue.directory, file_size=self._file_size)
+        for view in self._views():
+            if view.is_expired:
+                self.empty.append(view)
+            if view.end <= view.first or view.minimum >= view.end:
+                continue
+            directory = self._paths.queue_dir(view.topic, view.queue_id)
+            entries = _Entries(self._disk, directory, file_size=self._file_size)
             try:
-                self._look(view, entries)
+                self._look(view, directory, entries)
             except FileNotFoundError:
                 # Deleted with its topic meanwhile.
                 continue
@@ -118,19 +157,21 @@ class ScanQueuesJob:
             finally:
                 entries.close()
 
-    def _look(self, view: QueueView, entries: "_Entries") -> None:
-        low, end, log_min = view.min_offset, view.end, self.log_min
-        if view.end <= view.first or low >= end or entries.at(low)[0] >= log_min:
+    def _look(self, view: QueueView, directory: Path, entries: "_Entries") -> None:
+        low, end, log_min = view.minimum, view.end, self.log_min
+        if entries.at(low)[0] >= log_min:
             return
         count = self._file_size // ENTRY_SIZE
         expired: list[Path] = []
         first = view.first
         while first + count < end and entries.all_below(first, first + count, log_min):
-            expired.append(view.queue.directory / log_file_name(first * ENTRY_SIZE))
+            expired.append(directory / log_file_name(first * ENTRY_SIZE))
             first += count
         minimum = entries.first_from(max(first, low), end, log_min)
         is_expired = minimum == end and entries.all_below(first, end, log_min)
         self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
+        if is_expired:
+            self.empty.append(view)
 
 
 class DeleteFilesJob:
@@ -150,8 +191,9 @@ class DeleteFilesJob:
         stop: threading.Event,
     ) -> None:
         self.error: OSError | None = None
+        self.left = list(paths)
+        """What is still there."""
         self._disk = disk
-        self._paths = paths
         self._say = say
         self._interval_s = interval_s
         self._stop = stop
@@ -161,14 +203,14 @@ class DeleteFilesJob:
         try:
             self._say()
             directories: dict[Path, None] = {}
-            for path in self._paths:
+            while self.left:
+                path = self.left[0]
                 if path.parent in directories:
                     self._stop.wait(self._interval_s)
-                try:
+                with contextlib.suppress(FileNotFoundError):
                     self._disk.unlink(path)
-                except FileNotFoundError:
-                    continue
-                directories[path.parent] = None
+                    directories[path.parent] = None
+                self.left.pop(0)
             for directory in directories:
                 if self._disk.is_dir(directory):
                     self._disk.fsync_dir(directory)

@@ -7,16 +7,19 @@ keep or tear what was not synced; tests replace it by one that does so on purpos
 Source: of the lock, DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
 
-import contextlib
+import ctypes
 import errno
 import fcntl
 import os
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from stat import S_ISDIR
 from typing import ClassVar, Final, NamedTuple, Protocol
 
 from server.store.errors import StoreLocked
+from server.store.nowait import MODE, ColdRead
 
 
 class FileStat(NamedTuple):
@@ -26,59 +29,16 @@ class FileStat(NamedTuple):
     modified_ns: int
 
 
-class ColdRead(BlockingIOError):
-    """A read under ``no_wait`` that would have waited for the disk.
+class DirEntry(NamedTuple):
+    """One name in a directory."""
 
-    It holds a descriptor of its own: ``warm`` or ``drop`` has to be called, once.
-    """
-
-    def __init__(self, fd: int, size: int, pos: int) -> None:
-        super().__init__(errno.EAGAIN, "not in the page cache")
-        self._reads = [(os.dup(fd), size, pos)]
-
-    def join(self, other: "ColdRead") -> None:
-        """Take over what another one has to read."""
-        self._reads += other._reads
-        other._reads = []
-
-    def warm(self) -> None:
-        """Read what was asked for into the page cache; for another thread."""
-        try:
-            for fd, size, pos in self._reads:
-                # The outcome is for the read that comes again, errors as well.
-                with contextlib.suppress(OSError):
-                    os.pread(fd, size, pos)
-        finally:
-            self.drop()
-
-    def drop(self) -> None:
-        """Give the descriptors back without a read."""
-        for fd, _, _ in self._reads:
-            os.close(fd)
-        self._reads = []
+    name: str
+    is_dir: bool
+    size: int
+    modified_ns: int
 
 
-class _Mode(threading.local):
-    """How the reads of this thread are done."""
-
-    no_wait = False
-
-
-_MODE: Final = _Mode()
 _BUFFER: Final = threading.local()
-
-
-@contextlib.contextmanager
-def no_wait() -> Iterator[None]:
-    """Let reads of this thread raise ``ColdRead`` rather than wait for the disk.
-
-    Only reads of a ``RealDisk``; where the file system cannot tell, they wait as ever.
-    """
-    _MODE.no_wait = True
-    try:
-        yield
-    finally:
-        _MODE.no_wait = False
 
 
 class DiskUsage(NamedTuple):
@@ -141,6 +101,12 @@ class Disk(Protocol):
     def list(self, path: Path) -> list[str]:
         """Return the sorted names in a directory, [] where there is none."""
 
+    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+        """Return the names in a directory, sorted, with what ``stat`` says of each.
+
+        None where there is no directory. Far less work than ``list`` and ``stat``.
+        """
+
     def is_dir(self, path: Path) -> bool:
         """Tell whether the path is a directory."""
 
@@ -162,6 +128,12 @@ class Disk(Protocol):
     def fsync_dir(self, path: Path) -> None:
         """Return when the names in the directory are on the disk."""
 
+    def sync_all(self, path: Path) -> bool:
+        """Return when everything below ``path`` is on the disk, whatever else is with it.
+
+        False where the system cannot do that, or would not tell of errors.
+        """
+
     def lock(self, path: Path) -> Callable[[], None]:
         """Lock byte 0 of a file as Java does; returns what releases it.
 
@@ -180,7 +152,7 @@ class RealFile:
         self._can_tell = True
 
     def pread(self, size: int, pos: int) -> bytes:
-        if _MODE.no_wait and self._can_tell:
+        if MODE.no_wait and self._can_tell:
             found = self._pread_cached(size, pos)
             if found is not None:
                 return found
@@ -282,6 +254,17 @@ class RealDisk:
         except FileNotFoundError:
             return []
 
+    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+        found = []
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    mode, _, _, _, _, _, size, _, _, _ = stat = entry.stat()
+                    found.append(DirEntry(entry.name, S_ISDIR(mode), size, stat.st_mtime_ns))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        return sorted(found) if len(found) > 1 else found
+
     def is_dir(self, path: Path) -> bool:
         return path.is_dir()
 
@@ -308,6 +291,23 @@ class RealDisk:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def sync_all(self, path: Path) -> bool:
+        # Older kernels swallow the errors of writing back.
+        release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+        if release is None or (int(release[1]), int(release[2])) < (5, 8):
+            return False
+        call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        if call is None:
+            return False
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if call(fd):
+                code = ctypes.get_errno()
+                raise OSError(code, os.strerror(code), str(path))
+        finally:
+            os.close(fd)
+        return True
 
     def lock(self, path: Path) -> Callable[[], None]:
         known = path.stat() if path.exists() else None

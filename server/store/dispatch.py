@@ -24,6 +24,7 @@ from storefmt.sysflag import TRANSACTION_MASK
 
 KEYS_WAITING_MAX: Final = 64
 """Records whose keys wait for the index, at most."""
+NEW_FILE_COST: Final = 10
 _UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 
 
@@ -35,7 +36,9 @@ class Dispatcher:
         self.exts: ExtFiles | None = None
         """Where each message gets a unit, when the store writes them."""
         self.dirty: dict[ConsumeQueue, None] = {}
-        """Queues with entries that are not written, or files that are not synced."""
+        """Queues with entries that may not be written."""
+        self.unsynced: dict[ConsumeQueue, None] = {}
+        """Queues with files that are not synced; not the dirty ones."""
         self.dispatched_offset = 0
         """Log offset up to which records are in their queues."""
         self.last_store_ms = 0
@@ -105,17 +108,32 @@ class Dispatcher:
                 return
         self._in_part = False
 
-    def write_queues(self, *, count_max: int | None = None) -> None:
-        """Write queue entries that are only in memory.
+    def write_queues(self, *, count_max: int | None = None) -> int:
+        """Write queue entries that are only in memory, the longest waiting first.
 
         Args:
-            count_max: most queues to write now.
+            count_max: most queues to write now; one that needs a new file counts for ten.
+
+        Returns:
+            How many were written.
 
         Raises:
             OSError: the disk did not take them; they stay in memory.
         """
-        waiting = [queue for queue in self.dirty if queue.unwritten_size]
-        for queue in waiting[:count_max]:
+        count = cost = 0
+        while self.dirty and (count_max is None or cost < count_max):
+            queue = next(iter(self.dirty))
             if not queue.deleted:
-                queue.write()
+                if queue.unwritten_size:
+                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                    queue.write()
+                    count += 1
+                self.unsynced[queue] = None
+            del self.dirty[queue]
         self.paused = None
+        return count
+
+    def forget(self, queue: ConsumeQueue) -> None:
+        """Write and sync nothing more of a queue."""
+        self.dirty.pop(queue, None)
+        self.unsynced.pop(queue, None)

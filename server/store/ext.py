@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from server.store.calls import DispatchEntry
-from server.store.disk import ColdRead, Disk
+from server.store.disk import Disk
+from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue, QueueFiles, queue_bases
 from storefmt.consumequeue import CQ_ENTRY, ext_address, ext_offset, is_ext_address
 from storefmt.consumequeue_ext import END_OF_FILE, ExtUnit, decode_unit, encode_unit
@@ -156,7 +157,7 @@ class ExtFiles:
         for base in bases:
             path = directory / log_file_name(base)
             if base >= end:
-                self._files.forget(directory)
+                self._files.forget(path)
                 self._disk.unlink(path)
             elif base + self._file_size > end:
                 file = self._files.get(path)
@@ -208,9 +209,14 @@ class ExtFiles:
             return []
         start = ext_offset(entry[2])
         gone = [base for base in bases if base + self._file_size <= start]
-        if gone:
-            self._files.forget(directory)
-        return [directory / log_file_name(base) for base in gone]
+        paths = [directory / log_file_name(base) for base in gone]
+        for path in paths:
+            self._files.forget(path)
+        return paths
+
+    def has(self, queue: ConsumeQueue) -> bool:
+        """Tell whether units of a queue are written here, which then has to stay awake."""
+        return queue in self._queues
 
     def remove(self, queue: ConsumeQueue) -> None:
         """Delete the files of a queue that is deleted.
@@ -220,8 +226,8 @@ class ExtFiles:
         """
         self._queues.pop(queue, None)
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
-        self._files.forget(directory)
         for name in self._disk.list(directory):
+            self._files.forget(directory / name)
             self._disk.unlink(directory / name)
         if self._disk.is_dir(directory):
             self._disk.rmdir(directory)

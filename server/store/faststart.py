@@ -17,6 +17,7 @@ from server.store.disk import Disk
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue
 from server.store.queuecheck import QueueCheck, Resume
+from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.safepoint import SafePoint, Writer
 from storefmt.errors import BadCall
@@ -69,28 +70,43 @@ def plan_queues(
     log: CommitLog,
     *,
     point: SafePoint,
+    seen: QueueRows,
     report: RecoveryReport,
 ) -> dict[tuple[str, int], Resume]:
-    """Return where each queue that the safe point names goes on.
+    """Return where each queue goes on that is not as the safe point says.
+
+    The others, nearly all where there are many, fall asleep in ``table``: they are woken by
+    a record of the tail, if one comes.
+
+    Args:
+        seen: the queue files as listed.
 
     Raises:
         OSError: the disk cannot be read.
     """
     check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
     resumes: dict[tuple[str, int], Resume] = {}
-    for topic, ids in point.queues.items():
-        for queue_id, (first, end, until) in ids.items():
-            try:
-                directory = paths.queue_dir(topic, queue_id)
-            except BadCall:
-                continue
-            queue = ConsumeQueue(table.files, directory, topic=topic, queue_id=queue_id)
-            resume = check.resume(queue, first=first, end=end, until=until)
-            resumes[topic, queue_id] = resume
-            if resume.doubt:
-                report.notes.append(
-                    f"queue {queue_id} of {topic}: {resume.doubt}; it is built again from "
-                    f"log offset {resume.take_from}"
-                )
+    for topic, queue_id, row in point.queues:
+        try:
+            directory = paths.queue_dir(topic, queue_id)
+        except BadCall:
+            continue
+        queue = ConsumeQueue(table.files, directory, topic=topic, queue_id=queue_id)
+        resume = check.resume(
+            queue,
+            first=row.first,
+            end=row.end,
+            until=point.behind.get((topic, queue_id)),
+            seen=seen.get(topic, queue_id),
+        )
+        if resume.is_whole and resume.take_from >= point.safe_log_offset:
+            table.asleep.put(topic, queue_id, row)
+            continue
+        resumes[topic, queue_id] = resume
+        if resume.doubt:
+            report.notes.append(
+                f"queue {queue_id} of {topic}: {resume.doubt}; it is built again from "
+                f"log offset {resume.take_from}"
+            )
     report.checked_reads = check.read_count
     return resumes

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from server.store.disk import Disk, DiskFile
+from server.store.queue import ConsumeQueue
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+SYNC_ALL_FROM: Final = 256
+"""Files from which on it is cheaper to sync the whole file system than one by one."""
 
 
 class Syncable(Protocol):
@@ -82,7 +85,8 @@ class QueueSyncJob:
     """Makes queues and index durable, then says so in ``checkpoint`` and the safe point.
 
     Args:
-        paths: queue files to sync, ``files``: index files to sync.
+        queues: queues with the starts of their files to sync, ``paths``: more of them.
+        files: index files to sync.
         directories: with new names in them.
         checkpoint: what is true once all of these are synced.
         say: says the same in ``dispatch.json``.
@@ -93,6 +97,7 @@ class QueueSyncJob:
         disk: Disk,
         store: StorePaths,
         *,
+        queues: Sequence[tuple[ConsumeQueue, set[int]]],
         paths: Sequence[Path],
         files: Sequence[Syncable],
         directories: Sequence[Path],
@@ -104,7 +109,8 @@ class QueueSyncJob:
         """There was no space to say so; the two files say what was true before."""
         self._disk = disk
         self._store = store
-        self._paths = paths
+        self._queues = queues
+        self._more_paths = paths
         self._files = files
         self._directories = directories
         self._checkpoint = checkpoint
@@ -113,13 +119,11 @@ class QueueSyncJob:
     def run(self) -> None:
         """Sync, then write the two files."""
         try:
-            for path in self._paths:
-                sync_path(self._disk, path)
             for file in self._files:
                 file.fdatasync()
-            for directory in self._directories:
-                if self._disk.is_dir(directory):
-                    self._disk.fsync_dir(directory)
+            paths = [queue.path_at(base) for queue, bases in self._queues for base in bases]
+            paths += self._more_paths
+            sync_paths(self._disk, self._store.root, paths, self._directories)
         except OSError as error:
             self.error = error
             return
@@ -131,6 +135,21 @@ class QueueSyncJob:
                 self.full = error
             else:
                 self.error = error
+
+
+def sync_paths(disk: Disk, root: Path, paths: Sequence[Path], directories: Sequence[Path]) -> None:
+    """Sync files by name, then directories; very many of them all at once.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if len(paths) + len(directories) > SYNC_ALL_FROM and disk.sync_all(root):
+        return
+    for path in paths:
+        sync_path(disk, path)
+    for directory in directories:
+        if disk.is_dir(directory):
+            disk.fsync_dir(directory)
 
 
 def sync_path(disk: Disk, path: Path) -> None:

@@ -11,11 +11,7 @@ from collections import Counter
 from itertools import pairwise
 
 from server.store.config import StoreConfig
-from server.store.disk import Disk
-from server.store.queue import queue_bases, queue_directories
 from server.store.safepoint import SafePoint
-from storefmt.consumequeue import ENTRY_SIZE
-from storefmt.paths import StorePaths, log_file_name
 
 
 def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint | None) -> int:
@@ -42,19 +38,16 @@ def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint |
 
 
 def queue_file_size_of(
-    disk: Disk, paths: StorePaths, config: StoreConfig, point: SafePoint | None
+    sizes: Counter[int], config: StoreConfig, point: SafePoint | None
 ) -> tuple[int, list[str]]:
     """Return the size of consume queue files, and what there is to say of it.
+
+    Args:
+        sizes: how many files have each size.
 
     The configured one, unless no file has it; then the noted one, then the most frequent.
     """
     configured = config.consume_queue_file_size
-    sizes: Counter[int] = Counter()
-    for _, _, directory in queue_directories(disk, paths.consumequeue):
-        for base in queue_bases(disk, directory):
-            stat = disk.stat(directory / log_file_name(base))
-            if stat is not None and stat.size and stat.size % ENTRY_SIZE == 0:
-                sizes[stat.size] += base % stat.size == 0
     noted = 0 if point is None else point.queue_file_size
     if not sizes or sizes[configured] or noted == configured or not max(sizes.values()):
         return configured, []

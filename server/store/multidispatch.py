@@ -69,7 +69,7 @@ class Copies:
         queues: list[ConsumeQueue] = []
         for name in text.rstrip(_SEPARATOR).split(_SEPARATOR):
             key = name, copy_queue_id(self._config, name, message.queue_id)
-            queue = self._table.queues.get(key)
+            queue = self._table.find(*key)
             if queue is None:
                 status = self._refusal(name)
                 if status is not PutStatus.PUT_OK:
@@ -94,7 +94,7 @@ class Copies:
         if self._config.enable_lmq and is_light(name):
             if self._light_count < 0 or self._light_count >= self._light_max:
                 # Some may have been deleted.
-                self._light_count = sum(is_light(topic) for topic, _ in self._table.queues)
+                self._light_count = sum(is_light(topic) for topic, _, _ in self._table.rows())
             if self._light_count >= self._light_max:
                 return PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
         return PutStatus.PUT_OK

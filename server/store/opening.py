@@ -28,15 +28,15 @@ from server.store.indexfiles import load_index
 from server.store.indexrewind import load_marked_index
 from server.store.logfile import CommitLog
 from server.store.progress import Progress, new_point
-from server.store.queue import queue_bases, queue_directories
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
 from server.store.recover import Recovery, drop_late_files
+from server.store.removal import SUFFIX, remove_tree
 from server.store.safepoint import (
     IndexMark,
+    Listing,
     SafePoint,
     Writer,
-    fingerprints,
     lock_time,
     read_safe_point,
     write_safe_point,
@@ -44,7 +44,6 @@ from server.store.safepoint import (
 from server.store.walk import parse_record
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.errors import RecordDamaged
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
@@ -104,11 +103,15 @@ class _Opening:
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
         """Log offset at which a file ended too early."""
+        self._listing = Listing(disk, paths)
+        for path in self._listing.strangers:
+            if path.name.endswith(SUFFIX):
+                remove_tree(disk, path)
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
         log, end_known = self._open_log()
         queue_file_size, note = queue_file_size_of(
-            self._disk, self._paths, self._config, self._point
+            self._listing.queue_file_sizes, self._config, self._point
         )
         self._report.notes += note
         table = self._table(queue_file_size)
@@ -121,23 +124,32 @@ class _Opening:
             if index is not None and not end_known:
                 index.close()
         if end_known:
-            self._load_queues(log, table)
+            assert self._point is not None or not len(self._listing.queues)
+            if self._point is not None:
+                # Nothing has touched them since they were right.
+                table.asleep = self._point.queues.copy()
             progress.claim(log_end=log.end, index=index)
+            is_min_known = self._point is None or self._is_min_known(log)
         else:
             recovered = self._recover(log, table, now_ms, fast=True)
+            is_min_known = self._is_min_known(log) or not len(table.asleep)
             if recovered is None:
+                is_min_known = True
                 table = self._table(queue_file_size)
                 recovered = self._recover(log, table, now_ms, fast=False)
             assert recovered is not None
             progress, index, last_ms = recovered
             last_store_ms = last_ms or last_store_ms
+        if not is_min_known:
+            self._correct_min(table, log)
+        progress.point.min_of = log.min_offset if is_min_known else -1
         self._report.log_end = log.end
         dispatcher = Dispatcher(index)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
         for queue in table.queues.values():
             if queue.unsynced:
-                dispatcher.dirty[queue] = None
+                dispatcher.unsynced[queue] = None
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
         return OpenedStore(
@@ -153,6 +165,20 @@ class _Opening:
             now_ms=now_ms,
             last_store_ms=last_store_ms,
         )
+
+    def _is_min_known(self, log: CommitLog) -> bool:
+        """Tell whether what the safe point says of expired entries is still so."""
+        return self._point is not None and self._point.min_of == log.min_offset
+
+    @staticmethod
+    def _correct_min(table: QueueTable, log: CommitLog) -> None:
+        """Find the first kept entries again: log files went, and then the broker."""
+        for topic, queue_id, row in list(table.asleep):
+            queue = table.find(topic, queue_id)
+            if queue is not None:
+                minimum = min_offset_of(queue, log.min_offset)
+                del table.queues[topic, queue_id]
+                table.asleep.put(topic, queue_id, row._replace(minimum=minimum))
 
     def _progress(
         self, log: CommitLog, table: QueueTable, *, point: SafePoint | None = None
@@ -193,7 +219,13 @@ class _Opening:
         if point is not None and can_start:
             index, index_from = self._rewound_index(log, point)
             queues = plan_queues(
-                self._disk, self._paths, table, log, point=point, report=self._report
+                self._disk,
+                self._paths,
+                table,
+                log,
+                point=point,
+                seen=self._listing.queues,
+                report=self._report,
             )
             starts = [index_from, *(resume.take_from for resume in queues.values())]
             safe = point.safe_log_offset
@@ -213,6 +245,7 @@ class _Opening:
             report=self._report,
             plan=plan,
             progress=progress,
+            seen=self._listing.queues,
             is_ours=is_ours,
         )
         if not recovery.run(now_ms, cut_at=self._cut_at):
@@ -251,7 +284,7 @@ class _Opening:
         point.writer = Writer.RUNNING
         point.queue_file_size = table.files.file_size
         point.lock_ns = lock_time(self._disk, self._paths)
-        point.files = {}
+        point.files = ""
         point.deleted_topics = {
             topic: end for topic, end in point.deleted_topics.items() if end > log.min_offset
         }
@@ -280,12 +313,14 @@ class _Opening:
         """Return the log, and whether its end and all that is derived from it are known."""
         directory = self._paths.commitlog
         sizes: dict[int, int] = {}
-        for name in self._disk.list(directory):
-            base, stat = parse_log_file_name(name), self._disk.stat(directory / name)
-            if base is None or stat is None:
-                self._report.notes.append(f"commitlog/{name} is no commit log file; it is ignored")
+        for entry in self._listing.logs:
+            base = parse_log_file_name(entry.name)
+            if base is None:
+                self._report.notes.append(
+                    f"commitlog/{entry.name} is no commit log file; it is ignored"
+                )
             else:
-                sizes[base] = stat.size
+                sizes[base] = entry.size
         file_size = log_file_size(sizes, self._config, self._point)
         if sizes and file_size != self._config.mapped_file_size_commit_log:
             self._report.notes.append(
@@ -299,12 +334,12 @@ class _Opening:
             and point is not None
             and point.clean
             and point.log_file_size == file_size
-            and point.files == fingerprints(self._disk, self._paths)
+            and point.files == self._listing.digest
         )
         end = point.safe_log_offset if known and point is not None and sizes else 0
         if not known:
             self._fix_lengths(sizes, file_size)
-        elif not sizes and self._disk.list(self._paths.consumequeue):
+        elif not sizes and len(self._listing.queues):
             known = False
         log = CommitLog(self._disk, directory, file_size=file_size, bases=list(sizes), end=end)
         return log, known
@@ -345,27 +380,3 @@ class _Opening:
             sealed_until_ms=None if self._report.clean else self._checkpoint.index_ms,
             report=self._report,
         )
-
-    def _load_queues(self, log: CommitLog, table: QueueTable) -> None:
-        """Take the queues as they are: nothing has touched them since they were right."""
-        for topic, queue_id, directory in queue_directories(self._disk, self._paths.consumequeue):
-            bases = queue_bases(self._disk, directory)
-            if not bases:
-                continue
-            end = _end_of(table, directory, bases[-1])
-            queue = table.make(topic, queue_id, max_offset=end, first=bases[0] // ENTRY_SIZE)
-            queue.min_offset = min_offset_of(queue, log.min_offset)
-
-
-def _end_of(table: QueueTable, directory: Path, base: int) -> int:
-    """Return the entry after the last one in the last file of a queue."""
-    file = table.files.get(directory / log_file_name(base))
-    low, high = 0, table.files.file_size // ENTRY_SIZE
-    while low < high:
-        middle = (low + high) // 2
-        _, size, _ = CQ_ENTRY.unpack(file.pread(ENTRY_SIZE, middle * ENTRY_SIZE))
-        if size > 0:
-            low = middle + 1
-        else:
-            high = middle
-    return base // ENTRY_SIZE + low

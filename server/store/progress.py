@@ -7,17 +7,16 @@ Rule: what is said here was synced before. While a doubtful queue is built again
 the safe point, only that queue says how far it is; the safe point of the rest stands.
 """
 
-from pathlib import Path
 from typing import Final
 
 from server.store.disk import Disk
-from server.store.flush import sync_path
+from server.store.flush import sync_paths
 from server.store.index import Index
 from server.store.logfile import CommitLog
+from server.store.queuerows import QueueRow, QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import (
-    WHOLE,
     IndexMark,
     SafePoint,
     Writer,
@@ -67,15 +66,19 @@ class Progress:
             OSError: the disk refused.
         """
         point = self.point
+        point.min_of = -1
         part = until < point.safe_log_offset
         for (topic, queue_id), rebuild in rebuilds.items():
             if rebuild is None or rebuild.next is None:
                 continue
             if part and (topic, queue_id) not in self.behind:
                 continue
-            ids = point.queues.setdefault(topic, {})
             first = rebuild.settle()
-            ids[queue_id] = first, rebuild.next, until if part else WHOLE
+            # The first kept entry is looked for when the store is open.
+            point.queues.put(topic, queue_id, QueueRow(first, first, rebuild.next))
+            point.behind.pop((topic, queue_id), None)
+            if part:
+                point.behind[topic, queue_id] = until
         self.sync_queues()
         if not part:
             point.index = sync_index(index)
@@ -91,19 +94,17 @@ class Progress:
         Raises:
             OSError: the disk refused.
         """
-        for queue in self._table.queues.values():
-            for path in queue.take_unsynced():
-                sync_path(self._disk, path)
+        paths = [
+            queue.path_at(base)
+            for queue in self._table.queues.values()
+            for base in queue.take_unsynced()
+        ]
         files = self._table.files
         directories, files.new_directories = files.new_directories, set()
         topics = {directory.parent for directory in directories}
         roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
-        for directory in [*sorted(directories), *sorted(topics), *roots]:
-            self._sync_directory(directory)
-
-    def _sync_directory(self, directory: Path) -> None:
-        if self._disk.is_dir(directory):
-            self._disk.fsync_dir(directory)
+        names = [*sorted(directories), *sorted(topics), *roots]
+        sync_paths(self._disk, self._paths.root, paths, names)
 
     def _sync_log_until(self, until: int) -> None:
         size = self._log.file_size
@@ -122,11 +123,11 @@ class Progress:
         self.sync_queues()
         self.point.index = sync_index(index)
         self.point.safe_log_offset = log_end
-        self.point.queues = {}
-        for (topic, queue_id), queue in self._table.queues.items():
-            if queue.max_offset > queue.first:
-                ends = queue.first, queue.max_offset, WHOLE
-                self.point.queues.setdefault(topic, {})[queue_id] = ends
+        self.point.queues = QueueRows()
+        self.point.behind = {}
+        for topic, queue_id, row in self._table.rows():
+            if row.end > row.first:
+                self.point.queues.put(topic, queue_id, row)
 
 
 def sync_index(index: Index | None) -> IndexMark | None:

@@ -12,12 +12,13 @@ above 0; a queue that starts inside a file begins with fillers.
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank, #correctMinOffset.
 """
 
+import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from server.store.disk import Disk, DiskFile
+from server.store.disk import DirEntry, Disk, DiskFile
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
 from storefmt.paths import log_file_name, parse_log_file_name
 
@@ -26,6 +27,8 @@ TAIL_FLUSH_SIZE: Final = 8 << 10
 TAIL_KEEP_SIZE: Final = 100 * ENTRY_SIZE
 """Bytes of written entries that stay in memory for readers at the end of the queue."""
 OPEN_FILES_MAX: Final = 256
+_QUEUE_NAME: Final = re.compile("0|[1-9][0-9]{0,9}")
+_ID_MAX: Final = (1 << 31) - 1
 
 
 class QueueFiles:
@@ -65,10 +68,11 @@ class QueueFiles:
             self._open.popitem(last=False)[1].close()
         return file
 
-    def forget(self, directory: Path) -> None:
-        """Close every file below ``directory``."""
-        for path in [path for path in self._open if directory in path.parents]:
-            self._open.pop(path).close()
+    def forget(self, path: Path) -> None:
+        """Close a file if it is open."""
+        file = self._open.pop(path, None)
+        if file is not None:
+            file.close()
 
     def close(self) -> None:
         """Close all."""
@@ -92,7 +96,6 @@ class ConsumeQueue:
         "_directory",
         "_files",
         "deleted",
-        "dirty",
         "first",
         "max_offset",
         "min_offset",
@@ -130,9 +133,18 @@ class ConsumeQueue:
         self.tail = bytearray()
         self.tail_start = max_offset
         self.written_count = max_offset
-        self.dirty = False
         self.deleted = False
         self.unsynced: set[int] = set()
+
+    @property
+    def is_even(self) -> bool:
+        """Tell whether all that was given out is written."""
+        return self.next_offset == self.max_offset == self.written_count
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether all of it is in synced files and nothing is on its way."""
+        return self.is_even and not self.unsynced and not self.deleted
 
     @property
     def directory(self) -> Path:
@@ -153,6 +165,11 @@ class ConsumeQueue:
     def unwritten_size(self) -> int:
         """Bytes of entries that are only in memory."""
         return (self.max_offset - self.written_count) * ENTRY_SIZE
+
+    @property
+    def is_at_new_file(self) -> bool:
+        """Tell whether the next write has to make a file, which takes ten times as long."""
+        return self.written_count % self.file_entry_count == 0
 
     def write(self) -> None:
         """Write the entries that are only in memory.
@@ -243,33 +260,40 @@ class ConsumeQueue:
         log_offset, size, tags_code = CQ_ENTRY.unpack(data)
         return log_offset, size, tags_code
 
-    def take_unsynced(self) -> list[Path]:
-        """Return the files written since the last call."""
-        paths = [self.path_at(base) for base in self.unsynced]
-        self.unsynced = set()
-        return paths
+    def take_unsynced(self) -> set[int]:
+        """Return the starts of the files written since the last call."""
+        bases, self.unsynced = self.unsynced, set()
+        return bases
 
-    def remove(self) -> None:
-        """Delete the files and the directory of the queue; its topic's directory stays.
-
-        Raises:
-            OSError: the disk refused.
-        """
-        self.deleted = True
-        disk = self._files.disk
-        self._files.forget(self._directory)
-        for name in disk.list(self._directory):
-            disk.unlink(self._directory / name)
-        if disk.is_dir(self._directory):
-            disk.rmdir(self._directory)
+    def close_files(self) -> None:
+        """Close what is open of its files."""
+        size = self._files.file_size
+        for base in range(self.first * ENTRY_SIZE, self.max_offset * ENTRY_SIZE, size):
+            self._files.forget(self.path_at(base))
 
 
-def queue_directories(disk: Disk, root: Path) -> Iterator[tuple[str, int, Path]]:
-    """Yield (topic, queue id, directory) of every queue directory below ``root``."""
-    for topic in disk.list(root):
-        for name in disk.list(root / topic) if disk.is_dir(root / topic) else ():
-            if name.isdecimal() and disk.is_dir(root / topic / name):
-                yield topic, int(name), root / topic / name
+class QueueDirectory(NamedTuple):
+    """One directory of queue files."""
+
+    topic: str
+    queue_id: int
+    files: Sequence[DirEntry]
+
+
+def queue_directories(disk: Disk, root: Path) -> Iterator[QueueDirectory | Path]:
+    """Yield every queue directory below ``root``, and the paths of others in their place."""
+    for topic in disk.scan(root):
+        if not topic.is_dir:
+            continue
+        directory = root / topic.name
+        for entry in disk.scan(directory):
+            # No other name is one that a broker gives to a queue.
+            is_queue = _QUEUE_NAME.fullmatch(entry.name) and int(entry.name) <= _ID_MAX
+            if entry.is_dir and is_queue:
+                files = disk.scan(f"{directory}/{entry.name}")
+                yield QueueDirectory(topic.name, int(entry.name), files)
+            elif entry.is_dir:
+                yield directory / entry.name
 
 
 def queue_bases(disk: Disk, directory: Path) -> list[int]:

@@ -17,10 +17,10 @@ from typing import Final
 
 from server.store.calls import GetResult, GetStatus, QueryResult
 from server.store.config import StoreConfig
-from server.store.disk import ColdRead
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.logwindow import LogWindow, Wants
+from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE
@@ -48,7 +48,7 @@ class Reader:
         self, config: StoreConfig, log: CommitLog, table: QueueTable, index: Index | None
     ) -> None:
         self._log = log
-        self._queues = table.queues
+        self._find = table.find
         self._exts = table.exts
         self._index = index
         self._count_max = config.max_transfer_count_on_message_in_memory
@@ -82,7 +82,7 @@ class Reader:
         Raises:
             OSError: the disk cannot be read there.
         """
-        queue = self._queues.get((topic, queue_id))
+        queue = self._find(topic, queue_id)
         if queue is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, [], 0, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
@@ -262,7 +262,7 @@ class Reader:
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
         """Return when a message was stored (ms), -1 where there is none."""
-        queue = self._queues.get((topic, queue_id))
+        queue = self._find(topic, queue_id)
         entry = None if queue is None else queue.entry(queue_offset)
         if entry is None or entry[1] == FILLER_SIZE:
             return -1
@@ -275,7 +275,7 @@ class Reader:
         not older than the time (Java looks at the file's modification time), else the
         last. 0 where there is no message or its time cannot be read.
         """
-        queue = self._queues.get((topic, queue_id))
+        queue = self._find(topic, queue_id)
         if queue is None or queue.max_offset == queue.min_offset:
             return 0
         low, high = self._file_by_time(queue, timestamp_ms)

@@ -81,7 +81,7 @@ class QueueRebuild:
 
     def _remove(self, base: int) -> None:
         path = self.queue.path_at(base)
-        self._files.forget(path.parent)
+        self._files.forget(path)
         self._disk.unlink(path)
         self.changed = True
 

@@ -25,6 +25,7 @@ from server.store.faststart import Plan
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.progress import SAVE_EVERY_SIZE, Progress
+from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rawproperties import has_keys, keys_of
 from server.store.recoverqueues import QueueRecovery
@@ -55,6 +56,7 @@ class Recovery:
         report: RecoveryReport,
         plan: Plan | None,
         progress: Progress,
+        seen: QueueRows,
         is_ours: bool,
     ) -> None:
         self.last_store_ms = 0
@@ -68,7 +70,15 @@ class Recovery:
         self._synced_until = point.safe_log_offset if fits and point is not None else 0
         self._ours = fits and is_ours
         self._queues = QueueRecovery(
-            disk, paths, config, log=log, table=table, point=point, report=report, plan=plan
+            disk,
+            paths,
+            config,
+            log=log,
+            table=table,
+            point=point,
+            seen=seen,
+            report=report,
+            plan=plan,
         )
         self._plan = plan
         self._progress = progress

@@ -22,7 +22,9 @@ from server.store.disk import Disk, read_file
 from server.store.faststart import Plan
 from server.store.logfile import CommitLog
 from server.store.multidispatch import copy_queue_id
-from server.store.queue import ConsumeQueue, queue_directories
+from server.store.queue import ConsumeQueue
+from server.store.queuecheck import Resume
+from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rawproperties import tags_of
 from server.store.rebuild import QueueRebuild
@@ -59,6 +61,7 @@ class QueueRecovery:
         log: CommitLog,
         table: QueueTable,
         point: SafePoint | None,
+        seen: QueueRows,
         report: RecoveryReport,
         plan: Plan | None = None,
     ) -> None:
@@ -78,11 +81,17 @@ class QueueRecovery:
         self._take_from = {key: resume.take_from for key, resume in self._resumes.items()}
         self._safe = 0 if plan is None else plan.safe
         self._suspects: dict[tuple[str, int], tuple[Found, int]] = {}
-        for topic, queue_id, _ in queue_directories(disk, paths.consumequeue):
-            self._add(topic, queue_id)
+        for topic, queue_id, _ in seen:
+            if (topic, queue_id) not in table.asleep:
+                self._add(topic, queue_id)
         self._known_topics = self._read_topics()
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
+        row = self._table.asleep.pop(topic, queue_id)
+        # Of a queue that was asleep all below its end is right.
+        resume = (
+            self._resumes.get((topic, queue_id)) if row is None else Resume(row.end, self._safe)
+        )
         try:
             queue = self._table.make(topic, queue_id)
         except BadCall as error:
@@ -93,7 +102,7 @@ class QueueRecovery:
                 self._table,
                 queue,
                 log_min=self._log_min,
-                resume=self._resumes.get((topic, queue_id)),
+                resume=resume,
             )
         self.rebuilds[topic, queue_id] = rebuild
         return rebuild
@@ -125,7 +134,8 @@ class QueueRecovery:
         if key in self.rebuilds:
             rebuild = self.rebuilds[key]
         else:
-            rebuild = self._add(*key) if self._may_come_back(found) else None
+            is_known = key in self._table.asleep
+            rebuild = self._add(*key) if is_known or self._may_come_back(found) else None
             self.rebuilds[key] = rebuild
         if rebuild is not None:
             self._place(rebuild, key, found, code)
@@ -151,7 +161,8 @@ class QueueRecovery:
                 continue
             if self._deleted and found.log_offset < self._deleted.get(name, 0):
                 continue
-            if key not in self.rebuilds and self._may_come_back(copy):
+            is_known = key in self._table.asleep
+            if key not in self.rebuilds and (is_known or self._may_come_back(copy)):
                 self._add(*key)
             rebuild = self.rebuilds.get(key)
             if rebuild is not None:
@@ -162,7 +173,9 @@ class QueueRecovery:
         if self._config.enable_multi_dispatch:
             return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
         keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
-        return next((key for key in keys if self.rebuilds.get(key) is not None), None)
+        asleep = self._table.asleep
+        there = (key for key in keys if key in asleep or self.rebuilds.get(key) is not None)
+        return next(there, None)
 
     def _may_come_back(self, found: Found) -> bool:
         """Tell whether a queue that is not on disk is to be made for this record."""

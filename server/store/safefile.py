@@ -15,15 +15,17 @@ from typing import NamedTuple
 
 from server.store.disk import Disk
 from server.store.queue import ConsumeQueue
-from server.store.safepoint import WHOLE, IndexMark, SafePoint, Writer, write_safe_point
+from server.store.queuerows import QueueRow
+from server.store.safepoint import IndexMark, SafePoint, Writer, write_safe_point
 from storefmt.paths import StorePaths
 
 
 class QueueEnd(NamedTuple):
-    """How much of a queue is in its files; both count entries."""
+    """How much of a queue is in its files, and how much of it is kept, in entries."""
 
     queue: ConsumeQueue
     first: int
+    minimum: int
     end: int
 
 
@@ -40,11 +42,17 @@ class SafePointFile:
         self._point = point
         self._lock = threading.Lock()
         self._noted = point.clock_ms, dict(point.sealed_ms)
+        self._min_of = point.min_of
 
     @property
     def safe_log_offset(self) -> int:
         """Log offset below which all is on the disk, as last said."""
         return self._point.safe_log_offset
+
+    @property
+    def min_of(self) -> int:
+        """Begin of the log for which the first kept entries are right, -1 for none."""
+        return self._min_of
 
     @property
     def sealed_ms(self) -> dict[int, int]:
@@ -65,6 +73,7 @@ class SafePointFile:
         with self._lock:
             change(self._point)
             self._point.clock_ms, self._point.sealed_ms = self._noted
+            self._point.min_of = self._min_of
             write_safe_point(self._disk, self._paths, self._point)
 
     def advance(self, until: int, ends: Iterable[QueueEnd], index: IndexMark | None) -> None:
@@ -80,12 +89,16 @@ class SafePointFile:
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = max(point.safe_log_offset, until)
             point.index = index
-            for queue, first, end in ends:
+            for queue, *numbers in ends:
                 if not queue.deleted:
-                    ids = point.queues.setdefault(queue.topic, {})
-                    # Retention may have moved the first file while the job ran.
-                    low = max(first, ids[queue.queue_id][0]) if queue.queue_id in ids else first
-                    ids[queue.queue_id] = low, end, WHOLE
+                    row = QueueRow(*numbers)
+                    known = point.queues.get(queue.topic, queue.queue_id)
+                    if known is not None:
+                        # Retention may have moved the begin while the job ran.
+                        first, minimum = map(max, zip(row[:2], known[:2], strict=True))
+                        row = QueueRow(first, minimum, row.end)
+                    point.queues.put(queue.topic, queue.queue_id, row)
+                    point.behind.pop((queue.topic, queue.queue_id), None)
 
         self.change(apply)
 
@@ -98,16 +111,20 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.deleted_topics[topic] = log_end
-            point.queues.pop(topic, None)
+            point.queues.pop_topic(topic)
 
         self.change(apply)
+
+    def note_min(self, log_min: int) -> None:
+        """Keep that first kept entries are right for a log that begins at ``log_min``."""
+        self._min_of = log_min
 
     def note_clock(self, clock_ms: int, sealed_ms: dict[int, int]) -> None:
         """Keep what the clock of retention shows, for the next write; waits for nobody."""
         self._noted = clock_ms, sealed_ms
 
-    def stop(self, log_end: int, files: dict[str, tuple[int, int]]) -> None:
-        """Say that the store was stopped in order, and how every file looks then.
+    def stop(self, log_end: int, files: str) -> None:
+        """Say that the store was stopped in order, with the digest of its files.
 
         Raises:
             OSError: the disk did not take it.

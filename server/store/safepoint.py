@@ -1,39 +1,40 @@
 """The file ``dispatch.json``: up to where a restart need not look.
 
-    {"version": 2, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
+    {"version": 3, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
      "queueFileSize": 6000000, "lockNs": 17…, "deletedTopics": {"old": 1048576},
-     "queues": {"t": {"0": [0, 5117, -1]}},
+     "queues": {"t": "0 0 3 5117 1 0 0 9"},
+     "behind": [["t", 0, 4096]], "minOf": 0,
      "index": {"names": ["20260101…"], "header": [begin ms, …, 4711]},
-     "clockMs": 17…, "sealed": {"0": 17…}, "files": {"consumequeue/t/0/000…": [6000000, 17…]},
-     "crc": 3735928559}
+     "clockMs": 17…, "sealed": {"0": 17…}, "files": "9f86d081…", "crc": 3735928559}
 
 Rule: below ``safe_log_offset`` log, queues and index were on the disk when this was
-written; ``queues`` tells how many entries each of them then had. ``files`` (size and
-modification time) is there after a stop in order: while all of them still match, nothing
-was touched since and nothing is scanned. The Java broker knows nothing of this file and
+written; ``queues`` tells of each queue its id, the first entry with a file, the first one
+that is kept, and how many there were. ``files`` (a digest of names, sizes and modification
+times) is there after a stop in order: while it still matches, nothing was touched since and
+nothing is scanned. The Java broker knows nothing of this file and
 leaves it alone; its traces show in the time of ``lock``, which it writes at each start.
 A damaged or foreign file counts as absent, which costs a scan and loses nothing.
 """
 
+import hashlib
 import json
 import zlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
-from server.store.disk import Disk, read_file
-from server.store.queue import queue_directories
-from storefmt.paths import StorePaths
+from server.store.disk import DirEntry, Disk, read_file
+from server.store.queue import QueueDirectory, queue_directories
+from server.store.queuerows import QueueRow, QueueRows
+from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.paths import StorePaths, parse_log_file_name
 
 _NAME: Final = "dispatch.json"
-_VERSION: Final = 2
+_VERSION: Final = 3
 _CRC: Final = b', "crc": '
-
-WHOLE: Final = -1
-"""A queue is as far as the log."""
-QueueEnds = dict[str, dict[int, tuple[int, int, int]]]
-"""By topic and queue id: first entry that has a file, the entry after the last, and the log
-offset up to which it has every record (``WHOLE`` but while it is built again)."""
 
 
 class Writer(StrEnum):
@@ -64,21 +65,24 @@ class SafePoint:
     safe_log_offset: int = 0
     log_file_size: int = 0
     queue_file_size: int = 0
-    """0 in a file of an older version."""
     writer: Writer = Writer.RUNNING
     lock_ns: int = 0
     """When ``lock`` was written: another time says that another broker came in between."""
     deleted_topics: dict[str, int] = field(default_factory=dict)
     """End of the log when a topic was deleted: older records do not bring it back."""
-    queues: QueueEnds = field(default_factory=dict)
+    queues: QueueRows = field(default_factory=QueueRows)
+    behind: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Queues that are being built again: log offset up to which each has every record."""
+    min_of: int = -1
+    """Begin of the log for which the first kept entries are right, -1 for none."""
     index: IndexMark | None = None
     """None where there was no index."""
     clock_ms: int = 0
     """What the clock of retention showed; see ``retention``."""
     sealed_ms: dict[int, int] = field(default_factory=dict)
     """What it showed when each log file was full, by the file's start."""
-    files: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Size and modification time (ns) of each file, by path below the root."""
+    files: str = ""
+    """Digest of every file after a stop in order; see ``Listing``."""
 
     @property
     def clean(self) -> bool:
@@ -101,9 +105,12 @@ def encode_safe_point(point: SafePoint) -> bytes:
         "clockMs": point.clock_ms,
         "sealed": point.sealed_ms,
         "files": point.files,
+        "minOf": point.min_of,
+        "behind": [[*key, until] for key, until in point.behind.items()],
     }
     # Topic by topic, so that a thread that does this lets others run in between.
-    topics = [f"{json.dumps(name)}: {json.dumps(ids)}" for name, ids in point.queues.items()]
+    rows = point.queues
+    topics = [f'{json.dumps(name)}: "{rows.text_of(name)}"' for name in rows.topics()]
     text = f'{json.dumps(parts)[:-1]}, "queues": {{{", ".join(topics)}}}'.encode()
     return text + _CRC + b"%d}" % zlib.crc32(text)
 
@@ -146,20 +153,19 @@ def _decode(value: object) -> SafePoint | None:
     if not isinstance(value, dict) or value.get("version") != _VERSION:
         return None
     index = value["index"]
+    rows = QueueRows()
+    for topic, text in value["queues"].items():
+        rows.put_text(topic, text)
     return SafePoint(
         safe_log_offset=int(value["safeLogOffset"]),
         log_file_size=int(value["logFileSize"]),
-        queue_file_size=int(value.get("queueFileSize", 0)),
+        queue_file_size=int(value["queueFileSize"]),
         writer=Writer(value["state"]),
         lock_ns=int(value["lockNs"]),
         deleted_topics={str(topic): int(end) for topic, end in value["deletedTopics"].items()},
-        queues={
-            str(topic): {
-                int(number): (int(first), int(end), int(until))
-                for number, (first, end, until) in ids.items()
-            }
-            for topic, ids in value["queues"].items()
-        },
+        queues=rows,
+        behind={(str(topic), int(number)): int(until) for topic, number, until in value["behind"]},
+        min_of=int(value["minOf"]),
         index=None
         if index is None
         else IndexMark(
@@ -168,24 +174,55 @@ def _decode(value: object) -> SafePoint | None:
         ),
         clock_ms=int(value["clockMs"]),
         sealed_ms={int(base): int(ms) for base, ms in value["sealed"].items()},
-        files={
-            str(name): (int(size), int(modified_ns))
-            for name, (size, modified_ns) in value["files"].items()
-        },
+        files=str(value["files"]),
     )
 
 
-def fingerprints(disk: Disk, store: StorePaths) -> dict[str, tuple[int, int]]:
-    """Return size and modification time of every log, queue and index file."""
-    found: dict[str, tuple[int, int]] = {}
-    folders = [store.commitlog, store.index]
-    folders += [directory for _, _, directory in queue_directories(disk, store.consumequeue)]
-    for folder in folders:
-        for name in disk.list(folder):
-            stat = disk.stat(folder / name)
-            if stat is not None and not disk.is_dir(folder / name):
-                found[str((folder / name).relative_to(store.root))] = stat.size, stat.modified_ns
-    return found
+class Listing:
+    """All log, queue and index files of a directory, looked at once.
+
+    Raises:
+        OSError: the disk cannot be looked at.
+    """
+
+    def __init__(self, disk: Disk, store: StorePaths) -> None:
+        self.logs = disk.scan(store.commitlog)
+        self.queues = QueueRows()
+        """By topic and queue id: start of the first and of the last file, bytes of all."""
+        self.queue_file_sizes: Counter[int] = Counter()
+        """How many queue files have each size, of those that begin at a multiple of it."""
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._note("commitlog", self.logs)
+        self._note("index", disk.scan(store.index))
+        self.strangers: list[Path] = []
+        """Directories of a topic that are no queue."""
+        for found in queue_directories(disk, store.consumequeue):
+            if isinstance(found, Path):
+                self.strangers.append(found)
+            else:
+                self._note(f"{found.topic}/{found.queue_id}", found.files)
+                self._add_queue(found)
+
+    def _note(self, folder: str, files: Sequence[DirEntry]) -> None:
+        for name, is_dir, size, modified_ns in files:
+            if not is_dir:
+                self._digest.update(f"{folder}/{name} {size} {modified_ns}\n".encode())
+
+    def _add_queue(self, found: QueueDirectory) -> None:
+        low, high, total = -1, -1, 0
+        for name, is_dir, size, _ in found.files:
+            base = parse_log_file_name(name)
+            if base is None or is_dir:
+                continue
+            low, high, total = base if low < 0 else low, base, total + size
+            if size and size % ENTRY_SIZE == 0:
+                self.queue_file_sizes[size] += base % size == 0
+        self.queues.put(found.topic, found.queue_id, QueueRow(low, high, total))
+
+    @property
+    def digest(self) -> str:
+        """Name, size and modification time of every file, as one text."""
+        return self._digest.hexdigest()
 
 
 def lock_time(disk: Disk, store: StorePaths) -> int:

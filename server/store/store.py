@@ -30,13 +30,15 @@ from server.store.calls import (
 )
 from server.store.clean import Cleaner
 from server.store.config import StoreConfig
-from server.store.disk import Disk, RealDisk, no_wait
+from server.store.disk import Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
+from server.store.nowait import no_wait
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
 from server.store.reader import Accept, Reader
+from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
@@ -58,7 +60,6 @@ class MessageStore:
         self._sync = config.is_sync_flush
         self._log = opened.log
         self._table = opened.table
-        self._queues = opened.table.queues
         self._closed = False
         self._appender = Appender(config, opened.log, opened.table)
         self._dispatcher = opened.dispatcher
@@ -70,6 +71,7 @@ class MessageStore:
             config,
             opened,
             safe_file=self._upkeep.safe_file,
+            removed=self._upkeep.removed,
             store_ms_at=self._reader.store_ms,
         )
         """Deletes old data; its jobs run in a thread of their own."""
@@ -209,7 +211,7 @@ class MessageStore:
         return self._flushing
 
     def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
-        """Take the outcome of a job of ``begin_flush`` or ``housekeeping``.
+        """Take the outcome of a job of ``begin_flush``, ``begin_delete`` or ``housekeeping``.
 
         Args:
             now_ms: names a new index file; None for the store time of the last record.
@@ -270,8 +272,8 @@ class MessageStore:
                 return None
             raise self._fail("queues and index not written", error) from error
 
-    def delete_topic(self, topic: str) -> int:
-        """Remove the queues of a topic; returns how many there were.
+    def begin_delete(self, topic: str) -> tuple[int, RemoveJob]:
+        """Forget a topic's queues for good; returns how many, and a job for ``end_flush``.
 
         Raises:
             BadCall: the topic cannot be a path.
@@ -309,23 +311,20 @@ class MessageStore:
             self._reader.get_message, topic, queue_id, queue_offset,
             count_max=count_max, size_max=size_max, accept=accept, wants=wants,
         )  # fmt: skip
-        if not may_wait:
-            queue = self._queues.get((topic, queue_id))
-            # The newest messages were just written: they need not be asked for politely.
-            if queue is not None and queue_offset < queue.tail_start:
-                with no_wait():
-                    return read()
-        return read()
+        queue = None if may_wait else self._table.find(topic, queue_id)
+        # The newest messages were just written: they need not be asked for politely.
+        with no_wait(queue is not None and queue_offset < queue.tail_start):
+            return read()
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset the next message becomes readable at; 0 for no queue."""
-        queue = self._queues.get((topic, queue_id))
-        return 0 if queue is None else queue.max_offset
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first kept message; 0 for no queue."""
-        queue = self._queues.get((topic, queue_id))
-        return 0 if queue is None else queue.min_offset
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.minimum
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time."""
@@ -382,14 +381,14 @@ class MessageStore:
         """Log offset of the first byte that is kept."""
         return self._log.min_offset
 
-    @property
-    def max_log_offset(self) -> int:
-        """Log offset after the last written record."""
-        return self._log.written_offset
-
     def queues(self) -> list[tuple[str, int]]:
         """Return (topic, queue id) of every queue, sorted."""
-        return sorted(self._queues)
+        return self._table.keys()
+
+    def has(self, topic: str, queue_id: int | None = None) -> bool:
+        """Tell whether there is such a queue, or any of the topic."""
+        table = self._table
+        return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)
 
 
 def _ignore(entries: list[DispatchEntry]) -> None:

@@ -1,33 +1,55 @@
 """What a store does now and then: write queues and index, sync them, say so.
 
     every 1 s    queue tails and index entries go to the page cache, in small steps
-    every 60 s   they are synced (a job); checkpoint and dispatch.json tell up to where;
-                 also when the log has gone on to its next file
+    every 60 s   a round begins: all that is dirty then is written, in small steps, and
+                 synced (a job); checkpoint and dispatch.json tell up to where; also when
+                 the log has gone on to its next file
     on stop      all of it at once, and the abort file goes away
 
-Rule: the checkpoint holds what Java means by it, and only what was synced: physic_ms is
-the store time of the last record a flush covered, logics_ms of the last one in synced
-queues, index_ms the end of the last synced file that is full.
+Rule: a step looks at a few hundred queues, however many there are. The checkpoint holds
+what Java means by it, and only what was synced: physic_ms is the store time of the last
+record a flush covered, logics_ms of the last one in synced queues, index_ms the end of the
+last synced file that is full.
 
 Source: store/DefaultMessageStore.java (FlushConsumeQueueService, #shutdown),
 store/StoreCheckpoint.java, store/index/IndexService.java#flush.
 """
 
 import errno
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from server.store.config import StoreConfig
+from server.store.dispatch import NEW_FILE_COST
 from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
 from server.store.index import PAGES_A_STEP
 from server.store.opening import OpenedStore
 from server.store.progress import mark_of
+from server.store.queue import ConsumeQueue
+from server.store.removal import Removed, RemoveJob
 from server.store.safefile import QueueEnd, SafePointFile
-from server.store.safepoint import IndexMark, fingerprints
+from server.store.safepoint import IndexMark, Listing
 from storefmt.checkpoint import Checkpoint
 
-QUEUES_A_STEP: Final = 500
+QUEUES_A_STEP: Final = 250
 """Queues that one step writes, at most, so that no turn is long."""
+LOOKS_A_STEP: Final = 4 * QUEUES_A_STEP
+"""Queues of which one step takes down what is to be synced."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """What is to be synced and said next."""
+
+    until: int
+    """Everything below this log offset is in queues that the round covers."""
+    flushed: int
+    checkpoint: Checkpoint
+    unwritten: list[ConsumeQueue]
+    written: list[ConsumeQueue]
+    files: list[tuple[ConsumeQueue, set[int]]] = field(default_factory=list)
+    ends: list[QueueEnd] = field(default_factory=list)
 
 
 class Upkeep:
@@ -44,12 +66,16 @@ class Upkeep:
         self._checkpoint = opened.checkpoint
         self.safe_file = SafePointFile(opened.disk, opened.paths, opened.point)
         """The one writer of ``dispatch.json``."""
+        self.removed = Removed(opened.disk)
+        """Where deleted queues go."""
         self._release = opened.release
         self._interval_ms = config.flush_interval_consume_queue_ms
         self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
         self._next_write_ms = opened.now_ms + self._interval_ms
         self._next_sync_ms = opened.now_ms + self._thorough_interval_ms
         self._job_running = False
+        self._round: _Round | None = None
+        self._to_write = 0
         self._synced_offset = self.safe_file.safe_log_offset
 
     def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
@@ -71,20 +97,37 @@ class Upkeep:
         Raises:
             OSError: the disk did not take something; nothing is lost from memory.
         """
-        if now_ms >= self._next_write_ms or self._dispatcher.paused is not None:
-            self._dispatcher.write_queues(count_max=QUEUES_A_STEP)
-            self._dispatcher.put_keys(now_ms)
-            if self._dispatcher.index is not None:
-                self._dispatcher.index.write(pages_max=PAGES_A_STEP)
-            self._next_write_ms = now_ms + self._interval_ms
+        self._write_some(now_ms)
         self._log.allocate_ahead()
-        if self._job_running or not (now_ms >= self._next_sync_ms or self._has_rolled()):
+        if self._job_running:
             return None
-        self._next_sync_ms = now_ms + self._thorough_interval_ms
-        if self._log.flushed_offset <= self._synced_offset:
+        if self._round is None:
+            self._table.rest(LOOKS_A_STEP)
+            if not (now_ms >= self._next_sync_ms or self._has_rolled()):
+                return None
+            self._next_sync_ms = now_ms + self._thorough_interval_ms
+            if self._log.flushed_offset <= self._synced_offset:
+                return None
+            self._round = self._begin_round()
+        if not self._go_on(self._round, QUEUES_A_STEP):
             return None
+        job = self._sync_job(self._round)
         self._job_running = True
-        return self._sync_job()
+        return job
+
+    def _write_some(self, now_ms: int) -> None:
+        """Write some of the queues that were dirty when this second began."""
+        dispatcher = self._dispatcher
+        if now_ms >= self._next_write_ms or dispatcher.paused is not None:
+            self._to_write = max(self._to_write, len(dispatcher.dirty))
+            dispatcher.put_keys(now_ms)
+            if dispatcher.index is not None:
+                dispatcher.index.write(pages_max=PAGES_A_STEP)
+            self._next_write_ms = now_ms + self._interval_ms
+        # A round writes what it needs by itself.
+        if (self._to_write or dispatcher.paused is not None) and self._round is None:
+            count = dispatcher.write_queues(count_max=QUEUES_A_STEP)
+            self._to_write = min(self._to_write - count, len(dispatcher.dirty))
 
     def _has_rolled(self) -> bool:
         """Tell whether a flush went into a new file: all files before it are then safe."""
@@ -95,20 +138,53 @@ class Upkeep:
         """Allow the next sync job."""
         self._job_running = False
 
-    def _sync_job(self) -> QueueSyncJob:
+    def _begin_round(self) -> _Round:
         dispatcher = self._dispatcher
         dispatcher.put_keys(dispatcher.last_store_ms)
-        dispatcher.write_queues()
-        paths: list[Path] = []
-        ends: list[QueueEnd] = []
-        for queue in dispatcher.dirty:
-            if not queue.deleted:
-                paths += queue.take_unsynced()
-                ends.append(QueueEnd(queue, queue.first, queue.max_offset))
-                queue.drop_tail()
-        dispatcher.dirty.clear()
-        ext_paths, ext_directories = self._table.exts.take_unsynced()
-        index_ms = self._checkpoint.index_ms
+        # Keys for which there was no space are in no file yet.
+        until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
+        unwritten, dispatcher.dirty = list(dispatcher.dirty), {}
+        written, dispatcher.unsynced = list(dispatcher.unsynced), {}
+        return _Round(
+            until=0 if dispatcher.keys_wait else until,
+            flushed=self._log.flushed_offset,
+            checkpoint=Checkpoint(
+                self.flushed_ms, dispatcher.last_store_ms, self._checkpoint.index_ms
+            ),
+            unwritten=unwritten,
+            written=written,
+        )
+
+    def _go_on(self, round_: _Round, count_max: int) -> bool:
+        """Write some queues of a round; True when all of them are written.
+
+        Raises:
+            OSError: the disk did not take them; the round goes on with them later.
+        """
+        left = count_max
+        while round_.unwritten and left > 0:
+            queue = round_.unwritten[-1]
+            if queue.unwritten_size and not queue.deleted:
+                left -= NEW_FILE_COST if queue.is_at_new_file else 1
+                queue.write()
+            self._take_down(round_, round_.unwritten.pop())
+        left = max(left, 0) * LOOKS_A_STEP // QUEUES_A_STEP
+        while round_.written and left:
+            self._take_down(round_, round_.written.pop())
+            left -= 1
+        return not (round_.unwritten or round_.written)
+
+    @staticmethod
+    def _take_down(round_: _Round, queue: ConsumeQueue) -> None:
+        if queue.deleted:
+            return
+        queue.drop_tail()
+        round_.files.append((queue, queue.take_unsynced()))
+        round_.ends.append(QueueEnd(queue, queue.first, queue.min_offset, queue.written_count))
+
+    def _sync_job(self, round_: _Round) -> QueueSyncJob:
+        dispatcher = self._dispatcher
+        checkpoint = round_.checkpoint
         files = []
         mark: IndexMark | None = None
         if dispatcher.index is not None:
@@ -116,21 +192,20 @@ class Upkeep:
             files = dispatcher.index.take_unsynced()
             mark = mark_of(dispatcher.index)
             full = [file.end_ms for file in files if file.is_full]
-            index_ms = max(full, default=index_ms)
-        self._checkpoint = Checkpoint(self.flushed_ms, dispatcher.last_store_ms, index_ms)
-        self._synced_offset = self._log.flushed_offset
-        # Keys for which there was no space are in no file yet.
-        until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
-        if dispatcher.keys_wait:
-            until = 0
+            checkpoint = checkpoint._replace(index_ms=max(full, default=checkpoint.index_ms))
+        ext_paths, ext_directories = self._table.exts.take_unsynced()
+        self._round = None
+        self._checkpoint = checkpoint
+        self._synced_offset = round_.flushed
         return QueueSyncJob(
             self._disk,
             self._paths,
-            paths=ext_paths + paths,
+            queues=round_.files,
+            paths=ext_paths,
             files=files,
             directories=[*ext_directories, *self._new_directories()],
-            checkpoint=self._checkpoint,
-            say=lambda: self.safe_file.advance(until, ends, mark),
+            checkpoint=checkpoint,
+            say=lambda: self.safe_file.advance(round_.until, round_.ends, mark),
         )
 
     def _new_directories(self) -> list[Path]:
@@ -140,17 +215,26 @@ class Upkeep:
         roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
         return [*sorted(queues), *sorted(topics), *roots]
 
-    def delete_topic(self, topic: str, log_end: int) -> int:
-        """Remove the queues of a topic; its records up to ``log_end`` never come back.
+    def delete_topic(self, topic: str, log_end: int) -> tuple[int, RemoveJob]:
+        """Forget the queues of a topic; its records up to ``log_end`` never come back.
+
+        Returns:
+            How many there were, and a job (any thread) after which it is durable.
 
         Raises:
+            BadCall: the topic cannot be a path.
             OSError: the disk refused.
         """
-        for queue in self._table.queues.values():
-            if queue.topic == topic:
-                queue.deleted = True
-        self.safe_file.forget_topic(topic, log_end)
-        return self._table.delete_topic(topic)
+        queues = self._table.take_topic(topic)
+        for queue in queues:
+            self._dispatcher.forget(queue)
+            self._table.exts.remove(queue)
+        return len(queues), RemoveJob(
+            self._disk,
+            [self.removed.move(queue.directory) for queue in queues],
+            directories=[self._paths.consumequeue / topic],
+            say=lambda: self.safe_file.forget_topic(topic, log_end),
+        )
 
     def close(self, flushed_offset: int) -> None:
         """Write and sync the rest and take the abort file away.
@@ -158,21 +242,28 @@ class Upkeep:
         Raises:
             OSError: the disk did not take it; the abort file stays.
         """
-        job = self._sync_job()
-        job.run()
-        if job.error is not None:
-            raise job.error
+        if self._round is not None:
+            # Not all of it: more may have come since.
+            self._finish(self._round)
+        self._finish(self._begin_round())
         if self._dispatcher.keys_wait:
             raise OSError(errno.ENOSPC, "the index has no space for the last keys")
         self._log.drop_unused()
         self._table.close()
         if self._dispatcher.index is not None:
             self._dispatcher.index.close()
-        files = fingerprints(self._disk, self._paths)
-        self.safe_file.stop(flushed_offset, files)
+        self.safe_file.stop(flushed_offset, Listing(self._disk, self._paths).digest)
         write_checkpoint(self._disk, self._paths, self._checkpoint)
         self._disk.unlink(self._paths.abort)
         self._disk.fsync_dir(self._paths.root)
+
+    def _finish(self, round_: _Round) -> None:
+        while not self._go_on(round_, LOOKS_A_STEP):
+            pass
+        job = self._sync_job(round_)
+        job.run()
+        if job.error is not None:
+            raise job.error
 
     def release(self) -> None:
         """Close what is open and give the lock back."""

@@ -4,6 +4,8 @@ and removing queues that no topic has any more (316).
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
+from functools import partial
+
 from remoting.bodies import (
     GroupList,
     MessageQueue,
@@ -67,8 +69,15 @@ def delete_topic(broker: Broker, request: Request) -> Command | None:
     fault = _fault(broker, topic)
     if fault is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
-    broker.delete_topic(topic, now_ms=request.now_ms)
-    answer_when_saved(broker.files, request, name="topics")
+
+    def done(failure: str) -> None:
+        if failure:
+            code = ResponseCode.SYSTEM_ERROR
+            request.reply(request.command.response(code, remark=failure))
+        else:
+            answer_when_saved(broker.files, request, name="topics")
+
+    broker.delete_topic(topic, now_ms=request.now_ms, done=done)
     return None
 
 
@@ -140,9 +149,23 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
-def clean_unused_topics(broker: Broker, request: Request) -> Command:
-    """Remove the queues of topics that have no configuration."""
+def clean_unused_topics(broker: Broker, request: Request) -> Command | None:
+    """Remove the queues of topics that have no configuration; answered when they are gone."""
     kept = broker.topics.names() | broker.topics.system_names
-    for topic in {topic for topic, _ in broker.store.queues()} - kept:
-        broker.delete_topic(topic, now_ms=request.now_ms)
-    return request.command.response()
+    left = {topic for topic, _ in broker.store.queues()} - kept
+    failures: list[str] = []
+
+    def done(topic: str, failure: str) -> None:
+        left.discard(topic)
+        if failure:
+            failures.append(failure)
+        if left:
+            return
+        code = ResponseCode.SYSTEM_ERROR if failures else ResponseCode.SUCCESS
+        request.reply(request.command.response(code, remark=failures[0] if failures else None))
+
+    if not left:
+        return request.command.response()
+    for topic in sorted(left):
+        broker.delete_topic(topic, now_ms=request.now_ms, done=partial(done, topic))
+    return None

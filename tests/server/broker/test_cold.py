@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import ResponseCode
-from server.store.disk import ColdRead
+from server.store.nowait import ColdRead
 from storefmt.message import Record
 from tests.server.broker.desk import Desk, running
 
@@ -31,7 +31,7 @@ async def fill(desk: Desk) -> None:
     store = desk.app.broker.store
     # Queue entries reach their files with the upkeep.
     async with asyncio.timeout(10):
-        while store._queues["T", 0].tail_start < COUNT - 150:
+        while store._table.queues["T", 0].tail_start < COUNT - 150:
             await asyncio.sleep(0.1)
 
 

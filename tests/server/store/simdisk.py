@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from server.store.disk import DiskUsage, FileStat
+from server.store.disk import DirEntry, DiskUsage, FileStat
 from tests.server.store.simfiles import Change, Directory, Inode
 
 
@@ -166,6 +166,15 @@ class SimDisk:
         found = self._directories.get(str(path))
         return [] if found is None else sorted(found.now)
 
+    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+        found = self._directories.get(str(path))
+        return sorted(
+            DirEntry(name, False, len(entry.seen), entry.modified)
+            if isinstance(entry, Inode)
+            else DirEntry(name, True, 0, 0)
+            for name, entry in (() if found is None else found.now.items())
+        )
+
     def is_dir(self, path: Path) -> bool:
         return str(path) in self._directories
 
@@ -188,6 +197,10 @@ class SimDisk:
         directory, name = self._parent(target)
         assert source.parent == target.parent, "one directory sync must do for both names"
         directory.change(Change(name, directory.now[source.name], source.name))
+        moved = [path for path in self._directories if Path(path).is_relative_to(source)]
+        for path in moved:
+            below = target / Path(path).relative_to(source)
+            self._directories[str(below)] = self._directories.pop(path)
 
     def unlink(self, path: Path) -> None:
         self.call("unlink", path)
@@ -211,6 +224,9 @@ class SimDisk:
     def fsync_dir(self, path: Path) -> None:
         self.call("fsync_dir", path)
         self._directories[str(path)].sync()
+
+    def sync_all(self, path: Path) -> bool:
+        return False
 
     def lock(self, path: Path) -> Callable[[], None]:
         """Make the lock file as the real disk does; nobody else ever has it."""

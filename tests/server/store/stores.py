@@ -111,6 +111,14 @@ def flush(store: MessageStore) -> None:
         store.end_flush(job)
 
 
+def delete_topic(store: MessageStore, topic: str) -> int:
+    """Delete a topic in this thread; returns how many queues it had."""
+    count, job = store.begin_delete(topic)
+    job.run()
+    store.end_flush(job)
+    return count
+
+
 def abandon(store: MessageStore) -> None:
     """Let go of a store as a crash would: nothing more is written, the lock is free."""
     store._closed = True

@@ -271,5 +271,5 @@ def test_full_disk_refuses_every_way_to_put(tmp_path: Path) -> None:
 
     assert statuses == [PutStatus.SERVICE_NOT_AVAILABLE] * 3
     assert store.failure == "the disk is 91 % full"
-    assert store.max_log_offset == 0
+    assert store.written_offset == 0
     store.close(START_MS)

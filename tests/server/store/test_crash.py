@@ -189,4 +189,4 @@ def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
 
     assert place.queue_offset == 0
     assert after.max_offset("topic-a", 0) == 1
-    assert after.max_log_offset == place.size
+    assert after.written_offset == place.size

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk import ColdRead, DiskFile, RealDisk, no_wait
+from server.store.disk import DiskFile, RealDisk
+from server.store.nowait import ColdRead, no_wait
 
 SIZE = 1 << 20
 

@@ -18,6 +18,7 @@ from tests.server.store.stores import (
     START_MS,
     abandon,
     bodies,
+    delete_topic,
     flush,
     index_contents,
     message,
@@ -258,7 +259,7 @@ def run(disk: SimDisk, chance: random.Random) -> None:
             job.run()
             store.end_flush(job)
         if chance.random() < 0.02:
-            store.delete_topic("gone")
+            delete_topic(store, "gone")
 
 
 def contents(disk: SimDisk) -> dict[str, bytes]:

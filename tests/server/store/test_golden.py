@@ -78,7 +78,7 @@ def test_golden_store_opens_with_the_offsets_java_has(golden: Golden, name: str)
     store = open_store(config_of(root, golden.conf(name)))
 
     expected = golden.expected(name)["open"]
-    assert store.max_log_offset == expected["afterStart"]["maxPhy"]
+    assert store.written_offset == expected["afterStart"]["maxPhy"]
     assert store.min_log_offset == expected["afterStart"]["minPhy"]
     assert min_max(store) == expected_min_max(expected)
     assert store.recovery.rebuilt_queues == []
@@ -107,7 +107,7 @@ def test_crashed_store_recovers_to_what_java_recovers(golden: Golden, case: str)
 
     expected = golden.expected(name)["open"]
     assert not store.recovery.clean
-    assert store.max_log_offset == expected["afterStart"]["maxPhy"]
+    assert store.written_offset == expected["afterStart"]["maxPhy"]
     assert min_max(store) == expected_min_max(expected)
     store.close(0)
 
@@ -121,7 +121,7 @@ def test_store_java_recovered_opens_too(golden: Golden, case: str) -> None:
 
     expected = golden.expected(name, "expected-recovered")["scan"]
     assert store.recovery.clean
-    assert store.max_log_offset > 0
+    assert store.written_offset > 0
     assert expected["abort"] is False
     store.close(0)
 

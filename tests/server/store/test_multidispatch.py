@@ -17,6 +17,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     config_of,
+    delete_topic,
     entries_on_disk,
     index_contents,
     log_records,
@@ -186,7 +187,7 @@ def test_name_that_is_no_topic_is_refused(tmp_path: Path, name: str) -> None:
     store = open_store(light_config(tmp_path))
 
     assert put_copied(store, 1, name) is PutStatus.MESSAGE_ILLEGAL
-    assert store.max_log_offset == 0
+    assert store.written_offset == 0
     store.close(START_MS)
 
 
@@ -196,7 +197,7 @@ def test_one_light_queue_too_many_is_refused_and_others_go_on(tmp_path: Path) ->
     store = open_store(config)
 
     statuses = [put_copied(store, at, f"%LMQ%{name}") for at, name in enumerate("abcab")]
-    store.delete_topic("%LMQ%a")
+    delete_topic(store, "%LMQ%a")
     statuses.append(put_copied(store, 6, "%LMQ%c"))
 
     ok, exceeded = PutStatus.PUT_OK, PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED

@@ -15,6 +15,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     config_of,
+    delete_topic,
     flush,
     index_contents,
     log_records,
@@ -81,7 +82,7 @@ def test_log_cut_at_every_byte_keeps_the_whole_records(copy: Path, was_killed: b
         store = open_store(small_config(spare))
 
         end = max(end for end in ends if end <= base + cut)
-        assert store.max_log_offset == end
+        assert store.written_offset == end
         assert store.recovery.damaged == []
         kept = sum(one <= end for one in ends)
         assert store.max_offset("topic-a", 0) + store.max_offset("topic-a", 1) == kept
@@ -336,7 +337,7 @@ def test_topic_that_was_deleted_stays_deleted_after_a_crash(tmp_path: Path) -> N
     store.put(message(1, topic="gone"), START_MS)
     put_all(store, range(10))
     flush(store)
-    store.delete_topic("gone")
+    delete_topic(store, "gone")
     put_all(store, range(10, 20))
     abandon(store)
 
@@ -351,7 +352,7 @@ def test_topic_made_again_starts_at_zero_also_after_a_crash(tmp_path: Path) -> N
     config: StoreConfig = small_config(tmp_path / "store")
     store = open_store(config)
     put_all(store, range(10))
-    store.delete_topic("topic-a")
+    delete_topic(store, "topic-a")
     put_all(store, range(100, 104))
     abandon(store)
 

@@ -11,7 +11,8 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.disk import DiskFile, RealDisk
-from server.store.safepoint import WHOLE, SafePoint, lock_time, write_safe_point
+from server.store.queuerows import QueueRow, QueueRows
+from server.store.safepoint import SafePoint, lock_time, write_safe_point
 from server.store.store import MessageStore
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.hosts import pack_host
@@ -104,11 +105,11 @@ def generate(root: Path, count: int) -> StoreConfig:
     for number in (*range(count - QUEUES, count), *tail):
         path = logs[place(number) // LOG_FILE_SIZE]
         write_at(path, place(number) % LOG_FILE_SIZE, record(number, place(number)))
-    code, ends = tags_code("even"), {}
+    code, ends = tags_code("even"), QueueRows()
     per_file = QUEUE_FILE_SIZE // ENTRY_SIZE
     for queue_id in range(QUEUES):
         end = count // QUEUES
-        ends[queue_id] = (0, end, WHOLE)
+        ends.put("topic-a", queue_id, QueueRow(0, 0, end))
         directory = paths.queue_dir("topic-a", queue_id)
         for number, path in enumerate(files(directory, end * ENTRY_SIZE, QUEUE_FILE_SIZE)):
             first = number * per_file
@@ -117,9 +118,7 @@ def generate(root: Path, count: int) -> StoreConfig:
                 write_at(path, entry * ENTRY_SIZE % QUEUE_FILE_SIZE, data)
     paths.abort.touch()
     paths.lock.write_bytes(b"lock")
-    point = SafePoint(
-        safe_log_offset=place(count), log_file_size=LOG_FILE_SIZE, queues={"topic-a": ends}
-    )
+    point = SafePoint(safe_log_offset=place(count), log_file_size=LOG_FILE_SIZE, queues=ends)
     point.lock_ns = lock_time(RealDisk(), paths)
     write_safe_point(RealDisk(), paths, point)
     return StoreConfig(store_path_root_dir=root, message_index_enable=False)

@@ -15,6 +15,7 @@ from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,
     abandon,
+    delete_topic,
     flush,
     message,
     open_store,
@@ -185,7 +186,7 @@ def test_deleted_topic_leaves_an_empty_directory(tmp_path: Path) -> None:
     store.close(START_MS)
     store = open_store(small_config(tmp_path))
 
-    count = store.delete_topic("topic-a")
+    count = delete_topic(store, "topic-a")
 
     assert count == 2
     assert store.queues() == [("stays", 1)]

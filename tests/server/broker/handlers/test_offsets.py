@@ -67,7 +67,7 @@ def test_new_group_on_a_queue_without_its_first_messages_is_told_so(tmp_path: Pa
     async def run() -> Command:
         async with running(tmp_path) as desk:
             await desk.send()
-            desk.app.broker.store._queues[TOPIC, 0].min_offset = 1
+            desk.app.broker.store._table.queues[TOPIC, 0].min_offset = 1
             return await committed(desk, group="new")
 
     answer = asyncio.run(run())

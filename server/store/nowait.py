@@ -1,0 +1,69 @@
+"""Reads that must not wait for a disk: how they are asked for, and what they raise.
+
+    with no_wait():  file.pread ── in the page cache ──> bytes
+                                └─ not ──> ColdRead ── warm() in a thread ──> asked again
+
+Rule: only reads of a ``RealDisk`` obey; where the file system cannot tell what is cached
+(tmpfs), they wait as ever.
+
+Source: preadv2(2), RWF_NOWAIT.
+"""
+
+import contextlib
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+
+class ColdRead(BlockingIOError):
+    """A read under ``no_wait`` that would have waited for the disk.
+
+    It holds a descriptor of its own: ``warm`` or ``drop`` has to be called, once.
+    """
+
+    def __init__(self, fd: int, size: int, pos: int) -> None:
+        super().__init__(errno.EAGAIN, "not in the page cache")
+        self._reads = [(os.dup(fd), size, pos)]
+
+    def join(self, other: "ColdRead") -> None:
+        """Take over what another one has to read."""
+        self._reads += other._reads
+        other._reads = []
+
+    def warm(self) -> None:
+        """Read what was asked for into the page cache; for another thread."""
+        try:
+            for fd, size, pos in self._reads:
+                # The outcome is for the read that comes again, errors as well.
+                with contextlib.suppress(OSError):
+                    os.pread(fd, size, pos)
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Give the descriptors back without a read."""
+        for fd, _, _ in self._reads:
+            os.close(fd)
+        self._reads = []
+
+
+class Mode(threading.local):
+    """How the reads of this thread are done."""
+
+    no_wait = False
+
+
+MODE: Final = Mode()
+
+
+@contextlib.contextmanager
+def no_wait(on: bool = True) -> Iterator[None]:
+    """Let reads of this thread raise ``ColdRead`` rather than wait for the disk."""
+    known = MODE.no_wait
+    MODE.no_wait = on
+    try:
+        yield
+    finally:
+        MODE.no_wait = known

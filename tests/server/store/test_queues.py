@@ -1,0 +1,132 @@
+"""Thousands of queues: what they cost is counted, not timed."""
+
+from pathlib import Path
+
+import pytest
+
+from server.store import upkeep
+from server.store.dispatch import NEW_FILE_COST
+from server.store.queue import OPEN_FILES_MAX
+from server.store.queuetable import AWAKE_IDLE_MAX
+from server.store.store import MessageStore
+from tests.server.store.simdisk import SimDisk
+from tests.server.store.stores import (
+    START_MS,
+    abandon,
+    bodies,
+    flush,
+    message,
+    open_store,
+    small_config,
+)
+
+COUNT = AWAKE_IDLE_MAX + 500
+TOPIC = "topic-a"
+
+
+class Calls:
+    """Counts calls of a disk by name, and which queue files are open."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self.names: list[str] = []
+        disk.on_call = lambda name, path: self.names.append(name)
+
+
+def put_one_each(store: MessageStore, count: int, now_ms: int) -> None:
+    for number in range(count):
+        store.put(message(number, queue_id=number, body=b"%d" % number), now_ms)
+    store.write(now_ms)
+
+
+def settle(store: MessageStore, now_ms: int) -> int:
+    """Let the upkeep do all that is due; returns the steps it took."""
+    flush(store)
+    for step in range(10_000):
+        job = store.housekeeping(now_ms + step)
+        if job is not None:
+            job.run()
+            store.end_flush(job)
+            return step
+    raise AssertionError("no sync job came")
+
+
+@pytest.fixture
+def disk() -> SimDisk:
+    disk = SimDisk()
+    store = open_store(small_config(Path("/store")), disk=disk)
+    put_one_each(store, COUNT, START_MS)
+    settle(store, START_MS + 60_000)
+    store.close(START_MS)
+    return disk
+
+
+def test_start_after_a_stop_opens_no_queue_file(disk: SimDisk) -> None:
+    opened: list[Path] = []
+    open_file = disk.open
+
+    def look(path: Path, *, create: bool = False) -> object:
+        opened.append(path)
+        return open_file(path, create=create)
+
+    disk.open = look  # type: ignore[method-assign, assignment]
+
+    store = open_store(small_config(Path("/store")), disk=disk)
+
+    assert not [path for path in opened if "consumequeue" in path.parts]
+    assert len(store._table.queues) == 0
+    assert len(store.queues()) == COUNT
+    assert store.max_offset(TOPIC, COUNT - 1) == 1
+    assert bodies(store, TOPIC, COUNT - 1) == [b"%d" % (COUNT - 1)]
+    assert list(store._table.queues) == [(TOPIC, COUNT - 1)]
+    abandon(store)
+
+
+def test_start_after_a_kill_wakes_the_queues_of_the_tail_alone(disk: SimDisk) -> None:
+    store = open_store(small_config(Path("/store")), disk=disk)
+    put_one_each(store, 3, START_MS)
+    flush(store)
+    abandon(store)
+
+    again = open_store(small_config(Path("/store")), disk=disk)
+
+    assert again.recovery.record_count == 3
+    assert sorted(again._table.queues) == [(TOPIC, number) for number in range(3)]
+    assert len(again.queues()) == COUNT
+    assert len(bodies(again, TOPIC, 0)) == 2
+    assert len(bodies(again, TOPIC, 3)) == 1
+    abandon(again)
+
+
+def test_no_step_of_the_upkeep_writes_more_than_some_queues() -> None:
+    disk = SimDisk()
+    store = open_store(small_config(Path("/store")), disk=disk)
+    calls = Calls(disk)
+    put_one_each(store, COUNT, START_MS)
+    flush(store)
+
+    for step in range(200):
+        calls.names.clear()
+        job = store.housekeeping(START_MS + 60_000 + step)
+        if job is not None:
+            break
+        assert calls.names.count("create") <= 2 * upkeep.QUEUES_A_STEP // NEW_FILE_COST
+
+    assert job is not None
+    job.run()
+    store.end_flush(job)
+    abandon(store)
+    assert len(open_store(small_config(Path("/store")), disk=disk.kept()).queues()) == COUNT
+
+
+def test_queues_that_are_idle_fall_asleep_and_files_are_closed(disk: SimDisk) -> None:
+    store = open_store(small_config(Path("/store")), disk=disk)
+    for queue_id in range(COUNT):
+        assert len(bodies(store, TOPIC, queue_id)) == 1
+    assert len(store._table.queues) == COUNT
+
+    store.housekeeping(START_MS + 200)
+
+    assert len(store._table.queues) == AWAKE_IDLE_MAX
+    assert len(store._table.files._open) <= OPEN_FILES_MAX
+    assert store.put(message(0, queue_id=0), START_MS).queue_offset == 1
+    abandon(store)
