@@ -219,14 +219,9 @@ class _Opening:
         if point is not None and can_start:
             index, index_from = self._rewound_index(log, point)
             queues = plan_queues(
-                self._disk,
-                self._paths,
-                table,
-                log,
-                point=point,
-                seen=self._listing.queues,
-                report=self._report,
-            )
+                self._disk, self._paths, table, log,
+                point=point, seen=self._listing.queues, report=self._report,
+            )  # fmt: skip
             starts = [index_from, *(resume.take_from for resume in queues.values())]
             safe = point.safe_log_offset
             plan = Plan(safe, min(safe, *starts), index_from, queues)
