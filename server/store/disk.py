@@ -85,6 +85,9 @@ class DiskFile(Protocol):
     def read_ahead(self, *, on: bool) -> None:
         """Let reads fetch more than was asked for, or exactly that."""
 
+    def is_ours_alone(self) -> bool:
+        """Tell whether nobody else has the file open or mapped; False where that is unknown."""
+
     def close(self) -> None:
         """Give the descriptor back."""
 
@@ -225,6 +228,15 @@ class RealFile:
     def read_ahead(self, *, on: bool) -> None:
         advice = os.POSIX_FADV_NORMAL if on else os.POSIX_FADV_RANDOM
         os.posix_fadvise(self._fd, 0, 0, advice)
+
+    def is_ours_alone(self) -> bool:
+        # A write lease is given only to who has the only descriptor of a file.
+        try:
+            fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except OSError:
+            return False
+        return True
 
     def close(self) -> None:
         os.close(self._fd)

@@ -272,8 +272,9 @@ class Reader:
         """Return the queue offset of the message stored nearest to a time.
 
         As in Java the search runs within one queue file: the first whose last message is
-        not older than the time (Java looks at the file's modification time), else the
-        last. 0 where there is no message or its time cannot be read.
+        not older than the time (Java looks at the file's modification time, one file after
+        another; here files are halved like entries), else the last. 0 where there is no
+        message or its time cannot be read.
         """
         queue = self._find(topic, queue_id)
         if queue is None or queue.max_offset == queue.min_offset:
@@ -310,15 +311,16 @@ class Reader:
     def _file_by_time(self, queue: ConsumeQueue, timestamp_ms: int) -> tuple[int, int]:
         """Return the entries (first, end) of the file to search."""
         count = queue.file_entry_count
-        first = queue.min_offset
-        while True:
-            end = min(first - first % count + count, queue.max_offset)
-            if end == queue.max_offset:
-                return first, end
-            last = queue.entry(end - 1)
+        # Files from the first to the last one; each but the last ends with entry ``end - 1``.
+        low, high = queue.min_offset // count, (queue.max_offset - 1) // count
+        while low < high:
+            middle = (low + high) // 2
+            last = queue.entry((middle + 1) * count - 1)
             if last is not None and self.store_ms(last[0]) >= timestamp_ms:
-                return first, end
-            first = end
+                high = middle
+            else:
+                low = middle + 1
+        return max(low * count, queue.min_offset), min((low + 1) * count, queue.max_offset)
 
     def query(
         self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int

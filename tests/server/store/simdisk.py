@@ -290,6 +290,9 @@ class SimFile:
     def read_ahead(self, *, on: bool) -> None:
         """Memory needs none."""
 
+    def is_ours_alone(self) -> bool:
+        return True
+
     def close(self) -> None:
         """Closing makes nothing durable."""
 

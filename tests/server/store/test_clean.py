@@ -4,14 +4,16 @@ import contextlib
 import errno
 import os
 import random
+import threading
 from pathlib import Path
 
 import pytest
 
+from server.store import cleanjobs
 from server.store.calls import GetStatus, PutMessage, PutStatus
 from server.store.cleanjobs import DeleteLogJob
 from server.store.config import StoreConfig
-from server.store.disk import DiskUsage
+from server.store.disk import DiskUsage, RealDisk, RealFile
 from server.store.store import MessageStore
 from storefmt.hosts import parse_host
 from storefmt.javahash import tags_code
@@ -363,3 +365,30 @@ def test_clock_and_ages_survive_a_restart(tmp_path: Path) -> None:
     assert again.cleaner.policy.clock_ms == shown + 3_600_000
     assert again.min_log_offset == 0
     again.close(START_MS)
+
+
+def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleanjobs, "SLICE_SIZE", 1_000)
+    cut: list[int] = []
+    truncate = RealFile.truncate
+
+    def note(file: RealFile, size: int) -> None:
+        cut.append(size)
+        truncate(file, size)
+
+    monkeypatch.setattr(RealFile, "truncate", note)
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_bytes(b"x" * 2_500)
+    reader = os.open(paths[1], os.O_RDONLY)
+    job = DeleteLogJob(RealDisk(), paths, interval_s=0, stop=threading.Event())
+
+    job.run()
+
+    assert (job.error, job.left, list(tmp_path.iterdir())) == (None, [], [])
+    # The second one is left whole to who has it open.
+    assert cut == [1_500, 500, 0]
+    assert os.pread(reader, 4_000, 0) == b"x" * 2_500
+    os.close(reader)
