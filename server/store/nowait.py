@@ -62,7 +62,18 @@ MODE: Final = Mode()
 def no_wait(on: bool = True) -> Iterator[None]:
     """Let reads of this thread raise ``ColdRead`` rather than wait for the disk."""
     known = MODE.no_wait
-    MODE.no_wait = on
+    MODE.no_wait = known or on
+    try:
+        yield
+    finally:
+        MODE.no_wait = known
+
+
+@contextlib.contextmanager
+def may_wait() -> Iterator[None]:
+    """Let reads of this thread wait, also within ``no_wait``: for what changes something."""
+    known = MODE.no_wait
+    MODE.no_wait = False
     try:
         yield
     finally:

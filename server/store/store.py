@@ -34,7 +34,7 @@ from server.store.disk import Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
-from server.store.nowait import no_wait
+from server.store.nowait import may_wait, no_wait
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
 from server.store.reader import Accept, Reader
@@ -348,7 +348,8 @@ class MessageStore:
         end_ms: int = _FOR_EVER_MS,
     ) -> QueryResult:
         """Return the records whose key has the hash of ``key``; see ``Reader``."""
-        self._dispatcher.put_keys(self._written_ms)
+        with may_wait():
+            self._dispatcher.put_keys(self._written_ms)
         return self._reader.query(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     @property

@@ -26,6 +26,7 @@ from remoting.headers import (
     UpdateConsumerOffsetResponse,
 )
 from server.broker import names
+from server.broker.coldhandler import reads_cold
 from server.broker.offsets import LONG_MAX, NO_OFFSET
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -90,6 +91,7 @@ def get_min_offset(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
+@reads_cold
 def search_offset(broker: Broker, request: Request) -> Command:
     """Return the queue offset of the message stored nearest to a time."""
     fields = request.command.header(SearchOffset)
@@ -98,6 +100,7 @@ def search_offset(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_EARLIEST_MSG_STORETIME)
+@reads_cold
 def get_earliest_store_time(broker: Broker, request: Request) -> Command:
     """Return when the first message of a queue was stored, -1 for an empty queue."""
     fields = request.command.header(GetEarliestMsgStoretime)

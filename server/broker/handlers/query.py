@@ -7,6 +7,7 @@ from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
+from server.broker.coldhandler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
@@ -20,6 +21,7 @@ QUEUE_ENTRY_COUNT_MAX = 1_024
 
 
 @handles(RequestCode.VIEW_MESSAGE_BY_ID)
+@reads_cold
 def view_message(broker: Broker, request: Request) -> Command:
     """Return the record at a commit log offset."""
     fields = request.command.header(ViewMessage)
@@ -33,6 +35,7 @@ def view_message(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.QUERY_MESSAGE)
+@reads_cold
 def query_message(broker: Broker, request: Request) -> Command:
     """Return the records that the index has under a key; callers compare the key itself."""
     fields = request.command.header(QueryMessage)
@@ -60,6 +63,7 @@ def query_message(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.QUERY_CONSUME_QUEUE)
+@reads_cold
 def query_consume_queue(broker: Broker, request: Request) -> Command:
     """Return entries of one queue; a queue that is not there has none.
 

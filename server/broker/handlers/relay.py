@@ -9,6 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessage
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from server.broker.coldhandler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
@@ -28,6 +29,7 @@ def get_consumer_running_info(broker: Broker, request: Request) -> Command | Non
 
 
 @handles(RequestCode.CONSUME_MESSAGE_DIRECTLY)
+@reads_cold
 def consume_message_directly(broker: Broker, request: Request) -> Command | None:
     """Let one consumer process one message, and return how that went."""
     fields = request.command.header(ConsumeMessageDirectlyResult)

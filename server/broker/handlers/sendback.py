@@ -6,6 +6,7 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
+from server.broker.coldhandler import reads_cold
 from server.broker.refusal import Refused
 from server.broker.retry import given_back
 from server.broker.state import Broker
@@ -14,6 +15,7 @@ from server.runtime.request import Request
 
 
 @handles(RequestCode.CONSUMER_SEND_MSG_BACK)
+@reads_cold
 def consumer_send_back(broker: Broker, request: Request) -> Command | None:
     """Store the message again for its group; the answer leaves when it is safe."""
     fields = request.command.header(ConsumerSendMsgBack)

@@ -24,6 +24,7 @@ from remoting.headers import (
     QueryTopicConsumeByWho,
 )
 from server.broker import names
+from server.broker.coldhandler import reads_cold
 from server.broker.saves import answer_when_saved
 from server.broker.state import Broker
 from server.broker.topics import MULTI_TAG, SINGLE_TAG
@@ -120,6 +121,7 @@ def get_system_topics(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_TOPIC_STATS_INFO)
+@reads_cold
 def get_topic_stats(broker: Broker, request: Request) -> Command:
     """Return where each write queue of a topic begins and ends, and its last store time."""
     topic = request.command.header(GetTopicStatsInfo).topic

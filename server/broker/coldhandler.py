@@ -1,0 +1,51 @@
+"""Handlers that read from the log, so that the loop never waits for a disk in them.
+
+    @reads_cold  handler ── all in the page cache ──> answered at once
+                         └ ColdRead ─ thread reads it ─ loop ────> handler again
+
+Rule: such a handler changes nothing before its last read, so that it may begin again. A
+handler that is called again answers by ``reply``, errors as the dispatcher does: code 1.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+
+from remoting.codes import ResponseCode
+from remoting.command import Command
+from server.broker.state import Broker
+from server.runtime.request import Request, RequestRefused
+from server.store.nowait import ColdRead, no_wait
+
+LOG = logging.getLogger(__name__)
+
+Handler = Callable[[Broker, Request], Command | None]
+
+
+def reads_cold(handler: Handler) -> Handler:
+    """Return ``handler`` so that it is called again when what it reads is in memory."""
+
+    def attempt(broker: Broker, request: Request, tries: int) -> Command | None:
+        try:
+            with no_wait(tries < broker.cold.tries_max):
+                return handler(broker, request)
+        except ColdRead as cold:
+            broker.cold.warm(cold, lambda at_ms: again(broker, request, tries + 1))
+            return None
+
+    def again(broker: Broker, request: Request, tries: int) -> None:
+        try:
+            answer = attempt(broker, request, tries)
+        except RequestRefused as refused:
+            answer = request.command.response(refused.code, remark=refused.remark)
+        except Exception as error:
+            LOG.exception("request code %d after a cold read", request.command.code)
+            answer = request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        if answer is not None:
+            request.reply(answer)
+
+    @wraps(handler)
+    def first(broker: Broker, request: Request) -> Command | None:
+        return attempt(broker, request, 0)
+
+    return first

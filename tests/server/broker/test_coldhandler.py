@@ -1,0 +1,61 @@
+"""Requests that read the log: what is not in memory is read by a thread, the answer is the same."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import SearchOffset, SearchOffsetResponse, ViewMessage
+from server.store import nowait
+from tests.server.broker.desk import Desk, running
+from tests.server.broker.test_cold import fill, forget
+
+
+async def search(desk: Desk) -> Command:
+    store = desk.app.broker.store
+    time_ms = store.store_time("T", 0, 20)
+    forget(Path(desk.app.broker.config.store.store_path_root_dir))
+    header = SearchOffset(topic="T", queue_id=0, timestamp=time_ms)
+    return await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+
+
+def test_search_by_time_in_cold_data_goes_by_way_of_threads(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int, int]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            store = desk.app.broker.store
+            expected = store.offset_by_time("T", 0, store.store_time("T", 0, 20))
+            answer = await search(desk)
+            assert answer.code == ResponseCode.SUCCESS
+            return answer.header(SearchOffsetResponse).offset, expected, desk.app.broker.cold.count
+
+    found, expected, count = asyncio.run(run())
+
+    assert found == expected
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: Path) -> None:
+    async def run() -> tuple[int, str | None]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            forget(tmp_path)
+            answer = await desk.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=3))
+            return answer.code, answer.remark
+
+    assert asyncio.run(run()) == (
+        ResponseCode.SYSTEM_ERROR,
+        "can not find message by the offset, 3",
+    )
+
+
+def test_what_has_to_wait_may_also_within_no_wait() -> None:
+    with nowait.no_wait():
+        with nowait.may_wait():
+            assert not nowait.MODE.no_wait
+        with nowait.no_wait(False):
+            assert nowait.MODE.no_wait
+    assert not nowait.MODE.no_wait
