@@ -1,0 +1,109 @@
+"""What many queues cost: puts, memory, a stop, and starts after a stop and after a kill.
+
+    python -m benchmarks.queues --directory /some/disk             8 and 50,000 queues
+
+Each step is a process of its own, so that no memory is counted twice. ``8 of n`` puts into
+8 queues of a store that has n; ``all`` puts into every one in turn, with the upkeep of a
+broker in between. Times are those of a noisy machine: compare lines of one run.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from server.store.calls import PutMessage
+from server.store.config import StoreConfig
+from server.store.store import MessageStore
+from storefmt.hosts import pack_host
+
+HOST = pack_host("127.0.0.1", 10911)
+QUEUES_A_TOPIC = 500
+START_MS = 1_700_000_000_000
+PUTS = 200_000
+TURN = 64
+KILL = 9
+
+
+def anonymous_kib() -> int:
+    """Return the memory of this process beyond mapped files, in KiB."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
+
+
+def message(number: int) -> PutMessage:
+    """Return a message for queue ``number``."""
+    topic = f"topic-{number // QUEUES_A_TOPIC}"
+    return PutMessage(
+        topic, topic.encode(), number % QUEUES_A_TOPIC, b"x" * 100, b"", 0, 0, START_MS, HOST, HOST,
+        0, 0, 0, (),
+    )  # fmt: skip
+
+
+def upkeep(store: MessageStore, now_ms: int) -> None:
+    """Do what a broker does five times a second."""
+    for job in (store.begin_flush(), store.housekeeping(now_ms)):
+        if job is not None:
+            job.run()
+            store.end_flush(job)
+
+
+def put(store: MessageStore, count: int, queues: int) -> float:
+    """Put messages into queues in turn, with upkeep; return puts a second of CPU time."""
+    messages = [message(number) for number in range(queues)]
+    begin_s, due_s = time.process_time(), time.perf_counter()
+    for number in range(count):
+        store.put(messages[number % queues], START_MS + number)
+        if number % TURN == TURN - 1:
+            store.write(START_MS + number)
+            if time.perf_counter() >= due_s:
+                upkeep(store, int(time.time() * 1_000))
+                due_s += 0.2
+    store.write(START_MS + count)
+    return count / (time.process_time() - begin_s)
+
+
+def step(root: Path, what: str, queues: int) -> None:
+    """Do one step in this process and print its line."""
+    config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
+    before = anonymous_kib()
+    begin_s = time.perf_counter()
+    store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
+    opened_s = time.perf_counter() - begin_s
+    line = f"{what:14s} open {opened_s:6.2f} s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
+    if what in ("make", "all", "8 of n"):
+        rate = put(store, queues if what == "make" else PUTS, 8 if what == "8 of n" else queues)
+        line += f", {rate:9,.0f} puts a CPU s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
+    if what == "kill":
+        print(line, flush=True)
+        os.kill(os.getpid(), KILL)
+    begin_s = time.perf_counter()
+    store.close(int(time.time() * 1_000))
+    print(f"{line}, close {time.perf_counter() - begin_s:6.2f} s", flush=True)
+
+
+def main() -> None:
+    """Print a line for each step."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument("--queues", type=int, nargs="*", default=[8, 50_000])
+    parser.add_argument("--step", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    root = options.directory / "store"
+    if options.step:
+        step(root, options.step, options.queues[0])
+        return
+    for queues in options.queues:
+        print(f"{queues:,} queues", flush=True)
+        for what in ("make", "8 of n", "idle", "kill", "after a kill", "all"):
+            arguments = ["--directory", str(options.directory), "--queues", str(queues)]
+            command = [sys.executable, "-m", "benchmarks.queues", *arguments, "--step", what]
+            subprocess.run(command, check=what != "kill")
+        shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()
