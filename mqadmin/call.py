@@ -9,9 +9,10 @@ another one; reading the clock is ``now_ms``.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from mqadmin.console import Console
 from mqadmin.contexts import Context, ContextFile
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from mqclient.instance import MQClient
 
 
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a command keeps from one tick of ``--watch`` to the next: one object a class."""
+
+    _kept: dict[type, object] = field(default_factory=dict)
+
+    def of(self, kind: Callable[[], T]) -> T:
+        """Return the object of the class ``kind``, made on first use."""
+        return cast(T, self._kept.setdefault(cast(type, kind), kind()))
+
+
 @dataclass(slots=True)
 class Workplace:
     """What lasts from one command of the shell to the next.
@@ -35,6 +50,7 @@ class Workplace:
         store: directory set by ``store open``.
         output: set by ``set output``.
         topic: set by ``use topic``.
+        pause: waits so many seconds between two ticks of ``--watch``.
     """
 
     link: Link = field(default_factory=Link)
@@ -44,16 +60,27 @@ class Workplace:
     store: str | None = None
     output: str | None = None
     topic: str | None = None
+    pause: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One run of one command."""
+    """One run of one command.
+
+    Attributes:
+        memory: the same object for every tick of ``--watch``.
+    """
 
     settings: Settings
     console: Console
     workplace: Workplace
     store: str | None = None
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def is_watched(self) -> bool:
+        """Return whether the rows are one tick of ``--watch``."""
+        return self.settings.watch is not None
 
     @property
     def dry_run(self) -> bool:

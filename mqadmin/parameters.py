@@ -13,7 +13,7 @@ turns the text into any other type. Parser, help, completion and docs read ``Par
 """
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum, auto
 from pathlib import Path
@@ -51,6 +51,7 @@ class Declared:
     short: str
     metavar: str
     parse: Parse | None
+    implied: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Parameter:
         takes_value: False for a flag.
         many: may be given more than once (option) or takes the rest (argument).
         choices: the words that are allowed, or empty.
+        implied: the value where the option is given without one; empty: it needs one.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Parameter:
     choices: tuple[str, ...]
     parse: Parse
     default: object
+    implied: str = ""
 
     @property
     def long(self) -> str:
@@ -104,9 +107,15 @@ def option(
     kind: Kind = Kind.TEXT,
     metavar: str = "",
     parse: Parse | None = None,
+    implied: str = "",
 ) -> Declared:
-    """Declare a field that is given as ``--name VALUE``, or ``-x VALUE`` with ``short``."""
-    return Declared(help, False, kind, short, metavar, parse)
+    """Declare a field that is given as ``--name VALUE``, or ``-x VALUE`` with ``short``.
+
+    Args:
+        implied: what a bare ``--name`` stands for; then the next word is its value only
+            where it parses as one.
+    """
+    return Declared(help, False, kind, short, metavar, parse, implied)
 
 
 def parameters_of(declaration: type) -> tuple[Parameter, ...]:
@@ -124,6 +133,19 @@ def parameters_of(declaration: type) -> tuple[Parameter, ...]:
         inner, declared = get_args(annotation)[:2]
         found.append(_parameter(spot.name, inner, declared, default=spot.default))
     return tuple(found)
+
+
+def leaves_value_out(parameter: Parameter, rest: Sequence[str]) -> bool:
+    """Return whether an option that may stand alone does so before the words ``rest``."""
+    if not parameter.implied:
+        return False
+    if not rest:
+        return True
+    try:
+        parameter.parse(rest[0])
+    except ValueError:
+        return True
+    return False
 
 
 def truth(text: str) -> bool:
@@ -160,6 +182,7 @@ def _parameter(name: str, inner: object, declared: Declared, *, default: object)
         choices=choices,
         parse=declared.parse or _parser_of(name, plain),
         default=kept,
+        implied=declared.implied,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from mqadmin.catalog import Found, find
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, Parameter
+from mqadmin.parameters import Kind, Parameter, leaves_value_out
 from mqadmin.registry import Command, Java, Needs
 from mqadmin.settings import GLOBAL_NAMES, GLOBALS, Settings
 from mqadmin.spelling import REFUSED, STORE_DIR, Spelling, spell_out
@@ -110,7 +110,9 @@ def _width(tokens: Sequence[str], spelling: Spelling) -> int:
     parameter = spelling.named(token.lstrip("-"))
     if parameter is None and len(token) == 2:
         parameter = spelling.lettered(token[1])
-    return 2 if parameter is not None and parameter.takes_value else 1
+    if parameter is None or not parameter.takes_value:
+        return 1
+    return 1 if leaves_value_out(parameter, tokens[1:]) else 2
 
 
 def _take_store(own: Given, words: list[str], opened: str | None) -> tuple[Given, list[str], str]:

@@ -51,6 +51,8 @@ class Outcome:
         single: one thing, not a list: an object in json, name and value lines in a table.
         follow: rows come one by one for a person who watches: print each at once.
         notes: sentences for people, printed on standard error.
+        columns: what a table shows, where it is not what the command declares.
+        picture: lines that a table on a terminal or a pipe ends with; no other format has them.
     """
 
     rows: Rows
@@ -58,6 +60,8 @@ class Outcome:
     single: bool = False
     follow: bool = False
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    picture: tuple[str, ...] = ()
 
 
 def one(row: Row, *, exit_code: int = 0, notes: tuple[str, ...] = ()) -> Outcome:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from mqadmin.call import Call, Workplace
-from mqadmin.console import Console
+from mqadmin.console import Console, printable
 from mqadmin.errors import Interrupted, Usage, describe
 from mqadmin.output.columns import Column, choose, columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
@@ -86,16 +86,39 @@ def _explain(settings: Settings, made: Command[object] | None, console: Console)
 def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     settings = parsed.settings
     made = parsed.command
-    if made.rows is not None:
+    if made.rows is not None and settings.watch is None:
         _check_columns(settings, made.rows)
     call = Call(settings, console, workplace, parsed.store)
     workplace.link.observer = _explainer(console) if settings.explain else None
     _check_protected(call, made)
-    answer = made.run(call, parsed.arguments)
+    if settings.watch is None:
+        return _run_once(call, made, parsed.arguments)
+    # Only a live view needs to draw one.
+    from mqadmin.watching import check_watchable, watch
+
+    check_watchable(made)
+    as_table = _format(settings, workplace) == "table"
+    try:
+        watch(
+            call,
+            made,
+            as_table=as_table,
+            tick=lambda at: _run_once(at, made, parsed.arguments),
+        )
+    except KeyboardInterrupt:
+        return _stopped(console)
+
+
+def _run_once(call: Call, made: Command[object], arguments: object) -> int:
+    """Run the command and print its rows; the exit code is the command's own."""
+    console, workplace = call.console, call.workplace
+    answer = made.run(call, arguments)
     if inspect.isawaitable(answer):
         outcome = workplace.link.run(cast("Coroutine[None, None, Outcome]", answer))
     else:
         outcome = answer
+    if outcome.follow and call.is_watched:
+        raise Usage(f"{made.name} goes on by itself", hint="leave --watch out")
     for note in outcome.notes:
         console.warn(note)
     try:
@@ -103,10 +126,15 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     except KeyboardInterrupt:
         if not outcome.follow:
             raise
-        # Ctrl-C is how following ends: nothing to complain about, but the terminal shows ^C.
-        console.err.write("\n" if console.can_ask else "")
-        return Interrupted.exit_code
+        return _stopped(console)
     return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+
+
+def _stopped(console: Console) -> int:
+    """Return the exit code of Ctrl-C where it is how a view ends: nothing to complain about."""
+    # The terminal shows ^C on this line.
+    console.err.write("\n" if console.can_ask else "")
+    return Interrupted.exit_code
 
 
 def _check_protected(call: Call, made: Command[object]) -> None:
@@ -168,6 +196,8 @@ def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
         printer.end()
         raise
     printer.end()
+    if chosen == "table":
+        call.console.out.write("".join(f"{printable(line)}\n" for line in outcome.picture))
 
 
 def _columns(
@@ -179,8 +209,9 @@ def _columns(
 ) -> tuple[Column, ...]:
     if settings.columns:
         return choose(row_class, settings.columns.split(","))
-    if chosen == "table" and made.columns and not outcome.single:
-        return choose(row_class, made.columns)
+    shown = outcome.columns or made.columns
+    if chosen == "table" and shown and not outcome.single:
+        return choose(row_class, shown)
     return columns_of(row_class)
 
 

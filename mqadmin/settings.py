@@ -53,6 +53,15 @@ class Settings:
         option("sort rows by these columns; -A is descending", kind=Kind.COLUMN, metavar="A,-B"),
     ] = None
     no_headers: Annotated[bool, option("leave out the header line")] = False
+    watch: Annotated[
+        float | None,
+        option(
+            "show it again and again, every SECONDS, until Ctrl-C",
+            metavar="[SECONDS]",
+            parse=positive_seconds,
+            implied="2",
+        ),
+    ] = None
     timeout: Annotated[
         float, option("for each request", metavar="SECONDS", parse=positive_seconds)
     ] = 5.0

@@ -18,7 +18,7 @@ from typing import Final
 
 from mqadmin.catalog import Found, fold
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, Parameter, truth
+from mqadmin.parameters import Kind, Parameter, leaves_value_out, truth
 from mqadmin.registry import Command, Java, JavaOption, Needs
 from mqadmin.settings import GLOBALS, JAVA_GLOBAL_LONG
 
@@ -142,6 +142,9 @@ def spell_out(tokens: Sequence[str], spelling: Spelling, *, lenient: bool = Fals
             raise Usage(f"option --{name} takes no value, got {value!r}")
         if equals or not parameter.takes_value:
             made.options.append((parameter, value if equals else None))
+            continue
+        if leaves_value_out(parameter, tokens[at:]):
+            made.options.append((parameter, parameter.implied))
             continue
         value = _next_value(f"--{name}", parameter, tokens[at:], spelling)
         made.options.append((parameter, value))
