@@ -9,7 +9,7 @@ another one; reading the clock is ``now_ms``.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -21,6 +21,7 @@ from mqadmin.link import Link, Target
 from mqadmin.settings import Settings
 
 if TYPE_CHECKING:
+    from mqadmin.journal import Saved
     from mqclient.admin import Admin
     from mqclient.admin_topic import TopicCalls
     from mqclient.instance import MQClient
@@ -177,6 +178,24 @@ class Call:
         """Ask as ``confirm`` does; for commands that are plain functions."""
         if self._must_ask(question) and not self.console.ask(question):
             raise CommandError("not confirmed", hint="nothing was changed")
+
+    def keep(self, title: str, saved: "Sequence[Saved]", *, undoes: int | None = None) -> None:
+        """Keep the old state before a destructive write, and say how it comes back.
+
+        Args:
+            title: the command and what it names; no secrets.
+            saved: what ``Thing.saved`` returned, see ``mqadmin.things``.
+
+        Raises:
+            CommandError: it cannot be kept: write nothing.
+        """
+        # Only a write needs the journal.
+        from mqadmin.journal import Journal
+
+        entry = Journal.of(self.console.env).add(
+            title, saved, namesrv=self.target().namesrv, at_ms=self.now_ms(), undoes=undoes
+        )
+        self.warn(f"`undo {entry.id}` puts the old state back")
 
     def _must_ask(self, question: str) -> bool:
         if self.settings.yes or self.dry_run:

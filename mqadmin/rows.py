@@ -73,6 +73,7 @@ CHANGED: Final = "changed"
 UNCHANGED: Final = "unchanged"
 NOT_FOUND: Final = "not found"
 REFUSED: Final = "refused"
+UNREACHABLE: Final = "unreachable"
 WOULD_CHANGE: Final = "would change"
 
 PARTLY: Final = 5
@@ -82,12 +83,14 @@ def exit_code_of(results: Iterable[str]) -> int:
     """Return the exit code of a write from the ``result`` of each of its rows.
 
     All went well (or nothing had to change): 0. Some went wrong: 5. All of them: 3 where
-    nothing was found, else 1.
+    nothing was found, 4 where nobody answered, else 1.
     """
     seen = set(results)
-    bad = seen & {NOT_FOUND, REFUSED}
+    bad = seen & {NOT_FOUND, REFUSED, UNREACHABLE}
     if not bad:
         return 0
     if seen - bad:
         return PARTLY
-    return 3 if bad == {NOT_FOUND} else 1
+    if bad == {NOT_FOUND}:
+        return 3
+    return 4 if bad == {UNREACHABLE} else 1

@@ -1,10 +1,7 @@
-"""Create or change a topic on brokers, honestly: read, compare, write, read back.
+"""Create or change a topic on brokers, honestly: see ``mqadmin.writes`` for the steps.
 
-    settings now --(what is named)--> settings wanted --write--> settings read back
-                                                                   = wanted: changed
-
-Rule: nothing is written where nothing would change or where ``--dry-run`` is given; a row
-says what each broker has afterwards, and what it had before.
+Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
+updateTopic does; a row says what each broker has afterwards, and what it had before.
 """
 
 import asyncio
@@ -13,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
-from mqadmin.places import Place, masters
-from mqadmin.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, WOULD_CHANGE, Row
+from mqadmin.places import masters
+from mqadmin.rows import CHANGED, NOT_FOUND, REFUSED, Row
+from mqadmin.things.topic import TopicThing
 from mqadmin.topics import perm_text
-from mqclient.errors import ClientError, NoRoute
+from mqadmin.writes import Declined, Done, carry_out, plan
+from mqclient.errors import NoRoute
 from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
@@ -100,41 +99,23 @@ async def change_topic(
     for count in (wanted.read_queues, wanted.write_queues):
         if count is not None and not 1 <= count <= QUEUES_MAX:
             raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
-    admin = await call.topics()
+    admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
-    rows = [
-        await _change_there(call, admin, wanted, place, update=update, create=create)
-        for place in places
-    ]
+
+    def choose(old: TopicConfig | None) -> TopicConfig:
+        new = wanted.over(old)
+        if old is None and not create:
+            raise Declined(NOT_FOUND)
+        if old is not None and not update and difference(old, new):
+            raise Declined(REFUSED, "it is there with other settings")
+        return new
+
+    steps = await plan([TopicThing(admin, place, (wanted.topic,)) for place in places], choose)
+    done = await carry_out(call, steps, title=f"topic update {wanted.topic}")
+    rows = [_row(wanted, one) for one in done]
     if any(row.result == CHANGED for row in rows):
         await _wait_for_route(admin, wanted.topic)
     return rows
-
-
-async def _change_there(
-    call: Call, admin: "TopicCalls", wanted: Wanted, place: Place, *, update: bool, create: bool
-) -> TopicChange:
-    old = (await admin.topic_configs(place.address)).topics.get(wanted.topic)
-    new = wanted.over(old)
-    was = _difference(old, new)
-    if old is None and not create:
-        return _row(place, wanted.topic, None, {}, NOT_FOUND)
-    if old is not None and not was:
-        return _row(place, wanted.topic, old, {}, UNCHANGED)
-    if old is not None and not update:
-        return _row(place, wanted.topic, old, was, REFUSED, "it is there with other settings")
-    if call.dry_run:
-        return _row(place, wanted.topic, new, was, WOULD_CHANGE)
-    try:
-        await admin.create_topic(place.address, new)
-    except ClientError as error:
-        if error.exit_code != 1:
-            raise
-        return _row(place, wanted.topic, old, was, REFUSED, str(error))
-    read_back = (await admin.topic_configs(place.address)).topics.get(wanted.topic)
-    done = read_back is not None and not _difference(read_back, new)
-    remark = None if done else "the broker took it, but has other settings"
-    return _row(place, wanted.topic, read_back, was, CHANGED if done else REFUSED, remark)
 
 
 async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
@@ -148,34 +129,31 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
             return
 
 
-def _difference(old: TopicConfig | None, new: TopicConfig) -> dict[str, object]:
+def difference(old: TopicConfig | None, new: TopicConfig | None) -> dict[str, object]:
     """Return the old values of the settings that differ."""
-    if old is None:
+    if old is None or new is None:
         return {}
     return {
         name: getattr(old, name) for name in SETTINGS if getattr(old, name) != getattr(new, name)
     }
 
 
-def _row(
-    place: Place,
-    topic: str,
-    config: TopicConfig | None,
-    was: dict[str, object],
-    result: str,
-    remark: str | None = None,
-) -> TopicChange:
+def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
+    config = done.value
+    place = done.step.thing.place
+    # Where a change was refused, `was` says what it would have changed.
+    target = wanted.over(done.step.old) if done.step.old is not None else None
     return TopicChange(
-        topic=topic,
+        topic=wanted.topic,
         broker=place.broker,
         address=place.address,
         read_queues=config.read_queue_nums if config else None,
         write_queues=config.write_queue_nums if config else None,
         perm=perm_text(config.perm) if config else None,
         order=config.order if config else None,
-        was=was,
-        result=result,
-        remark=remark,
+        was=difference(done.step.old, target),
+        result=done.result,
+        remark=done.remark,
     )
 
 

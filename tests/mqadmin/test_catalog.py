@@ -9,10 +9,15 @@ import pytest
 from mqadmin.catalog import JAVA_NAMES, everything, find, fold, native_name
 from mqadmin.helptext import command_help, overview
 from mqadmin.output.columns import choose
-from mqadmin.registry import Java
+from mqadmin.registry import Command, Java, Needs
 from mqadmin.settings import GLOBALS
 
 COMMANDS = list(everything())
+WRITING = {
+    *("create", "update", "delete", "reset", "send", "set", "undo"),
+    *("add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
+}
+"""Words of commands that change something on a server."""
 
 
 def declared() -> Iterator[tuple[str, Java]]:
@@ -93,6 +98,6 @@ def test_the_overview_lists_every_command() -> None:
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
 def test_writes_are_declared(made: object) -> None:
-    name = getattr(made, "name", "")
-    verbs = {"create", "update", "delete", "reset", "send", "set"}
-    assert getattr(made, "writes", None) is bool(verbs & set(name.split()))
+    assert isinstance(made, Command)
+    words = set(made.name.split())
+    assert made.writes is (made.needs is Needs.NAMESRV and bool(WRITING & words))

@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import MASTER, Place, all_brokers
+from mqadmin.places import MASTER, all_brokers
 from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import CHANGED, REFUSED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.rows import (
+    CHANGED,
+    REFUSED,
+    UNREACHABLE,
+    WOULD_CHANGE,
+    Outcome,
+    Row,
+    exit_code_of,
+)
+from mqadmin.things.topic import TopicThing
+from mqadmin.writes import carry_out, plan
+from storefmt.configs import TopicConfig
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
 if TYPE_CHECKING:
@@ -64,35 +75,44 @@ async def delete_topic(call: Call, args: Arguments) -> Outcome:
         NotFound: no broker has the topic, or there is no such cluster.
     """
     check_topic_name(args.topic, size_max=GROUP_SIZE_MAX)
-    admin = await call.topics()
+    admin = await call.admin()
     known = await all_brokers(admin)
     brokers = [place for place in known if args.cluster in (None, place.cluster)]
     if not brokers:
         raise NotFound(f"no cluster {args.cluster!r}", hint="`cluster list` shows them")
-    having = [
-        place
-        for place in brokers
-        if place.broker_id == MASTER
-        and args.topic in (await admin.topic_configs(place.address)).topics
-    ]
+    masters = [place for place in brokers if place.broker_id == MASTER]
+    steps = await plan([TopicThing(admin, place, (args.topic,)) for place in masters], _gone)
+    having = [step for step in steps if step.is_write or step.verdict]
     if not having and args.topic not in await admin.topic_list():
         raise NotFound(f"topic {args.topic} is on no broker", hint="`topic list` shows them")
-    await call.confirm(
-        f"delete topic {args.topic} with all its messages on {len(having)} broker(s)?"
+    done = await carry_out(
+        call,
+        having,
+        title=f"topic delete {args.topic}",
+        question=f"delete topic {args.topic} with all its messages on {len(having)} broker(s)?",
     )
-    rows = [await _delete_there(call, admin, args.topic, place) for place in having]
-    client = await call.client()
-    addresses = list(client.namesrv_addresses)
+    rows = [
+        TopicRemoval(
+            args.topic,
+            one.step.thing.place.broker,
+            one.step.thing.place.address,
+            one.result,
+            one.remark,
+        )
+        for one in done
+    ]
+    if any(row.result in {REFUSED, UNREACHABLE} for row in rows):
+        # A broker that still has it would have it registered again.
+        return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    if not having:
+        await call.confirm(f"have the name servers forget topic {args.topic}?")
+    addresses = list((await call.client()).namesrv_addresses)
     rows += [await _forget(call, admin, args, address) for address in addresses]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-async def _delete_there(call: Call, admin: "TopicCalls", topic: str, place: Place) -> TopicRemoval:
-    if call.dry_run:
-        return TopicRemoval(topic, place.broker, place.address, WOULD_CHANGE)
-    await admin.delete_topic_in_broker(place.address, topic)
-    left = topic in (await admin.topic_configs(place.address)).topics
-    return TopicRemoval(topic, place.broker, place.address, REFUSED if left else CHANGED)
+def _gone(_: TopicConfig | None) -> None:
+    return None
 
 
 async def _forget(call: Call, admin: "TopicCalls", args: Arguments, address: str) -> TopicRemoval:

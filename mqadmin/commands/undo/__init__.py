@@ -1,0 +1,1 @@
+"""Commands whose first word is ``undo``; one file each."""

@@ -1,0 +1,148 @@
+"""``undo``: put back what a destructive write changed, from the journal on this machine.
+
+Requests: for each thing that was kept, those that read it, write it and read it back.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.contexts import ContextFile
+from mqadmin.errors import Usage
+from mqadmin.journal import Entry, Journal
+from mqadmin.parameters import argument, option
+from mqadmin.registry import command
+from mqadmin.rows import EpochMs, Outcome, Row, exit_code_of
+from mqadmin.things.base import Thing
+from mqadmin.things.kinds import thing_of
+from mqadmin.writes import Step, carry_out, plan
+
+KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which entry."""
+
+    id: Annotated[int | None, argument("entry of the journal; the newest where left out")] = None
+    list: Annotated[bool, option("show the journal and change nothing")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRow(Row):
+    """One thing that was put back; with ``--list`` one entry, and how many things it has."""
+
+    id: int
+    at_ms: EpochMs
+    command: str
+    namesrv: str
+    things: int
+    kind: str
+    broker: str | None
+    name: str | None
+    result: str
+    remark: str | None
+
+
+@command(
+    "undo",
+    "put back what a destructive write changed",
+    examples=(
+        ("mqadmin undo --list", "what was changed from this machine, and what can come back"),
+        ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
+        ("mqadmin undo -y", "put the newest one back"),
+    ),
+    details="Settings, offsets and accounts come back; messages of a deleted topic do not.\n"
+    "The journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), for its user alone. An\n"
+    "undo is an entry too, so that it can be undone by its number.",
+    rows=UndoRow,
+    columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
+    writes=True,
+)
+async def undo(call: Call, args: Arguments) -> Outcome:
+    """Return one row a thing that was put back.
+
+    Raises:
+        NotFound: there is no such entry, or none that is left to be put back.
+        Usage: the entry is of other name servers, or of a protected context.
+    """
+    journal = Journal.of(call.console.env)
+    if args.list:
+        return Outcome([_listed(entry) for entry in journal.entries()])
+    entry = journal.latest() if args.id is None else journal.get(args.id)
+    there = _aimed(call, entry)
+    admin = await there.admin()
+    steps: list[Step[object]] = []
+    for saved in entry.saved:
+        thing = thing_of(admin, saved)
+        before = None if saved.before is None else thing.decode(saved.before)
+        steps += await plan([thing], lambda _, before=before: before)  # type: ignore[misc]
+    done = await carry_out(
+        there,
+        steps,
+        title=f"undo {entry.id}: {entry.command}",
+        question=f"put back the state before `{entry.command}` ({len(steps)} things)?",
+        undoes=entry.id,
+    )
+    rows = [
+        replace(
+            _listed(entry),
+            things=1,
+            kind=one.step.thing.kind,
+            broker=one.step.thing.place.broker,
+            name=_name(one.step.thing),
+            result=one.result,
+            remark=one.remark,
+        )
+        for one in done
+    ]
+    exit_code = exit_code_of(row.result for row in rows)
+    if exit_code == 0 and not call.dry_run:
+        journal.mark_undone(entry, at_ms=call.now_ms())
+    return Outcome(rows, exit_code=exit_code)
+
+
+def _aimed(call: Call, entry: Entry) -> Call:
+    """Return the call at the entry's own servers; the line may name them, but no others."""
+    if call.settings.namesrv or call.settings.context:
+        named = call.target().namesrv
+        if named != entry.namesrv:
+            raise Usage(
+                f"entry {entry.id} is of {entry.namesrv}, not of {named}",
+                hint="leave -n and --context out",
+            )
+        return call
+    known = ContextFile.of(call.console.env).load().contexts.values()
+    context = next((one for one in known if one.namesrv == entry.namesrv), None)
+    if context is not None and context.protected and not call.dry_run:
+        raise Usage(
+            f"context {context.name} is protected", hint=f"name it: --context {context.name}"
+        )
+    settings = call.settings
+    if context is not None:
+        return replace(call, settings=replace(settings, context=context.name))
+    return replace(call, settings=replace(settings, namesrv=entry.namesrv))
+
+
+def _listed(entry: Entry) -> UndoRow:
+    kinds = sorted({saved.kind for saved in entry.saved})
+    if entry.undoes is not None:
+        result = PUT_BACK
+    else:
+        result = KEPT if entry.undone_ms is None else UNDONE
+    return UndoRow(
+        id=entry.id,
+        at_ms=entry.at_ms,
+        command=entry.command,
+        namesrv=entry.namesrv,
+        things=len(entry.saved),
+        kind=", ".join(kinds),
+        broker=None,
+        name=None,
+        result=result,
+        remark=None,
+    )
+
+
+def _name(thing: Thing[object]) -> str:
+    return " ".join(thing.names)

@@ -1,0 +1,34 @@
+"""Which class reads and writes a kind: the table that `undo` looks a kept thing up in."""
+
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.errors import CommandError
+from mqadmin.journal import Saved
+from mqadmin.places import Place
+from mqadmin.things.base import Thing
+from mqadmin.things.offset import OffsetThing
+from mqadmin.things.topic import TopicThing
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+KINDS: Final[dict[str, type[Thing[object]]]] = {
+    kind.kind: kind  # type: ignore[misc]
+    for kind in (TopicThing, OffsetThing)
+}
+
+
+def thing_of(admin: "Admin", saved: Saved) -> Thing[object]:
+    """Return the thing that was kept.
+
+    Raises:
+        CommandError: a newer version of this program kept it.
+    """
+    kind = KINDS.get(saved.kind)
+    if kind is None:
+        raise CommandError(
+            f"the journal has a {saved.kind!r}, which this version does not know",
+            hint="known are " + ", ".join(sorted(KINDS)),
+        )
+    place = Place(saved.cluster, saved.broker, saved.broker_id, saved.address)
+    return kind(admin, place, saved.names)

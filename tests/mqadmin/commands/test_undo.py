@@ -1,0 +1,96 @@
+"""``undo``: what a destructive write changed comes back, and the answer says what did."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from mqadmin.journal import Journal
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
+    assert done.exit_code == exit_code, done.err
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
+
+
+def test_a_changed_topic_comes_back(at: Run) -> None:
+    at("topic", "create", "undo-update", "-q", "3")
+    done = at("topic", "update", "undo-update", "--perm", "R", "-q", "5")
+    assert "undo 1" in done.err
+
+    planned = rows(at("undo", "--dry-run", "-ojson"))[0]
+    assert (planned["result"], planned["kind"]) == ("would change", "topic")
+    assert at("undo", "1").exit_code == 2
+    put_back = rows(at("undo", "1", "-y", "-ojson"))[0]
+
+    assert (put_back["result"], put_back["name"]) == ("changed", "undo-update")
+    route = rows(at("topic", "route", "undo-update", "-ojson"))[0]
+    assert (route["perm"], route["read_queues"]) == ("RW-", 3)
+    listed = rows(at("undo", "--list", "-ojson"))
+    assert [(row["id"], row["result"]) for row in listed] == [(1, "undone"), (2, "an undo")]
+    assert at("undo", "-y").exit_code == 3
+    assert rows(at("undo", "2", "-y", "-ojson"))[0]["result"] == "changed"
+    assert rows(at("topic", "route", "undo-update", "-ojson"))[0]["perm"] == "R--"
+
+
+def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:
+    at("topic", "create", "undo-delete", "-q", "3")
+    at("message", "send", "undo-delete", "gone", "--queue", "1")
+    assert at("topic", "delete", "undo-delete", "-y").exit_code == 0
+
+    assert rows(at("undo", "-y", "-ojson"))[0]["result"] == "changed"
+
+    queues = rows(at("topic", "show", "undo-delete", "-ojson"))
+    assert [row["message_count"] for row in queues] == [0, 0, 0]
+
+
+def test_nothing_is_changed_where_the_old_state_cannot_be_kept(
+    at: Run, env: dict[str, str], tmp_path: object
+) -> None:
+    at("topic", "create", "undo-full", "-q", "3")
+    env["XDG_STATE_HOME"] = "/dev/null"
+
+    done = at("topic", "update", "undo-full", "-q", "5")
+
+    assert done.exit_code == 1
+    assert "cannot keep the old state" in done.err
+    assert rows(at("topic", "route", "undo-full", "-ojson"))[0]["read_queues"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"), [(("undo", "7"), 3), (("undo",), 3), (("undo", "x"), 2)]
+)
+def test_what_cannot_be_undone(at: Run, words: tuple[str, ...], exit_code: int) -> None:
+    done = at(*words, "-y")
+
+    assert (done.exit_code, done.out) == (exit_code, "")
+
+
+def test_an_entry_goes_back_to_its_own_servers_only(
+    at: Run, run: Run, env: dict[str, str], servers: Addresses
+) -> None:
+    at("topic", "create", "undo-where", "-q", "3")
+    at("topic", "update", "undo-where", "-q", "5")
+
+    other = run("undo", "1", "-y", "--namesrv", "127.0.0.1:1")
+    run("context", "add", "prod", servers.namesrv, "--protected")
+    run("context", "add", "dev", "127.0.0.1:1", "--use")
+    unnamed = run("undo", "1", "-y")
+    named = run("undo", "1", "-y", "--context", "prod", "-ojson")
+
+    assert (other.exit_code, "not of 127.0.0.1:1" in other.err) == (2, True)
+    assert (unnamed.exit_code, "prod is protected" in unnamed.err) == (2, True)
+    assert rows(named)[0]["result"] == "changed"
+    assert Journal.of(env).get(1).undone_ms is not None
+
+
+def test_the_newest_comes_back_without_a_name_server_on_the_line(at: Run, run: Run) -> None:
+    at("topic", "create", "undo-bare", "-q", "3")
+    at("topic", "update", "undo-bare", "-q", "5")
+
+    assert rows(run("undo", "-y", "-ojson"))[0]["result"] == "changed"
