@@ -55,7 +55,9 @@ def _run(options: argparse.Namespace) -> list[TopicHour]:
 def _damage_count(directory: Path) -> int:
     """Count the places that were skipped; a walk of sizes, much cheaper than the job."""
     reading = Reading(table=DAMAGE, columns=default_columns(DAMAGE))
-    return sum(batch.num_rows for split in plan(directory) for batch in read(split, reading))
+    return sum(
+        batch.num_rows for split in plan(directory, reading) for batch in read(split, reading)
+    )
 
 
 def _say(what: dict[str, object]) -> None:

@@ -26,25 +26,32 @@ def commitlog(
         columns: the default leaves out body, properties and properties_raw.
         options: further options of ``rocketmq_store``.
     """
-    return _table(spark, "commitlog", path, columns=columns, options=options)
+    return table(spark, "commitlog", path, columns=columns, options=options)
 
 
 def damage(
     spark: "SparkSession", path: str, *, options: Mapping[str, str] | None = None
 ) -> "DataFrame":
     """Return what of a store's commit log is no good record, one row a stretch of bytes."""
-    return _table(spark, "damage", path, columns=None, options=options)
+    return table(spark, "damage", path, options=options)
 
 
-def _table(
+def table(
     spark: "SparkSession",
-    table: str,
+    name: str,
     path: str,
     *,
-    columns: Sequence[str] | None,
-    options: Mapping[str, str] | None,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> "DataFrame":
-    reader = spark.read.format("rocketmq_store").option("table", table)
+    """Return any table of a store, with these columns.
+
+    Args:
+        name: one of ``pipeline.tables.table_names()``.
+        path: the store directory.
+        columns: all, or for the commit log all but body, properties and properties_raw.
+    """
+    reader = spark.read.format("rocketmq_store").option("table", name)
     if columns is not None:
         reader = reader.option("columns", ",".join(columns))
     return reader.options(**(options or {})).load(path)

@@ -1,61 +1,75 @@
-"""The tables of ``rocketmq_store`` and how a store is cut into splits.
+"""The tables of ``rocketmq_store``: their columns, how they are planned and read.
 
-    commitlog   a row a message (``storefmt.columns`` owns the columns and the decoding)
-    damage      a row a stretch of bytes that is no good record
+    commitlog, damage            the commit log, by splits      (logtables)
+    consumequeue, index          entries, packed                (entrytables)
+    index_files                  headers                        (entrytables)
+    offsets, delay_offsets, topics, groups, files, checkpoint   (statetables)
 
-Rule: a split is a range of log offsets within one file; a record belongs to the split in
-which it starts, so the splits of a store give every record once. Files and sizes are read
-once, at planning: what a live broker appends later is not part of the answer.
+Rule: a task is small and plain, so that Spark can send it to a worker; whoever has it and the
+reading can read it. There is no decoding here: bytes are ``storefmt``'s.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from pipeline import entrytables, logtables, statetables
 from pipeline.errors import BadOption
-from storefmt.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX, SCHEMA, iter_batches
-from storefmt.errors import NotAStore
-from storefmt.paths import StorePaths
-from storefmt.scan import Damage, LogFile, log_files
+from pipeline.logtables import DAMAGE_SCHEMA, Split
+from pipeline.reading import COMMITLOG, SPLIT_SIZE, Reading
+from storefmt.columns import DEFAULT_COLUMNS, SCHEMA
+from storefmt.columns_state import INDEX_SCHEMA, QUEUE_SCHEMA
 
-COMMITLOG: Final = "commitlog"
+__all__ = [
+    "COMMITLOG",
+    "DAMAGE",
+    "SPLIT_SIZE",
+    "Reading",
+    "Split",
+    "default_columns",
+    "plan",
+    "read",
+    "schema_of",
+    "table_names",
+]
+
 DAMAGE: Final = "damage"
-SPLIT_SIZE: Final = 256 << 20
-DAMAGE_SCHEMA: Final = pa.schema(
-    [
-        pa.field("file", pa.string()),
-        pa.field("commit_log_offset", pa.int64()),
-        pa.field("length", pa.int64()),
-        pa.field("kind", pa.string()),
-        pa.field("detail", pa.string()),
-    ]
-)
-_DEFAULTS: Final[dict[str, tuple[str, ...]]] = {
-    COMMITLOG: DEFAULT_COLUMNS,
-    DAMAGE: tuple(DAMAGE_SCHEMA.names),
+
+
+class Table(NamedTuple):
+    """One table."""
+
+    schema: Any
+    plan: Callable[[Path, Reading], Sequence[Any]]
+    read: Callable[[Any, Reading], Iterator[Any]]
+
+
+def _state(schema: Any, rows_of: Callable[..., Iterator[dict[str, Any]]]) -> Table:
+    return Table(schema, statetables.plan_whole, statetables.reads(schema, rows_of))
+
+
+_TABLES: Final = {
+    COMMITLOG: Table(SCHEMA, logtables.plan_log, logtables.read_log),
+    DAMAGE: Table(DAMAGE_SCHEMA, logtables.plan_log, logtables.read_damage),
+    "consumequeue": Table(QUEUE_SCHEMA, entrytables.plan_queues, entrytables.read_queues),
+    "index": Table(INDEX_SCHEMA, entrytables.plan_index, entrytables.read_index),
+    "index_files": Table(
+        entrytables.INDEX_FILES_SCHEMA, entrytables.plan_headers, entrytables.read_headers
+    ),
+    "offsets": _state(statetables.OFFSETS_SCHEMA, statetables.offset_rows),
+    "delay_offsets": _state(statetables.DELAY_OFFSETS_SCHEMA, statetables.delay_offset_rows),
+    "topics": _state(statetables.TOPICS_SCHEMA, statetables.topic_rows),
+    "groups": _state(statetables.GROUPS_SCHEMA, statetables.group_rows),
+    "files": _state(statetables.FILES_SCHEMA, statetables.file_rows),
+    "checkpoint": _state(statetables.CHECKPOINT_SCHEMA, statetables.checkpoint_rows),
 }
 
 
-class Split(NamedTuple):
-    """Log offsets ``start`` up to ``end`` (bytes) of one commit log file."""
-
-    path: str
-    start: int
-    end: int
-
-
-class Reading(NamedTuple):
-    """How a table is read; sizes in bytes."""
-
-    table: str = COMMITLOG
-    columns: tuple[str, ...] = DEFAULT_COLUMNS
-    split_size: int = SPLIT_SIZE
-    rows_max: int = ROWS_MAX
-    bytes_max: int = BYTES_MAX
-    check_crc: bool = False
-    fail_on_damage: bool = False
+def table_names() -> list[str]:
+    """Return the names of all tables."""
+    return list(_TABLES)
 
 
 def default_columns(table: str) -> tuple[str, ...]:
@@ -64,9 +78,7 @@ def default_columns(table: str) -> tuple[str, ...]:
     Raises:
         BadOption: there is no such table.
     """
-    if table not in _DEFAULTS:
-        raise BadOption(f"no table {table!r}; there are {', '.join(_DEFAULTS)}")
-    return _DEFAULTS[table]
+    return DEFAULT_COLUMNS if table == COMMITLOG else tuple(_table(table).schema.names)
 
 
 def schema_of(table: str, columns: Sequence[str]) -> Any:
@@ -75,8 +87,7 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
     Raises:
         BadOption: there is no such table or column.
     """
-    default_columns(table)
-    whole = SCHEMA if table == COMMITLOG else DAMAGE_SCHEMA
+    whole = _table(table).schema
     unknown = [name for name in columns if name not in whole.names]
     if unknown:
         raise BadOption(
@@ -85,94 +96,28 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
     return pa.schema([whole.field(name) for name in columns])
 
 
-def plan(directory: Path, split_size: int = SPLIT_SIZE) -> list[Split]:
-    """Cut the commit log below a store directory into splits.
+def plan(directory: Path, reading: Reading | None = None) -> Sequence[Any]:
+    """Return the tasks that together read a table of a store; the commit log when None.
 
     Raises:
-        NotAStore: there is no commit log.
+        BadOption: there is no such table.
+        NotAStore: it is no store directory.
         OSError: a file cannot be read.
     """
-    commitlog = StorePaths(directory).commitlog
-    if not commitlog.is_dir():
-        raise NotAStore(
-            f"{directory} holds no commitlog folder; name the directory that has it "
-            "(storePathRootDir in broker.conf)"
-        )
-    splits: list[Split] = []
-    for path in log_files(commitlog):
-        with LogFile(path) as file:
-            # A preallocated file is gigabytes of holes: a split starts where data does.
-            pos = file.data_after(0)
-            while pos < file.size:
-                end = min(pos + split_size, file.size)
-                splits.append(Split(str(path), file.base + pos, file.base + end))
-                pos = file.data_after(end)
-    return splits
+    reading = reading or Reading()
+    return _table(reading.table).plan(directory, reading)
 
 
-def read(split: Split, reading: Reading) -> Iterator[Any]:
-    """Yield the rows of a split as Arrow record batches with ``reading.columns``.
+def read(task: Any, reading: Reading) -> Iterator[Any]:
+    """Yield the rows of a task as Arrow record batches with ``reading.columns``.
 
     Raises:
-        RecordDamaged: there is damage, and ``reading.fail_on_damage``.
+        StoreError: there is damage, and ``reading.fail_on_damage``.
     """
-    if reading.table == DAMAGE:
-        yield from _read_damage(split, reading)
-        return
-    yield from iter_batches(
-        [Path(split.path)],
-        columns=reading.columns,
-        start=split.start,
-        end=split.end,
-        rows_max=reading.rows_max,
-        bytes_max=reading.bytes_max,
-        check_crc=reading.check_crc,
-        # What is skipped here is a row of the table damage.
-        on_damage=None if reading.fail_on_damage else lambda *_: None,
-    )
+    yield from _table(reading.table).read(task, reading)
 
 
-def _read_damage(split: Split, reading: Reading) -> Iterator[Any]:
-    found: list[dict[str, object]] = []
-    base = int(Path(split.path).name)
-
-    def note(file_name: str, damage: Damage) -> None:
-        found.append(
-            {
-                "file": file_name,
-                "commit_log_offset": base + damage.pos,
-                "length": damage.size,
-                "kind": str(damage.error.kind),
-                "detail": str(damage.error),
-            }
-        )
-
-    columns = ("commit_log_offset", "store_size")
-    for batch in iter_batches(
-        [Path(split.path)],
-        columns=(*columns, "crc_ok") if reading.check_crc else columns,
-        start=split.start,
-        end=split.end,
-        check_crc=reading.check_crc,
-        on_damage=note,
-    ):
-        if reading.check_crc:
-            found += _bad_bodies(Path(split.path).name, batch)
-    if found:
-        schema = schema_of(DAMAGE, reading.columns)
-        yield pa.RecordBatch.from_pylist(found, schema=schema)
-
-
-def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
-    """Yield a damage row for each record whose body does not match its CRC."""
-    if batch.column("crc_ok").true_count == batch.num_rows:
-        return
-    for row in batch.to_pylist():
-        if not row["crc_ok"]:
-            yield {
-                "file": file_name,
-                "commit_log_offset": row["commit_log_offset"],
-                "length": row["store_size"],
-                "kind": "bad_crc",
-                "detail": "the body does not match its crc",
-            }
+def _table(name: str) -> Table:
+    if name not in _TABLES:
+        raise BadOption(f"no table {name!r}; there are {', '.join(_TABLES)}")
+    return _TABLES[name]

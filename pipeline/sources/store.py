@@ -2,7 +2,7 @@
 
     spark.read.format("rocketmq_store").option("table", "commitlog").load(DIR)
 
-Options: ``table`` (commitlog, damage), ``columns`` (names with commas), ``splitBytes``,
+Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), ``splitBytes``,
 ``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail).
 
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
@@ -24,7 +24,6 @@ from pipeline.tables import (
     COMMITLOG,
     SPLIT_SIZE,
     Reading,
-    Split,
     default_columns,
     plan,
     read,
@@ -86,31 +85,30 @@ def _choice(options: Mapping[str, str], name: str, choices: Mapping[str, bool]) 
     return choices[text]
 
 
-class StoreSplit(InputPartition):
-    """One split, as Spark ships it to a worker."""
+class StoreTask(InputPartition):
+    """One task, as Spark ships it to a worker."""
 
-    def __init__(self, split: Split) -> None:
-        super().__init__(split)
-        self.split = split
+    def __init__(self, task: Any) -> None:
+        super().__init__(task)
+        self.task = task
 
 
 class StoreReader(DataSourceReader):
-    """Reads the splits of one store."""
+    """Reads a table of one store."""
 
     def __init__(self, directory: str, reading: Reading) -> None:
         self._directory = directory
         self._reading = reading
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the splits; called once, on the driver."""
-        splits = plan(Path(self._directory), self._reading.split_size)
-        # Spark turns an empty list into one partition without a split.
-        return [StoreSplit(split) for split in splits]
+        """Return the tasks; called once, on the driver."""
+        # Spark turns an empty list into one partition without a task.
+        return [StoreTask(task) for task in plan(Path(self._directory), self._reading)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
-        """Yield the rows of a split as Arrow batches; called on a worker."""
-        if isinstance(partition, StoreSplit):
-            yield from read(partition.split, self._reading)
+        """Yield the rows of a task as Arrow batches; called on a worker."""
+        if isinstance(partition, StoreTask):
+            yield from read(partition.task, self._reading)
 
 
 class RocketmqStore(DataSource):

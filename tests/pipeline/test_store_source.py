@@ -7,7 +7,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.frames import commitlog, damage
+from pipeline.frames import commitlog, damage, table
+from pipeline.tables import Reading, default_columns, plan, read, table_names
 from storefmt.columns import SCHEMA
 from tests.golden import Golden
 
@@ -101,3 +102,20 @@ def test_a_column_of_another_type_is_refused(spark: SparkSession, basic: Path) -
 
     with pytest.raises(PySparkException, match="store_size is int"):
         reader.load(str(basic)).count()
+
+
+@pytest.mark.parametrize("name", [name for name in table_names() if name != "damage"])
+def test_every_table_is_in_spark_what_it_is_without(
+    spark: SparkSession, basic: Path, name: str
+) -> None:
+    reading = Reading(table=name, columns=default_columns(name))
+    here = [
+        row
+        for task in plan(basic, reading)
+        for batch in read(task, reading)
+        for row in batch.to_pylist()
+    ]
+
+    there = table(spark, name, str(basic)).toArrow().to_pylist()
+
+    assert sorted(map(str, there)) == sorted(map(str, here))

@@ -12,10 +12,10 @@ from tests.golden import Golden
 
 @pytest.mark.parametrize("split_size", [1000, 65_536, 1 << 20])
 def test_splits_of_any_size_give_every_record_once(golden: Golden, split_size: int) -> None:
-    reading = Reading(columns=("commit_log_offset",))
+    reading = Reading(columns=("commit_log_offset",), split_size=split_size)
     expected = [row["phy"] for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
 
-    splits = plan(golden.store("basic"), split_size)
+    splits = plan(golden.store("basic"), reading)
     found = [
         log_offset
         for split in splits

@@ -1,0 +1,187 @@
+"""The tables made of entries of fixed size: consume queues and index files.
+
+    consumequeue  an entry a row; small files share a partition, so 50,000 queues are few
+    index         an entry a row
+    index_files   a header a row
+
+Rule: planning lists names and looks at the last file of each queue; a part is a few numbers,
+and the worker that gets it reads the file (``storefmt.columns_state``).
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.reading import Reading
+from storefmt.columns_decode import timestamps
+from storefmt.columns_state import IndexPart, QueuePart, index_batches, queue_batches
+from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.errors import StoreError
+from storefmt.index import ENTRY
+from storefmt.offline.storedir import StoreDir
+
+PACK_SIZE: Final = 64 << 20
+"""Bytes of entries that make a partition."""
+INDEX_FILES_SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("size", pa.int64()),
+        pa.field("begin_timestamp", pa.timestamp("us", "UTC")),
+        pa.field("end_timestamp", pa.timestamp("us", "UTC")),
+        pa.field("begin_commit_log_offset", pa.int64()),
+        pa.field("end_commit_log_offset", pa.int64()),
+        pa.field("hash_slot_count", pa.int32()),
+        pa.field("index_count", pa.int32()),
+    ]
+)
+
+
+class QueueParts(NamedTuple):
+    """Parts of queues that one task reads."""
+
+    parts: tuple[QueuePart, ...]
+
+
+class IndexParts(NamedTuple):
+    """Parts of index files that one task reads."""
+
+    parts: tuple[IndexPart, ...]
+
+
+class Headers(NamedTuple):
+    """The index files whose headers one task reads."""
+
+    directory: str
+
+
+def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
+    """Return the entries of all queues, packed.
+
+    Raises:
+        NotAStore: it is no store directory.
+    """
+    size_max = min(PACK_SIZE, reading.split_size)
+    with StoreDir.open(directory) as store:
+        parts = [part for key in store.queues() for part in _queue_parts(store, *key, size_max)]
+    packed = _packed(parts, ENTRY_SIZE, size_max)
+    return [QueueParts(tuple(group)) for group in packed]
+
+
+def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
+    """Return the entries of all index files, packed.
+
+    A file whose number of slots cannot be found out has no rows here; ``verify`` names it.
+
+    Raises:
+        NotAStore: it is no store directory.
+    """
+    size_max = min(PACK_SIZE, reading.split_size)
+    room = max(1, size_max // ENTRY.size)
+    with StoreDir.open(directory) as store:
+        parts = [
+            IndexPart(
+                str(view.span.path),
+                view.shape.slot_count,
+                view.header.begin_ms,
+                first,
+                min(first + room, view.entry_count),
+            )
+            for view in store.index_files
+            if view.shape is not None
+            for first in range(1, view.entry_count, room)
+        ]
+    packed = _packed(parts, ENTRY.size, size_max)
+    return [IndexParts(tuple(group)) for group in packed]
+
+
+def plan_headers(directory: Path, reading: Reading) -> list[Headers]:
+    """Return the one task there is.
+
+    Raises:
+        NotAStore: it is no store directory.
+    """
+    StoreDir.open(directory).close()
+    return [Headers(str(directory))]
+
+
+def read_queues(task: QueueParts, reading: Reading) -> Iterator[Any]:
+    """Yield the entries of a task's queues as Arrow batches."""
+    for part in task.parts:
+        yield from queue_batches(part, columns=reading.columns, rows_max=reading.rows_max)
+
+
+def read_index(task: IndexParts, reading: Reading) -> Iterator[Any]:
+    """Yield the entries of a task's index files as Arrow batches."""
+    for part in task.parts:
+        yield from index_batches(part, columns=reading.columns, rows_max=reading.rows_max)
+
+
+def read_headers(task: Headers, reading: Reading) -> Iterator[Any]:
+    """Yield the headers of all index files; a file too short for one is left out."""
+    rows = []
+    with StoreDir.open(Path(task.directory)) as store:
+        for view in store.index_files:
+            try:
+                header = view.header
+            except StoreError:
+                if reading.fail_on_damage:
+                    raise
+                continue
+            rows.append(
+                {
+                    "file": view.span.path.name,
+                    "size": view.span.size,
+                    "begin_timestamp": header.begin_ms,
+                    "end_timestamp": header.end_ms,
+                    "begin_commit_log_offset": header.begin_log_offset,
+                    "end_commit_log_offset": header.end_log_offset,
+                    "hash_slot_count": view.shape.slot_count if view.shape else None,
+                    "index_count": header.entry_count,
+                }
+            )
+    yield batch_of(INDEX_FILES_SCHEMA, reading.columns, rows)
+
+
+def batch_of(schema: Any, columns: Iterable[str], rows: list[dict[str, Any]]) -> Any:
+    """Return rows as one batch; times are given in ms."""
+    arrays, fields = [], []
+    for name in columns:
+        field = schema.field(name)
+        values = [row.get(name) for row in rows]
+        if pa.types.is_timestamp(field.type):
+            known = np.array([value or 0 for value in values], dtype=np.int64)
+            times = timestamps(known)
+            missing = pa.array([not value for value in values], pa.bool_())
+            arrays.append(pc.if_else(missing, pa.scalar(None, field.type), times))
+        else:
+            arrays.append(pa.array(values, field.type))
+        fields.append(field)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _queue_parts(store: StoreDir, topic: str, queue_id: int, size_max: int) -> Iterator[QueuePart]:
+    view = store.queue(topic, queue_id)
+    room = max(1, size_max // ENTRY_SIZE)
+    for span in view.files:
+        low, high = view.range_of(span)
+        for first in range(low, high, room):
+            end = min(first + room, high)
+            yield QueuePart(str(span.path), topic, queue_id, low, first, end)
+
+
+def _packed(parts: list[Any], entry_size: int, size_max: int) -> Iterator[list[Any]]:
+    group: list[Any] = []
+    size = 0
+    for part in parts:
+        part_size = (part.end - part.first) * entry_size
+        if group and size + part_size > size_max:
+            yield group
+            group, size = [], 0
+        group.append(part)
+        size += part_size
+    if group:
+        yield group

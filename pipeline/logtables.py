@@ -1,0 +1,130 @@
+"""The tables made of the commit log, and how a log is cut into splits.
+
+    commitlog   a row a message (``storefmt.columns`` owns the columns and the decoding)
+    damage      a row a stretch of bytes that is no good record
+
+Rule: a split is a range of log offsets within one file; a record belongs to the split in
+which it starts, so the splits of a store give every record once. Files and sizes are read
+once, at planning: what a live broker appends later is not part of the answer.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.reading import Reading
+from storefmt.columns import iter_batches
+from storefmt.errors import NotAStore
+from storefmt.paths import StorePaths
+from storefmt.scan import Damage, LogFile, log_files
+
+DAMAGE_SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("length", pa.int64()),
+        pa.field("kind", pa.string()),
+        pa.field("detail", pa.string()),
+    ]
+)
+
+
+class Split(NamedTuple):
+    """Log offsets ``start`` up to ``end`` (bytes) of one commit log file."""
+
+    path: str
+    start: int
+    end: int
+
+
+def plan_log(directory: Path, reading: Reading) -> list[Split]:
+    """Cut the commit log below a store directory into splits.
+
+    Raises:
+        NotAStore: there is no commit log.
+        OSError: a file cannot be read.
+    """
+    commitlog = StorePaths(directory).commitlog
+    if not commitlog.is_dir():
+        raise NotAStore(
+            f"{directory} holds no commitlog folder; name the directory that has it "
+            "(storePathRootDir in broker.conf)"
+        )
+    splits: list[Split] = []
+    for path in log_files(commitlog):
+        with LogFile(path) as file:
+            # A preallocated file is gigabytes of holes: a split starts where data does.
+            pos = file.data_after(0)
+            while pos < file.size:
+                end = min(pos + reading.split_size, file.size)
+                splits.append(Split(str(path), file.base + pos, file.base + end))
+                pos = file.data_after(end)
+    return splits
+
+
+def read_log(split: Split, reading: Reading) -> Iterator[Any]:
+    """Yield the messages of a split as Arrow record batches with ``reading.columns``.
+
+    Raises:
+        RecordDamaged: there is damage, and ``reading.fail_on_damage``.
+    """
+    yield from iter_batches(
+        [Path(split.path)],
+        columns=reading.columns,
+        start=split.start,
+        end=split.end,
+        rows_max=reading.rows_max,
+        bytes_max=reading.bytes_max,
+        check_crc=reading.check_crc,
+        # What is skipped here is a row of the table damage.
+        on_damage=None if reading.fail_on_damage else lambda *_: None,
+    )
+
+
+def read_damage(split: Split, reading: Reading) -> Iterator[Any]:
+    """Yield what of a split is no good record, in at most one batch."""
+    found: list[dict[str, object]] = []
+    base = int(Path(split.path).name)
+
+    def note(file_name: str, damage: Damage) -> None:
+        found.append(
+            {
+                "file": file_name,
+                "commit_log_offset": base + damage.pos,
+                "length": damage.size,
+                "kind": str(damage.error.kind),
+                "detail": str(damage.error),
+            }
+        )
+
+    columns = ("commit_log_offset", "store_size")
+    for batch in iter_batches(
+        [Path(split.path)],
+        columns=(*columns, "crc_ok") if reading.check_crc else columns,
+        start=split.start,
+        end=split.end,
+        check_crc=reading.check_crc,
+        on_damage=note,
+    ):
+        if reading.check_crc:
+            found += _bad_bodies(Path(split.path).name, batch)
+    if found:
+        schema = pa.schema([DAMAGE_SCHEMA.field(name) for name in reading.columns])
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
+
+
+def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
+    """Yield a damage row for each record whose body does not match its CRC."""
+    if batch.column("crc_ok").true_count == batch.num_rows:
+        return
+    for row in batch.to_pylist():
+        if not row["crc_ok"]:
+            yield {
+                "file": file_name,
+                "commit_log_offset": row["commit_log_offset"],
+                "length": row["store_size"],
+                "kind": "bad_crc",
+                "detail": "the body does not match its crc",
+            }

@@ -1,0 +1,20 @@
+"""How a table of a store is read: what the options of a load come to."""
+
+from typing import Final, NamedTuple
+
+from storefmt.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
+
+COMMITLOG: Final = "commitlog"
+SPLIT_SIZE: Final = 256 << 20
+
+
+class Reading(NamedTuple):
+    """How a table is read; sizes in bytes."""
+
+    table: str = COMMITLOG
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
+    split_size: int = SPLIT_SIZE
+    rows_max: int = ROWS_MAX
+    bytes_max: int = BYTES_MAX
+    check_crc: bool = False
+    fail_on_damage: bool = False

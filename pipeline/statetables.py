@@ -1,0 +1,206 @@
+"""The tables made of the small files: what a broker knows beside its messages.
+
+    offsets, delay_offsets, topics, groups     config/*.json
+    files                                      every file of the directory, a row each
+    checkpoint                                 one row
+
+Rule: each is read whole by one task, through ``storefmt.offline``.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.entrytables import batch_of
+from pipeline.reading import Reading
+from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.errors import StoreError
+from storefmt.fastjson import dumps
+from storefmt.offline.storedir import StoreDir
+
+_TIME: Final = pa.timestamp("us", "UTC")
+
+
+def _schema(**fields: Any) -> Any:
+    return pa.schema([pa.field(name, kind) for name, kind in fields.items()])
+
+
+OFFSETS_SCHEMA: Final = _schema(
+    consumer_group=pa.string(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    offset=pa.int64(),
+    min_offset=pa.int64(),
+    max_offset=pa.int64(),
+    lag=pa.int64(),
+    last_consumed_timestamp=_TIME,
+)
+DELAY_OFFSETS_SCHEMA: Final = _schema(delay_level=pa.int32(), offset=pa.int64())
+TOPICS_SCHEMA: Final = _schema(
+    topic=pa.string(),
+    read_queue_nums=pa.int32(),
+    write_queue_nums=pa.int32(),
+    perm=pa.int32(),
+    topic_filter_type=pa.string(),
+    topic_sys_flag=pa.int32(),
+    order=pa.bool_(),
+    attributes=pa.string(),
+)
+GROUPS_SCHEMA: Final = _schema(
+    consumer_group=pa.string(),
+    consume_enable=pa.bool_(),
+    consume_from_min_enable=pa.bool_(),
+    consume_broadcast_enable=pa.bool_(),
+    retry_queue_nums=pa.int32(),
+    retry_max_times=pa.int32(),
+    broker_id=pa.int64(),
+    which_broker_when_consume_slowly=pa.int64(),
+    notify_consumer_ids_changed_enable=pa.bool_(),
+    attributes=pa.string(),
+)
+FILES_SCHEMA: Final = _schema(
+    path=pa.string(),
+    kind=pa.string(),
+    size=pa.int64(),
+    start=pa.int64(),
+    end=pa.int64(),
+    fill_size=pa.int64(),
+    allocated_bytes=pa.int64(),
+    first_store_timestamp=_TIME,
+    last_store_timestamp=_TIME,
+)
+CHECKPOINT_SCHEMA: Final = _schema(
+    physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
+)
+
+
+class Whole(NamedTuple):
+    """The whole store, for one task."""
+
+    directory: str
+
+
+def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
+    """Return the one task there is.
+
+    Raises:
+        NotAStore: it is no store directory.
+    """
+    StoreDir.open(directory).close()
+    return [Whole(str(directory))]
+
+
+def reads(
+    schema: Any, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
+) -> Callable[[Whole, Reading], Iterator[Any]]:
+    """Return what reads a table whose rows ``rows_of`` gives."""
+
+    def read(task: Whole, reading: Reading) -> Iterator[Any]:
+        with StoreDir.open(Path(task.directory)) as store:
+            yield batch_of(schema, reading.columns, list(rows_of(store)))
+
+    return read
+
+
+def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield where each group stands in each of its queues."""
+    for info in store.group_offsets():
+        row: dict[str, Any] = {
+            "consumer_group": info.group,
+            "topic": info.topic,
+            "queue_id": info.queue_id,
+            "offset": info.queue_offset,
+            "max_offset": info.max_offset,
+            "lag": info.lag,
+        }
+        if (info.topic, info.queue_id) in store.tree.queues:
+            view = store.queue(info.topic, info.queue_id)
+            row["min_offset"] = view.min_offset
+            row["last_consumed_timestamp"] = _stored_ms(store, view, info.queue_offset - 1)
+        yield row
+
+
+def delay_offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield how far each delay level was delivered."""
+    for level, offset in sorted(store.delay_offsets().items()):
+        yield {"delay_level": level, "offset": offset}
+
+
+def topic_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each topic."""
+    for _, topic in sorted(store.topics().topics.items()):
+        yield _topic(topic)
+
+
+def group_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each group."""
+    for _, group in sorted(store.groups().groups.items()):
+        yield _group(group)
+
+
+def file_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield every file with what it covers."""
+    for view in store.files():
+        blocks = (store.root / view.name).stat().st_blocks
+        yield {
+            "path": view.name,
+            "kind": view.kind,
+            "size": view.size,
+            "start": view.start,
+            "end": view.end,
+            "fill_size": view.fill_size,
+            "allocated_bytes": blocks * 512,
+            "first_store_timestamp": view.first_ms,
+            "last_store_timestamp": view.last_ms,
+        }
+
+
+def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the checkpoint; times are null where there is none."""
+    row: dict[str, Any] = {"abort": store.aborted}
+    checkpoint = store.checkpoint()
+    if checkpoint is not None:
+        row |= {
+            "physic_timestamp": checkpoint.physic_ms,
+            "logics_timestamp": checkpoint.logics_ms,
+            "index_timestamp": checkpoint.index_ms,
+        }
+    yield row
+
+
+def _stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
+    """Return the store time of a queue's message, None where the log has it no longer."""
+    try:
+        return store.record_at(view.entry(queue_offset).log_offset).store_ms
+    except StoreError:
+        return None
+
+
+def _topic(topic: TopicConfig) -> dict[str, Any]:
+    return {
+        "topic": topic.topic_name,
+        "read_queue_nums": topic.read_queue_nums,
+        "write_queue_nums": topic.write_queue_nums,
+        "perm": topic.perm,
+        "topic_filter_type": topic.topic_filter_type,
+        "topic_sys_flag": topic.topic_sys_flag,
+        "order": topic.order,
+        "attributes": dumps(dict(topic.extra)),
+    }
+
+
+def _group(group: SubscriptionGroup) -> dict[str, Any]:
+    return {
+        "consumer_group": group.group_name,
+        "consume_enable": group.consume_enable,
+        "consume_from_min_enable": group.consume_from_min_enable,
+        "consume_broadcast_enable": group.consume_broadcast_enable,
+        "retry_queue_nums": group.retry_queue_nums,
+        "retry_max_times": group.retry_max_times,
+        "broker_id": group.broker_id,
+        "which_broker_when_consume_slowly": group.which_broker_when_consume_slowly,
+        "notify_consumer_ids_changed_enable": group.notify_consumer_ids_changed_enable,
+        "attributes": dumps(dict(group.extra)),
+    }
