@@ -81,6 +81,7 @@ class Asked(NamedTuple):
         commit_offset: position to keep along with it, None to keep none.
         suspend_ms: let the broker wait so long for a message when there is none.
         lite: marks the pull of a consumer that polls.
+        class_filter: ask a filter server, which has the group's filter for the topic.
     """
 
     queue: MessageQueue
@@ -92,6 +93,7 @@ class Asked(NamedTuple):
     commit_offset: int | None = None
     suspend_ms: int = 0
     lite: bool = False
+    class_filter: bool = False
 
 
 class Puller:
@@ -113,6 +115,8 @@ class Puller:
         """
         queue = asked.queue
         address, is_master = await self._reader(queue)
+        if asked.class_filter:
+            address = await self._filter_server(queue, address)
         limit_s = self._client.timeout_s if timeout_s is None else timeout_s
         if asked.suspend_ms:
             limit_s += asked.suspend_ms / 1000 + HOLD_GRACE_S
@@ -147,6 +151,14 @@ class Puller:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
         return found
 
+    async def _filter_server(self, queue: MessageQueue, broker: str) -> str:
+        """Return the address of a filter server of a broker; queues are spread over several."""
+        route = await self._client.route(queue.topic)
+        servers = route.filter_server_table.get(broker)
+        if not servers:
+            raise NoRoute(queue.topic, address=f"the filter servers of broker {broker}")
+        return servers[queue.queue_id % len(servers)]
+
 
 def _header(asked: Asked, group: str, *, is_master: bool) -> PullMessage:
     commits = asked.commit_offset is not None and is_master
@@ -160,6 +172,7 @@ def _header(asked: Asked, group: str, *, is_master: bool) -> PullMessage:
         sys_flag=(COMMIT if commits else 0)
         | (SUSPEND if asked.suspend_ms else 0)
         | (SUBSCRIPTION if asked.send_expression else 0)
+        | (CLASS_FILTER if asked.class_filter else 0)
         | (LITE_PULL if asked.lite else 0),
         commit_offset=asked.commit_offset or 0 if commits else 0,
         suspend_timeout_millis=asked.suspend_ms,

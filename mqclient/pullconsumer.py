@@ -6,15 +6,20 @@ subscription travels with every request, so no heartbeat is needed.
 Source: client/consumer/DefaultMQPullConsumer.java (4.9.7).
 """
 
+import zlib
 from typing import Final
 
 from mqclient import offsets, routes
+from mqclient.errors import NoRoute
 from mqclient.instance import MQClient
 from mqclient.pull import Asked, Puller, PullResult
 from mqclient.subscription import TAG, Subscription
 from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+from remoting.headers import RegisterMessageFilterClass
 
 COUNT_MAX: Final = 32
+CRC_MASK: Final = 0x7FFFFFFF
 
 
 class PullConsumer:
@@ -47,6 +52,7 @@ class PullConsumer:
         expression_type: str = TAG,
         count_max: int = COUNT_MAX,
         suspend_ms: int = 0,
+        class_filter: bool = False,
         timeout_s: float | None = None,
     ) -> PullResult:
         """Read messages from a queue offset on.
@@ -57,14 +63,52 @@ class PullConsumer:
             expression_type: TAG or SQL92.
             count_max: at most so many; a broker gives 32 or 256 KiB at most anyway.
             suspend_ms: let the broker wait so long for a message when there is none.
+            class_filter: pull through a filter server, see ``upload_filter``.
 
         Raises:
             BadRequest: the subscription cannot be right.
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
         wanted = Subscription.parse(subscription, kind=expression_type)
-        asked = Asked(queue, queue_offset, wanted, count_max, suspend_ms=suspend_ms)
+        asked = Asked(
+            queue,
+            queue_offset,
+            wanted,
+            count_max,
+            suspend_ms=suspend_ms,
+            class_filter=class_filter,
+        )
         return await self._puller.pull(asked, timeout_s=timeout_s)
+
+    async def upload_filter(self, topic: str, name: str, module: bytes) -> None:
+        """Give every filter server of a topic the group's filter (docs/filters.md).
+
+        Args:
+            name: of the filter, for people.
+            module: WebAssembly, binary or as text.
+
+        Raises:
+            NoRoute: the topic has no filter server.
+            BrokerRefused, Unreachable, TimedOut: one of them did not take it.
+        """
+        route = await self._client.route(topic, fresh=True)
+        servers = sorted({one for found in route.filter_server_table.values() for one in found})
+        if not servers:
+            raise NoRoute(topic, address="a filter server")
+        header = RegisterMessageFilterClass(
+            consumer_group=self._group,
+            topic=topic,
+            class_name=name,
+            class_crc=zlib.crc32(module) & CRC_MASK,
+        )
+        for address in servers:
+            await self._client.call(
+                address,
+                RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
+                header,
+                what=f"filter {name} for topic {topic}",
+                body=module,
+            )
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""

@@ -35,7 +35,7 @@ class ViewBrokerStatsData(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterFilterServer(Header):
-    """A filter server announces itself; 4.9 brokers answer 3 (request code 301)."""
+    """A filter server announces itself (request code 301)."""
 
     filter_server_addr: str
 
@@ -50,7 +50,7 @@ class RegisterFilterServerResponse(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterMessageFilterClass(Header):
-    """Upload a filter class to a filter server; no 4.9 part handles it (request code 302)."""
+    """Upload a filter class to a filter server (request code 302)."""
 
     consumer_group: str
     topic: str

@@ -24,20 +24,18 @@ from remoting.frame import RawFrame
 from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
 from server.broker.config import BrokerConfig
+from server.broker.loads import load_state, offset_files
 from server.broker.register import Registration
 from server.broker.saves import StateFiles
 from server.broker.startup import run
-from server.broker.state import Broker, Stored
+from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.dispatch import Dispatcher
 from server.runtime.registry import Handlers, collect
 from server.runtime.service import Services
-from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
 from server.store.store import MessageStore
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
-from storefmt.fastjson import loads
 from storefmt.hosts import pack_host
 from storefmt.paths import StorePaths
 
@@ -117,7 +115,11 @@ class BrokerApp:
                 "they are delivered when it has it again", count, level,
             )  # fmt: skip
         registration = self._registration = Registration(
-            config, broker.topics, client=self._client, clock=self._clock
+            config,
+            broker.topics,
+            filter_servers=broker.filter_servers,
+            client=self._client,
+            clock=self._clock,
         )
         self._start_services(broker, registration)
         # Waited for: whoever sees the port open may ask a name server right away.
@@ -129,7 +131,7 @@ class BrokerApp:
     async def _open(self, store: MessageStore, paths: StorePaths) -> Broker:
         """Load the state, open the port and connect the two."""
         config, loop = self._config, asyncio.get_running_loop()
-        stored = _load(paths, config.store)
+        stored = load_state(paths, config.store)
         # The port is part of every message id, so it is known before there is a broker.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
@@ -211,7 +213,7 @@ class BrokerApp:
             paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode()
         )
         files.add(
-            paths.config_file(_offset_files(self._config.store)[0]),
+            paths.config_file(offset_files(self._config.store)[0]),
             lambda: broker.offsets.table().encode(),
             name="consumerOffset",
         )
@@ -318,6 +320,8 @@ class BrokerApp:
             LOG.warning("%s sent no heartbeat for too long, connection closed", conn.address)
             conn.close()
         broker.locks.drop_expired(now_ms)
+        if broker.filter_servers.drop_silent(now_ms):
+            broker.filter_servers_changed()
 
     async def _housekeeping(self, now_ms: int) -> None:
         await self._run_job(self.broker.store.housekeeping(now_ms))
@@ -359,36 +363,6 @@ class BrokerApp:
             LOG.info("store: %s", note)
         for log_offset, size in store.recovery.damaged:
             LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
-
-
-def _offset_files(config: StoreConfig) -> tuple[str, str]:
-    """Return the file of consumer offsets, and the one that another enableLmq has filled."""
-    names = ("lmqConsumerOffset.json", "consumerOffset.json")
-    return names if config.enable_lmq else names[::-1]
-
-
-def _load(paths: StorePaths, config: StoreConfig) -> Stored:
-    """Return what the JSON files hold.
-
-    Raises:
-        ConfigDamaged: a file and its copy are both unreadable.
-    """
-    offsets = None
-    for name in _offset_files(config):
-        offsets = offsets or load_config(paths.config_file(name), ConsumerOffsets.decode)
-    return Stored(
-        topics=load_config(paths.config_file("topics.json"), TopicTable.decode),
-        groups=load_config(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
-        offsets=offsets,
-        delay_offsets=load_config(paths.config_file("delayOffset.json"), DelayOffsets.decode),
-        filters=load_config(paths.config_file("consumerFilter.json"), _filter_text),
-    )
-
-
-def _filter_text(data: bytes) -> bytes:
-    """Return the text of consumerFilter.json; ConfigDamaged where it is no JSON."""
-    loads(data)
-    return data
 
 
 def main() -> int:

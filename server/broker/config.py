@@ -44,6 +44,7 @@ NAME_SIZE_MAX = 127
 
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "enableDLegerCommitLog": ("false",),
+    "filterServerNums": ("0",),
     "haMasterAddress": ("",),
     "messageStorePlugIn": ("",),
     "readOnlyCommitLogStorePaths": ("",),

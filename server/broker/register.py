@@ -36,6 +36,7 @@ from remoting.headers import (
     UnRegisterBroker,
 )
 from server.broker.config import BrokerConfig
+from server.broker.filterservers import FilterServers
 from server.broker.permissions import READ_WRITE
 from server.broker.topics import Topics, topic_config
 from server.runtime.clock import Clock
@@ -54,14 +55,22 @@ class Registration:
 
     Args:
         topics: what to tell, and where the ordered topics go.
+        filter_servers: to tell, too.
         client: connections to the name servers.
     """
 
     def __init__(
-        self, config: BrokerConfig, topics: Topics, *, client: RemotingClient, clock: Clock
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        *,
+        filter_servers: FilterServers,
+        client: RemotingClient,
+        clock: Clock,
     ) -> None:
         self._config = config
         self._topics = topics
+        self._filter_servers = filter_servers
         self._client = client
         self._clock = clock
         self._silent: set[str] = set()
@@ -166,7 +175,8 @@ class Registration:
         return RegisterBrokerBody(
             topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
                 topic_config_table=topics, data_version=table.data_version
-            )
+            ),
+            filter_server_list=self._filter_servers.addresses(),
         )
 
     async def _is_needed(self) -> bool:

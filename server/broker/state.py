@@ -30,6 +30,7 @@ from server.broker.delay import DelayLevels, DelayService
 from server.broker.filters.bitmaps import BitMaps
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.table import FilterTable
+from server.broker.filterservers import FilterServers
 from server.broker.groups import Groups
 from server.broker.hold import Hold
 from server.broker.locks import LockTable
@@ -74,7 +75,7 @@ class Broker:
         store: open and recovered.
         files: where topics and groups are marked as changed.
         send_now: writes what is queued for all connections.
-        on_topics_changed: told after every change of the topic table.
+        on_topics_changed: told after every change of what name servers are told.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Broker:
         self.consumers = Consumers()
         self.filters = _filter_table(config, stored, now_ms)
         self.producers = Producers()
+        self.filter_servers = FilterServers()
         self.locks = LockTable()
         self.calls = ClientCalls()
         self.hold: Hold[Waiting] = Hold()
@@ -271,9 +273,15 @@ class Broker:
         self.hold.drop_owner(conn)
         self.calls.drop(conn)
         self.producers.drop(conn)
+        if self.filter_servers.drop(conn):
+            self.filter_servers_changed()
         for group in self.consumers.drop(conn):
             self.group_left(group)
             self.notify_members(group)
+
+    def filter_servers_changed(self) -> None:
+        """Let the name servers know; their routes carry the filter servers."""
+        self._on_topics_changed()
 
     def group_left(self, group: str) -> None:
         """Note that a member left a consumer group: without members its filters are dead."""

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from remoting.aio.client import RemotingClient
-from remoting.bodies import ClusterInfo
+from remoting.bodies import ClusterInfo, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
+from remoting.headers import GetRouteInfo
 
 Run = Callable[[str, Path], subprocess.Popen[str]]
 
@@ -98,6 +99,48 @@ def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) 
 
     assert address.startswith("127.0.0.1:")
     assert broker.wait(timeout=20) == 0
+
+
+def test_a_filter_server_is_in_the_routes_of_its_broker_until_it_ends(run: Run, tmp_path) -> None:
+    namesrv_conf, broker_conf = tmp_path / "namesrv.conf", tmp_path / "broker.conf"
+    namesrv_conf.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={tmp_path}/kvConfig.json\n"
+    )
+    namesrv = address_of(run("server.namesrv.app", namesrv_conf))
+    broker_conf.write_text(
+        f"brokerName=a\nlistenPort=0\nbindAddress=127.0.0.1\nnamesrvAddr={namesrv}\n"
+        f"storePathRootDir={tmp_path}/store\n{SMALL}"
+    )
+    broker = address_of(run("server.broker.app", broker_conf))
+    conf = tmp_path / "filterserver.conf"
+    conf.write_text(f"connectWhichBroker={broker}\nbindAddress=127.0.0.1\n")
+
+    filters = run("server.filterserver", conf)
+    address = address_of(filters)
+    until_route_says(namesrv, {broker: [address]})
+    filters.terminate()
+    until_route_says(namesrv, {})
+
+    assert filters.wait(timeout=20) == 0
+
+
+def until_route_says(namesrv: str, filter_servers: dict[str, list[str]]) -> None:
+    """Return once the route of a topic that every broker has lists these filter servers."""
+
+    async def ask() -> None:
+        client = RemotingClient()
+        async with asyncio.timeout(20):
+            while True:
+                command = Command.request(
+                    RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="TBW102")
+                )
+                answer = await client.invoke(namesrv, command)
+                if TopicRouteData.decode(answer.body).filter_server_table == filter_servers:
+                    break
+                await asyncio.sleep(0.02)
+        await client.close()
+
+    asyncio.run(ask())
 
 
 def test_a_locked_store_is_one_line_and_exit_1(run: Run, tmp_path: Path) -> None:

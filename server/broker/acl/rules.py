@@ -177,6 +177,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     RequestCode.HEART_BEAT: _HEARTBEAT,
     RequestCode.UNREGISTER_CLIENT: _perms(_group("consumerGroup")),
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _perms(_group("consumerGroup")),
+    RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _SUB_BOTH,
     RequestCode.LOCK_BATCH_MQ: _locks(LockBatchRequestBody),
     RequestCode.UNLOCK_BATCH_MQ: _locks(UnlockBatchRequestBody),
     RequestCode.CHECK_CLIENT_CONFIG: Rule(
@@ -207,6 +208,9 @@ JAVA: Final[Mapping[int, Rule]] = {
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: ADMIN,
     RequestCode.DELETE_SUBSCRIPTIONGROUP: ADMIN,
     RequestCode.DELETE_TOPIC_IN_BROKER: ADMIN,
+    # Not as Java: whoever gets a filter, or a place in routes, may read what it filters.
+    RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _SUB_BOTH,
+    RequestCode.REGISTER_FILTER_SERVER: ADMIN,
     # Not as Java: whoever may change accounts, or see them all, is an admin under any rules.
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: ADMIN,
     RequestCode.DELETE_ACL_CONFIG: ADMIN,
@@ -232,6 +236,7 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
     RequestCode.CLEAN_UNUSED_TOPIC,
     RequestCode.DELETE_EXPIRED_COMMITLOG,
+    RequestCode.REGISTER_FILTER_SERVER,
 })  # fmt: skip
 """Without access control these are taken from this machine only. (308 deletes offsets too.)"""
 

@@ -13,7 +13,6 @@ from remoting.codes import RequestCode
 _NAMESRV: Final = "answered by name servers"
 _CLIENT: Final = "answered by clients"
 _NOBODY: Final = "a number that nothing of 4.9.7 handles"
-_FILTER_SERVER: Final = "filter servers are gone since 4.3"
 
 NOT_FOR_BROKERS: Final = {
     RequestCode.PUT_KV_CONFIG: _NAMESRV,
@@ -51,7 +50,5 @@ NOT_FOR_BROKERS: Final = {
     RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER: _NOBODY,
     RequestCode.ADJUST_CONSUMER_THREAD_POOL: _NOBODY,
     RequestCode.WHO_CONSUME_THE_MESSAGE: _NOBODY,
-    RequestCode.REGISTER_FILTER_SERVER: _FILTER_SERVER,
-    RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _FILTER_SERVER,
 }
 """A Java broker answers these like an unknown code, and so does this one."""

@@ -1,0 +1,199 @@
+"""One filter of a consumer: a WebAssembly module that says which messages are wanted.
+
+    (memory (export "memory") …)
+    allocate(size i32) -> position i32         room for one message
+    matches(properties i32, size i32, body i32, size i32) -> i32      0: not wanted
+
+    message ─ properties as stored, then the body ─> memory at allocate's position
+            ─ matches ─ 0 ──────────────────────────── left out
+                      └ anything else ──────────────── kept
+                      └ trap, out of fuel or memory ── kept, and told once in the log
+
+Rule: a module sees one message and nothing else. It gets a new instance for each, so no answer
+depends on another message; it imports nothing, so it has no clock, no files and no network;
+fuel ends a loop and the memory has a limit. A message that a module fails on is kept: a
+message too many can be looked at again by the consumer, one that is left out is lost to it.
+
+Source: ours; in 4.2 (filtersrv/FilterClassInfo.java) this was a Java class without any limit.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast, runtime_checkable
+
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.message import Record, decode_records
+from storefmt.sysflag import inflate
+
+if TYPE_CHECKING:
+    import wasmtime
+    from wasmtime._exportable import AsExtern
+
+LOG = logging.getLogger(__name__)
+
+BODY_SIZE_MAX: Final = 32 << 20
+"""Largest body that is decompressed for a module."""
+TABLE_ELEMENTS_MAX: Final = 10_000
+_I32: Final = "i32"
+_EXPORTS: Final[Mapping[str, object]] = {
+    "memory": "MemoryType",
+    "allocate": ((_I32,), (_I32,)),
+    "matches": ((_I32,) * 4, (_I32,)),
+}
+_BINARY: Final = b"\0asm"
+
+
+class BadModule(Exception):
+    """A module that cannot be a filter, or does not act as one; the text says why."""
+
+
+@runtime_checkable
+class FunctionType(Protocol):
+    """The type of a function, whichever library tells it."""
+
+    @property
+    def params(self) -> Sequence[object]: ...
+    @property
+    def results(self) -> Sequence[object]: ...
+
+
+class Limits(NamedTuple):
+    """What a module may use for one message."""
+
+    fuel: int
+    """About one for each instruction."""
+    memory_size: int
+    """Bytes."""
+
+
+class FilterEngine:
+    """Compiles modules.
+
+    Raises:
+        BadCall: wasmtime is not installed.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        try:
+            # Heavy, optional, and wanted by nobody but a filter server.
+            import wasmtime
+        except ImportError as error:
+            raise BadCall(
+                "filters need wasmtime, which is not installed; install the extra `filters`"
+            ) from error
+        self.wasmtime = wasmtime
+        self.limits = limits
+        config = wasmtime.Config()
+        config.consume_fuel = True
+        for feature in ("threads", "memory64", "multi_memory", "gc", "exceptions"):
+            # What the limits below do not reach, or a filter does not need.
+            setattr(config, f"wasm_{feature}", False)
+        self.engine = wasmtime.Engine(config)
+
+    def compile(self, source: bytes) -> "FilterModule":
+        """Return the filter in ``source``: a binary module, or its text form.
+
+        Raises:
+            BadModule: it cannot be compiled, imports or lacks something, or does not start.
+        """
+        wasmtime = self.wasmtime
+        try:
+            binary = source if source.startswith(_BINARY) else wasmtime.wat2wasm(source)
+            module = wasmtime.Module(self.engine, binary)
+        except (wasmtime.WasmtimeError, UnicodeDecodeError) as error:
+            raise BadModule(f"no WebAssembly module: {_first_line(error)}") from error
+        _check(module)
+        found = FilterModule(self, module)
+        try:
+            found.instance()
+        except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
+            raise BadModule(f"the module does not start: {_first_line(error)}") from error
+        return found
+
+
+class FilterModule:
+    """A compiled filter."""
+
+    def __init__(self, engine: FilterEngine, module: "wasmtime.Module") -> None:
+        self._engine = engine
+        self._module = module
+        self._has_failed = False
+
+    def instance(self) -> "tuple[wasmtime.Store, Mapping[str, AsExtern]]":
+        """Return a new instance with all its fuel."""
+        engine, wasmtime = self._engine, self._engine.wasmtime
+        store = wasmtime.Store(engine.engine)
+        store.set_limits(
+            memory_size=engine.limits.memory_size,
+            table_elements=TABLE_ELEMENTS_MAX,
+            instances=1,
+            tables=1,
+            memories=1,
+        )
+        store.set_fuel(engine.limits.fuel)
+        return store, wasmtime.Instance(store, self._module, []).exports(store)
+
+    def keep(self, records: bytes) -> bytes:
+        """Return those of the records that are wanted, as they came.
+
+        Raises:
+            RecordDamaged: these are no records.
+        """
+        kept, pos = [], 0
+        for record in decode_records(records, check_crc=False):
+            if self.takes(record):
+                kept.append(records[pos : pos + record.size])
+            pos += record.size
+        return b"".join(kept)
+
+    def takes(self, record: Record) -> bool:
+        """Tell whether a message is wanted; True where the module fails on it."""
+        wasmtime = self._engine.wasmtime
+        try:
+            body = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
+            return self._ask(record.properties_raw, body)
+        except (RecordDamaged, BadModule, wasmtime.WasmtimeError, wasmtime.Trap) as error:
+            if not self._has_failed:
+                self._has_failed = True
+                LOG.warning(
+                    "a filter of topic %s fails, and what it fails on passes: %s",
+                    record.topic,
+                    " ".join(str(error).split()),
+                )
+            return True
+
+    def _ask(self, properties: bytes, body: bytes) -> bool:
+        store, exports = self.instance()
+        memory = cast("wasmtime.Memory", exports["memory"])
+        allocate = cast("wasmtime.Func", exports["allocate"])
+        matches = cast("wasmtime.Func", exports["matches"])
+        size = len(properties) + len(body)
+        at = cast(int, allocate(store, size))
+        if at < 0 or at + size > memory.data_len(store):
+            raise BadModule(f"allocate gave {at} for {size} bytes, outside of the memory")
+        memory.write(store, properties + body, at)
+        body_at = at + len(properties)
+        return bool(matches(store, at, len(properties), body_at, len(body)))
+
+
+def _check(module: "wasmtime.Module") -> None:
+    """Raise BadModule where a module does not look like a filter."""
+    for wanted in module.imports:
+        raise BadModule(
+            f"the module imports {wanted.module}.{wanted.name}; a filter has no imports"
+        )
+    found = {export.name: _shape(export.type) for export in module.exports}
+    for name, shape in _EXPORTS.items():
+        if found.get(name) != shape:
+            raise BadModule(f"the module exports no {name} of the shape that docs/filters.md says")
+
+
+def _shape(kind: object) -> object:
+    """Return parameters and results of a function, the name of the type of anything else."""
+    if isinstance(kind, FunctionType):
+        return tuple(map(str, kind.params)), tuple(map(str, kind.results))
+    return type(kind).__name__
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,315 @@
+"""A filter server between a consumer and a broker: routes, uploads, pulls, permissions."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from mqclient.errors import BrokerRefused
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
+from remoting.aio.client import RemotingClient
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import RegisterMessageFilterClass as FilterClass
+from server.filterserver.app import FilterServerApp
+from server.filterserver.config import FilterServerConfig
+from server.runtime.clock import SystemClock
+from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, signed, write_home
+from tests.server.broker.desk import Desk, create, name_server, pull, running
+from tests.server.filterserver import wat
+
+_T = TypeVar("_T")
+QUEUE = MessageQueue("T", "broker-a", 0)
+
+
+@dataclass
+class Scene:
+    """A broker, its filter server and a client of both."""
+
+    desk: Desk
+    app: FilterServerApp
+    address: str
+    client: MQClient
+    consumer: PullConsumer
+
+
+@asynccontextmanager
+async def scene(root: Path, **settings: object) -> AsyncIterator[Scene]:
+    async with (
+        name_server(root) as namesrv,
+        running(root / "store", namesrv_addr=namesrv) as desk,
+        filter_server(desk.address, **settings) as (app, address),
+        MQClient(namesrv) as client,
+    ):
+        await desk.create_topic()
+        while desk.app.broker.filter_servers.addresses() != [address]:
+            await asyncio.sleep(0.005)
+        while not (await client.route("T", fresh=True)).filter_server_table:
+            await asyncio.sleep(0.005)
+        yield Scene(desk, app, address, client, PullConsumer(client, "G"))
+
+
+@asynccontextmanager
+async def filter_server(
+    broker: str, **settings: object
+) -> AsyncIterator[tuple[FilterServerApp, str]]:
+    config = FilterServerConfig(
+        connect_which_broker=broker,
+        bind_address="127.0.0.1",
+        filter_server_ip="127.0.0.1",
+        **settings,  # type: ignore[arg-type]
+    )
+    app = FilterServerApp(config, SystemClock())
+    port = await app.start()
+    try:
+        yield app, f"127.0.0.1:{port}"
+    finally:
+        await app.stop()
+
+
+def play(root: Path, act: Callable[[Scene], Awaitable[_T]], **settings: object) -> _T:
+    async def run() -> _T:
+        async with scene(root, **settings) as found:
+            return await act(found)
+
+    return asyncio.run(run())
+
+
+async def send(one: Scene, *bodies: bytes) -> None:
+    for body in bodies:
+        await Producer(one.client).send(Message("T", body), queue=QUEUE)
+
+
+def upload(source: bytes, *, crc: int | None = None) -> Command:
+    header = FilterClass(
+        consumer_group="G",
+        topic="T",
+        class_name="example",
+        class_crc=zlib.crc32(source) & 0x7FFFFFFF if crc is None else crc,
+    )
+    return Command.request(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, header, body=source)
+
+
+def test_consumer_gets_what_its_filter_keeps(tmp_path: Path) -> None:
+    async def act(one: Scene) -> list[tuple[list[bytes], int]]:
+        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+        await send(one, b"a1", b"b1", b"a2", b"b2")
+        found, at = [], 0
+        for is_filtered in (True, False):
+            answer = await one.consumer.pull(QUEUE, queue_offset=at, class_filter=is_filtered)
+            found.append(([message.body for message in answer.messages], answer.next_offset))
+        return found
+
+    assert play(tmp_path, act) == [([b"a1", b"a2"], 4), ([b"a1", b"b1", b"a2", b"b2"], 4)]
+
+
+def test_messages_that_are_all_left_out_move_the_offset_on(tmp_path: Path) -> None:
+    async def act(one: Scene) -> tuple[PullStatus, int, PullStatus, int]:
+        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+        await send(one, b"b1", b"b2")
+        first = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+        end = await one.consumer.pull(QUEUE, queue_offset=first.next_offset, class_filter=True)
+        return first.status, first.next_offset, end.status, end.next_offset
+
+    status, at, end, end_at = play(tmp_path, act)
+
+    assert (status, at) == (PullStatus.NO_MATCHED_MSG, 2)
+    assert (end, end_at) == (PullStatus.NO_NEW_MSG, 2)
+
+
+def test_offset_outside_of_the_queue_is_told_as_by_the_broker(tmp_path: Path) -> None:
+    async def act(one: Scene) -> tuple[PullStatus, int]:
+        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+        await send(one, b"a1")
+        answer = await one.consumer.pull(QUEUE, queue_offset=9, class_filter=True)
+        return answer.status, answer.next_offset
+
+    assert play(tmp_path, act) == (PullStatus.OFFSET_ILLEGAL, 1)
+
+
+def test_pull_waits_at_the_broker_and_is_woken(tmp_path: Path) -> None:
+    async def act(one: Scene) -> list[bytes]:
+        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+        waiting = asyncio.create_task(
+            one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
+        )
+        while not len(one.desk.app.broker.hold):
+            await asyncio.sleep(0.005)
+        await send(one, b"a1")
+        return [message.body for message in (await waiting).messages]
+
+    assert play(tmp_path, act) == [b"a1"]
+
+
+def test_offset_that_comes_with_a_pull_is_committed_at_the_broker(tmp_path: Path) -> None:
+    async def act(one: Scene) -> int | None:
+        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+        await send(one, b"a1", b"a2")
+        header = pull(queue_offset=1, sys_flag=1 | 4 | 8, commit_offset=1)
+        await one.desk.client.invoke(one.address, Command.request(RequestCode.PULL_MESSAGE, header))
+        return await one.consumer.committed(QUEUE)
+
+    assert play(tmp_path, act) == 1
+
+
+def test_group_without_a_filter_is_told_to_upload_it(tmp_path: Path) -> None:
+    async def act(one: Scene) -> None:
+        await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+
+    with pytest.raises(BrokerRefused, match="has no filter for topic T here"):
+        play(tmp_path, act)
+
+
+def test_last_upload_of_a_group_is_its_filter(tmp_path: Path) -> None:
+    async def act(one: Scene) -> list[bytes]:
+        for text in (wat.FIRST_IS_A, wat.TAKES_ALL):
+            await one.consumer.upload_filter("T", "changing", wat.module(text))
+        await send(one, b"b1")
+        answer = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+        return [message.body for message in answer.messages]
+
+    assert play(tmp_path, act) == [b"b1"]
+
+
+@pytest.mark.parametrize("text", [wat.LOOP, wat.TRAP, wat.BOMB])
+def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, text: str) -> None:
+    async def act(one: Scene) -> tuple[list[bytes], list[bytes]]:
+        await one.consumer.upload_filter("T", "hostile", wat.module(text))
+        other = PullConsumer(one.client, "other")
+        await other.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+        await send(one, b"a1", b"b1")
+        hostile, good = await asyncio.gather(
+            one.consumer.pull(QUEUE, queue_offset=0, class_filter=True),
+            other.pull(QUEUE, queue_offset=0, class_filter=True),
+        )
+        return [m.body for m in hostile.messages], [m.body for m in good.messages]
+
+    assert play(tmp_path, act, filter_fuel=100_000) == ([b"a1", b"b1"], [b"a1"])
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (upload(b"no module"), "no WebAssembly module"),
+        (upload(wat.module(wat.TAKES_ALL), crc=7), "classCRC is 7"),
+        (upload(bytes(2_000)), "2000 bytes, at most 1000"),
+    ],
+)
+def test_upload_that_cannot_be_a_filter_is_refused(
+    tmp_path: Path, command: Command, reason: str
+) -> None:
+    async def act(one: Scene) -> Command:
+        return await one.desk.client.invoke(one.address, command)
+
+    answer = play(tmp_path, act, filter_module_size_max=1_000)
+
+    assert answer.code == 1
+    assert reason in (answer.remark or "")
+
+
+def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path) -> None:
+    async def act(one: Scene) -> list[bool]:
+        groups = [PullConsumer(one.client, f"G{number}") for number in range(3)]
+        for consumer in groups[:2]:
+            await consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+        await groups[0].pull(QUEUE, queue_offset=0, class_filter=True)
+        await groups[2].upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+        found = []
+        for consumer in groups:
+            try:
+                await consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+                found.append(True)
+            except BrokerRefused:
+                found.append(False)
+        return found
+
+    assert play(tmp_path, act, filter_count_max=2) == [True, False, True]
+
+
+def test_stopped_filter_server_leaves_the_routes(tmp_path: Path) -> None:
+    async def act(one: Scene) -> dict[str, list[str]]:
+        await one.app.stop()
+        while one.desk.app.broker.filter_servers.addresses():
+            await asyncio.sleep(0.005)
+        while (route := await one.client.route("T", fresh=True)).filter_server_table:
+            await asyncio.sleep(0.005)
+        return route.filter_server_table
+
+    assert play(tmp_path, act) == {}
+
+
+def test_unknown_request_is_refused(tmp_path: Path) -> None:
+    async def act(one: Scene) -> int:
+        command = Command.request(RequestCode.GET_MAX_OFFSET)
+        return (await one.desk.client.invoke(one.address, command)).code
+
+    assert play(tmp_path, act) == 3
+
+
+def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
+    async def act(one: Scene) -> int:
+        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+        client = RemotingClient()
+        header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
+        command = Command.request(RequestCode.PULL_MESSAGE, header)
+        waiting = asyncio.create_task(client.invoke(one.address, command, timeout_s=30))
+        while not len(one.desk.app.broker.hold):
+            await asyncio.sleep(0.005)
+        await client.close()
+        await asyncio.gather(waiting, return_exceptions=True)
+        while one.app.pending_count:
+            await asyncio.sleep(0.005)
+        return one.app.pending_count
+
+    assert play(tmp_path, act) == 0
+
+
+def test_broker_with_accounts_decides_who_uploads_and_pulls(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        home = write_home(tmp_path)
+        keys = {"access_key": ADMIN, "secret_key": SECRETS[ADMIN]}
+        async with (
+            running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
+            filter_server(desk.address, **keys) as (_, address),
+        ):
+            made = signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
+            codes = [(await desk.client.invoke(desk.address, made)).code]
+            while not desk.app.broker.filter_servers.addresses():
+                await asyncio.sleep(0.005)
+            source = wat.module(wat.TAKES_ALL)
+            for key in (USER, OTHER, None):
+                asked = signed(302, upload(source).header(FilterClass), body=source, by=key)
+                codes.append((await desk.client.invoke(address, asked)).code)
+                asked = signed(RequestCode.PULL_MESSAGE, pull(sys_flag=4 | 8), by=key)
+                codes.append((await desk.client.invoke(address, asked)).code)
+            return codes
+
+    assert asyncio.run(run()) == [0, 0, 19, 1, 1, 1, 1]
+
+
+def test_filter_server_without_an_admins_key_is_not_listed_by_a_broker_with_accounts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> list[str]:
+        home = write_home(tmp_path)
+        keys = {"access_key": USER, "secret_key": SECRETS[USER]}
+        async with (
+            running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
+            filter_server(desk.address, **keys),
+        ):
+            while "not registered" not in caplog.text:
+                await asyncio.sleep(0.005)
+            return desk.app.broker.filter_servers.addresses()
+
+    assert asyncio.run(run()) == []
+    assert "Need admin permission" in caplog.text
