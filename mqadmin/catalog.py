@@ -22,12 +22,18 @@ from mqadmin.errors import Usage
 from mqadmin.registry import Command, Java, declared_in
 
 JAVA_NAMES: Final[dict[str, str]] = {
+    "addwriteperm": "broker write-perm add",
     "allocatemq": "rebalance plan",
+    "cleanexpiredcq": "broker clean expired-queues",
+    "cleanunusedtopic": "broker clean unused-topics",
     "clusterlist": "cluster list",
     "consumerconnection": "group show",
     "consumerprogress": "group lag",
+    "deleteexpiredcommitlog": "broker clean expired-log",
+    "deletekvconfig": "namesrv kv delete",
     "deletetopic": "topic delete",
     "getbrokerconfig": "broker config get",
+    "getnamesrvconfig": "namesrv config get",
     "querymsgbyid": "message query id",
     "querymsgbykey": "message query key",
     "querymsgbyoffset": "message query offset",
@@ -38,13 +44,20 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "topiclist": "topic list",
     "topicroute": "topic route",
     "topicstatus": "topic status",
+    "updatebrokerconfig": "broker config set",
+    "updatekvconfig": "namesrv kv set",
+    "updatenamesrvconfig": "namesrv config set",
     "updatetopic": "topic update",
+    "wipewriteperm": "broker write-perm wipe",
 }
 """Folded names of RocketMQ's own tool, and the command each is an alias of."""
 
 WORDS_MAX: Final = 3
 
-DASHED: Final = ("unique-key",)
+DASHED: Final = (
+    *("unique-key", "write-perm", "expired-queues", "unused-topics", "expired-log"),
+    *("consume-stats", "order-conf", "white-addr"),
+)
 """Words of verbs that are typed with a dash; a test compares them with the declarations."""
 
 FOLDER: Final = os.path.join(os.path.dirname(__file__), "commands")

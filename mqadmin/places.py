@@ -16,6 +16,7 @@ from mqadmin.errors import NotFound, Usage
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
+    from mqadmin.call import Call
     from mqclient.admin_topic import TopicCalls
 
 MASTER: Final = 0
@@ -73,6 +74,19 @@ async def masters(
     if len(clusters) > 1 and not every:
         raise Usage("there are several clusters", hint="add --cluster " + "|".join(clusters))
     return found
+
+
+async def with_slaves(admin: "TopicCalls", places: list[Place]) -> list[Place]:
+    """Return the places with the other processes of the same brokers."""
+    names = {(place.cluster, place.broker) for place in places}
+    every = [one for one in await all_brokers(admin) if (one.cluster, one.broker) in names]
+    return sorted({*places, *every})
+
+
+async def namesrvs(call: "Call") -> list[Place]:
+    """Return the name servers of this call, as places of a broker ``namesrv``."""
+    addresses = (await call.client()).namesrv_addresses
+    return [Place("", "namesrv", MASTER, address) for address in sorted(addresses)]
 
 
 def _broker(known: list[Place], wanted: str) -> Place:

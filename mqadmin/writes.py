@@ -14,10 +14,11 @@ with ``--dry-run`` nothing is asked, kept or written.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from mqadmin.call import Call
 from mqadmin.errors import CommandError
+from mqadmin.journal import Saved
 from mqadmin.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.things.base import Thing
 from mqclient.errors import ClientError
@@ -47,6 +48,10 @@ class Step(Generic[T]):
     new: T | None
     verdict: str = ""
     remark: str | None = None
+
+    def untyped(self) -> "Step[object]":
+        """Return the step for a list with steps of other things."""
+        return cast("Step[object]", self)
 
     @property
     def is_write(self) -> bool:
@@ -91,12 +96,14 @@ async def carry_out(
     *,
     title: str,
     question: str | None = None,
+    also: Sequence[Saved] = (),
     undoes: int | None = None,
 ) -> list[Done[T]]:
     """Do what the steps say and return how each went.
 
     Args:
         title: what the journal calls it: the command and what it names, no secrets.
+        also: what goes with the things without a step of its own, for the journal.
         question: asked before the first write; None for one that a person just undoes.
 
     Raises:
@@ -111,8 +118,9 @@ async def carry_out(
         ]
     if writes and question is not None:
         await call.confirm(question)
-    if any(step.old is not None for step in writes):
-        call.keep(title, [step.thing.saved(step.old) for step in writes], undoes=undoes)
+    kept = [step for step in writes if step.thing.is_kept]
+    if any(step.old is not None for step in kept):
+        call.keep(title, [*(step.thing.saved(step.old) for step in kept), *also], undoes=undoes)
     # One after the other: when the first server refuses, a person may still stop the rest.
     return [await _write(step) if step.is_write else _settled(step) for step in steps]
 

@@ -85,10 +85,9 @@ class NamesrvCalls(AdminCalls):
 
     async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
         """Return every setting of a name server, the first that answers when none is named."""
-        if address is not None:
-            answer = await self._broker(address, RequestCode.GET_NAMESRV_CONFIG, what="settings")
-        else:
-            address, answer = await self._namesrv(RequestCode.GET_NAMESRV_CONFIG, what="settings")
+        _, answer = await self._namesrv(
+            RequestCode.GET_NAMESRV_CONFIG, what="settings", address=address
+        )
         return answers.properties(answer)
 
     async def update_namesrv_config(self, address: str, settings: Mapping[str, str]) -> None:
@@ -125,7 +124,7 @@ class NamesrvCalls(AdminCalls):
             answer, headers.AddWritePermOfBrokerResponse, address=address
         ).add_topic_count
 
-    async def kv_get(self, namespace: str, key: str) -> str | None:
+    async def kv_get(self, namespace: str, key: str, *, address: str | None = None) -> str | None:
         """Return one value of a name server's key-value table, None when it is not there."""
         what = f"key {key} of namespace {namespace}"
         try:
@@ -133,6 +132,7 @@ class NamesrvCalls(AdminCalls):
                 RequestCode.GET_KV_CONFIG,
                 headers.GetKVConfig(namespace=namespace, key=key),
                 what=what,
+                address=address,
             )
         except NotFound as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
@@ -140,13 +140,14 @@ class NamesrvCalls(AdminCalls):
             raise
         return answers.header(answer, headers.GetKVConfigResponse, address=address).value
 
-    async def kv_list(self, namespace: str) -> dict[str, str]:
+    async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
         """Return all keys of a namespace, sorted; none for an unknown one."""
         try:
             address, answer = await self._namesrv(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
                 headers.GetKVListByNamespace(namespace=namespace),
                 what=f"namespace {namespace}",
+                address=address,
             )
         except NotFound as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
@@ -154,17 +155,19 @@ class NamesrvCalls(AdminCalls):
             raise
         return dict(sorted(answers.body(answer, bodies.KVTable, address=address).table.items()))
 
-    async def kv_put(self, namespace: str, key: str, value: str) -> None:
-        """Set one value on every name server."""
+    async def kv_put(
+        self, namespace: str, key: str, value: str, *, address: str | None = None
+    ) -> None:
+        """Set one value on every name server, or on one."""
         header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
         what = f"key {key} of namespace {namespace}"
-        await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what)
+        await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what, address=address)
 
-    async def kv_delete(self, namespace: str, key: str) -> None:
-        """Delete one value on every name server."""
+    async def kv_delete(self, namespace: str, key: str, *, address: str | None = None) -> None:
+        """Delete one value on every name server, or on one."""
         header = headers.DeleteKVConfig(namespace=namespace, key=key)
         what = f"key {key} of namespace {namespace}"
-        await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what)
+        await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what, address=address)
 
 
 def _lines(settings: Mapping[str, str]) -> bytes:

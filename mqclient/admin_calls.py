@@ -37,14 +37,23 @@ class AdminCalls:
         )
 
     async def _namesrv(
-        self, code: int, header: Header | None = None, *, what: str, body: bytes = b""
+        self,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        address: str | None = None,
     ) -> tuple[str, Command]:
+        """Ask one name server, the first that answers where none is named."""
+        if address is not None:
+            return address, await self._broker(address, code, header, what=what, body=body)
         address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
         return address, answers.check(answer, address=address, what=what)
 
-    async def _each_namesrv(self, code: int, header: Header, *, what: str) -> list[Command]:
-        """Ask every name server, because none of them tells the others."""
-        return [
-            await self._client.call(address, code, header, what=what)
-            for address in list(self._client.namesrv_addresses)
-        ]
+    async def _each_namesrv(
+        self, code: int, header: Header, *, what: str, address: str | None = None
+    ) -> list[Command]:
+        """Ask every name server, because none of them tells the others; or only one."""
+        addresses = list(self._client.namesrv_addresses) if address is None else [address]
+        return [await self._client.call(one, code, header, what=what) for one in addresses]

@@ -23,10 +23,10 @@ class TopicCalls(AdminCalls):
         )
         return answers.body(answer, bodies.ClusterInfo, address=address)
 
-    async def topic_list(self) -> list[str]:
+    async def topic_list(self, *, address: str | None = None) -> list[str]:
         """Return all topic names, sorted; retry and system topics are among them."""
         address, answer = await self._namesrv(
-            RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, what="topic list"
+            RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, what="topic list", address=address
         )
         return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)
 
@@ -49,6 +49,17 @@ class TopicCalls(AdminCalls):
     async def topic_route(self, topic: str) -> bodies.TopicRouteData:
         """Return the brokers and queues of a topic, asked for now; raises NoRoute."""
         return await self._client.route(topic, fresh=True)
+
+    async def topic_route_at(self, address: str, topic: str) -> bodies.TopicRouteData:
+        """Return what one name server says; raises NotFound where it knows no such topic."""
+        header = headers.GetRouteInfo(topic=topic, accept_standard_json_only=True)
+        _, answer = await self._namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC,
+            header,
+            what=f"route of topic {topic}",
+            address=address,
+        )
+        return answers.body(answer, bodies.TopicRouteData, address=address)
 
     async def topic_stats(self, topic: str) -> dict[MessageQueue, bodies.TopicOffset]:
         """Return first and last offset and last store time of every queue, sorted by queue.

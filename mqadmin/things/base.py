@@ -23,6 +23,8 @@ class Thing(ABC, Generic[T]):
     """
 
     kind: ClassVar[str]
+    is_kept: ClassVar[bool] = True
+    """Whether the journal has it: what a server makes again by itself is not kept."""
 
     admin: "Admin"
     place: Place

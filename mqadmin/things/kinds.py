@@ -6,15 +6,26 @@ from mqadmin.errors import CommandError
 from mqadmin.journal import Saved
 from mqadmin.places import Place
 from mqadmin.things.base import Thing
+from mqadmin.things.group import GroupThing
 from mqadmin.things.offset import OffsetThing
+from mqadmin.things.setting import BrokerSetting, KvEntry, NamesrvSetting
 from mqadmin.things.topic import TopicThing
+from mqadmin.things.writeperm import WritePerm
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 KINDS: Final[dict[str, type[Thing[object]]]] = {
     kind.kind: kind  # type: ignore[misc]
-    for kind in (TopicThing, OffsetThing)
+    for kind in (
+        TopicThing,
+        GroupThing,
+        OffsetThing,
+        BrokerSetting,
+        NamesrvSetting,
+        KvEntry,
+        WritePerm,
+    )
 }
 
 

@@ -1,0 +1,48 @@
+"""The settings of a consumer group on one broker."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mqadmin.things.base import Thing
+from storefmt.configs import SubscriptionGroup
+from storefmt.fastjson import Json
+
+
+@dataclass(frozen=True, slots=True)
+class GroupThing(Thing[SubscriptionGroup]):
+    """Named by the group.
+
+    Attributes:
+        remove_offset: a deletion takes the group's offsets too.
+    """
+
+    kind: ClassVar[str] = "group"
+
+    remove_offset: bool = False
+
+    async def read(self) -> SubscriptionGroup | None:
+        """Return its settings."""
+        return (await self.admin.subscription_groups(self.place.address)).groups.get(self.names[0])
+
+    async def write(self, value: SubscriptionGroup | None) -> None:
+        """Create, replace or delete it."""
+        if value is None:
+            await self.admin.delete_group(
+                self.place.address, self.names[0], remove_offset=self.remove_offset
+            )
+        else:
+            await self.admin.create_group(self.place.address, value)
+
+    def encode(self, value: SubscriptionGroup) -> Json:
+        """Return Java's json."""
+        return value.to_json()
+
+    def decode(self, value: Json) -> SubscriptionGroup:
+        """Read Java's json."""
+        return SubscriptionGroup.from_json(value, name=self.names[0])
+
+    def same(self, one: SubscriptionGroup | None, other: SubscriptionGroup | None) -> bool:
+        """Compare the settings of 4.9; a broker of 5.x answers with more."""
+        if one is None or other is None:
+            return one is other
+        return replace(one, extra={}) == replace(other, extra={})
