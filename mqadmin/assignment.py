@@ -1,6 +1,7 @@
 """Who reads which queue of a topic now: the ground of ``rebalance show`` and ``plan``.
 
     every member says which queues it has      -> owners
+    what its strategy gives every member       -> given
     its properties name its strategy           -> strategy
     a member that says nothing                 -> what the strategy would give it, assumed
 
@@ -9,7 +10,7 @@ Rule: what a member says wins; what is only worked out is called assumed.
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.groups import find_group
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 STRATEGY_PROPERTY: Final = "allocateMessageQueueStrategy"
+OUR_STRATEGY_PROPERTY: Final = "allocateStrategy"
+ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
 CLASS_NAME: Final = re.compile(r"AllocateMessageQueue(\w+)|AllocateMachineRoomNearby")
 STRATEGY_OF_CLASS: Final = {
     "Averagely": Strategy.AVG,
@@ -33,6 +36,8 @@ STRATEGY_OF_CLASS: Final = {
     "ConsistentHash": Strategy.CONSISTENT_HASH,
     None: Strategy.MACHINE_ROOM_NEARBY,
 }
+NEED_MORE: Final = frozenset({Strategy.CONFIG, Strategy.MACHINE_ROOM})
+"""Strategies that go by settings which only the members have."""
 ASSUMED: Final = " (assumed)"
 
 
@@ -59,17 +64,25 @@ class PlannedOwner(Row):
     client_id: str | None
     strategy: str
     was: str | None
+    moves: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The queues of a topic, the members of a group, and who has what."""
+    """The queues of a topic, the members of a group, and who has what.
+
+    Attributes:
+        given: what the strategy gives; an orderly member reads a queue only once it has locked it.
+        orderly: a member says that it consumes in order.
+    """
 
     queues: list[MessageQueue]
     members: list[str]
     owners: dict[MessageQueue, str]
     strategy: Strategy
     assumed: bool
+    given: dict[MessageQueue, str] = field(default_factory=dict)
+    orderly: bool = False
 
     @property
     def strategy_text(self) -> str:
@@ -106,11 +119,20 @@ async def current(admin: "Admin", group: str, topic: str, *, known: bool = True)
         for queue, state in info.mq_table.items()
         if queue.topic == topic and not state.droped
     }
-    silent = [member for member in members if member not in told]
-    if silent and strategy is not Strategy.CONFIG:
-        guess = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
-        owners |= {queue: member for member in silent for queue in guess[member]}
-    return Assignment(queues, members, owners, strategy or Strategy.AVG, strategy is None)
+    given: dict[MessageQueue, str] = {}
+    if queues and strategy not in NEED_MORE:
+        parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
+        given = {queue: member for member, part in parts.items() for queue in part}
+    owners |= {queue: member for queue, member in given.items() if member not in told}
+    return Assignment(
+        queues,
+        members,
+        owners,
+        strategy or Strategy.AVG,
+        strategy is None,
+        given,
+        any(info.properties.get(ORDERLY_PROPERTY) == "true" for info in told.values()),
+    )
 
 
 async def _ask(
@@ -135,6 +157,12 @@ async def _ask(
 
 
 def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:
-    """Return the strategy that a Java member's properties name (a class name with a hash)."""
+    """Return the strategy that a member's properties name.
+
+    A Java member has a class name with a hash there, one of ours the strategy's own name.
+    """
+    ours = info.properties.get(OUR_STRATEGY_PROPERTY)
+    if ours in list(Strategy):
+        return Strategy(ours)
     found = CLASS_NAME.search(info.properties.get(STRATEGY_PROPERTY, ""))
     return STRATEGY_OF_CLASS.get(found[1]) if found is not None else None

@@ -24,6 +24,10 @@ BAR: Final = "bar"
 Share = Annotated[float, BAR]
 """A part of the largest row, 0 to 1; a table may also show it as a column ``bar``."""
 
+SPARK: Final = "sparkline"
+Course = Annotated[tuple[int, ...], SPARK]
+"""Values of one thing over time; a table may draw them as a column ``sparkline``."""
+
 OMIT: Final = "omit"
 
 

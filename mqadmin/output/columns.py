@@ -4,6 +4,7 @@
     topic: str                 topic
     store_ms: EpochMs          store_ms, store_time (ISO 8601, UTC)
     relative: Share            relative, bar (drawn; only where it is asked for)
+    lags: Course               lags, sparkline (drawn)
     body: str | None           body, absent in a record where it is None and ``omitted``
 
 Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is told before
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from mqadmin.errors import Usage
-from mqadmin.rows import BAR, INSTANT, OMIT, Row
+from mqadmin.rows import BAR, INSTANT, OMIT, SPARK, Row
 from mqadmin.times import iso_utc
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
@@ -64,6 +65,8 @@ def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
         found.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
         if _is_marked(hints[spot.name], BAR):
             found.append(Column("bar", _bar_reader(read), False, drawn=True))
+        if _is_marked(hints[spot.name], SPARK):
+            found.append(Column("sparkline", _spark_reader(read), False, drawn=True))
         if _is_marked(hints[spot.name], INSTANT):
             name = spot.name.removesuffix("_ms") + "_time"
             found.append(Column(name, _time_reader(spot.name), False))
@@ -139,6 +142,17 @@ def _bar_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
         return bar(value) if isinstance(value, float) else ""
 
     return bar_of
+
+
+def _spark_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
+    def spark_of(row: Row) -> str:
+        # Only a live view has a course to draw.
+        from mqadmin.trend import sparkline
+
+        value = read(row)
+        return sparkline(value) if isinstance(value, tuple) else ""
+
+    return spark_of
 
 
 def bar(share: float, *, width: int = BAR_WIDTH) -> str:

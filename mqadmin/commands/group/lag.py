@@ -2,10 +2,12 @@
 
 Requests on each master: GET_CONSUME_STATS; GET_CONSUMER_LIST_BY_GROUP and
 GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
+
+With ``--watch`` a row also says how fast the queue is read and when it will be drained.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
 from mqadmin.call import Call
@@ -14,7 +16,8 @@ from mqadmin.groups import PARALLEL_MAX, find_group, is_system, owners
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import Place, masters
 from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import EpochMs, Outcome, Row
+from mqadmin.rows import Course, EpochMs, Outcome, Row
+from mqadmin.trend import Trend
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
@@ -44,6 +47,77 @@ class QueueLag(Row):
     last_consumed_ms: EpochMs
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedLag(QueueLag):
+    """One queue over the last minute.
+
+    Attributes:
+        rate: entries read a second; ``lag_rate`` how much the lag grows a second.
+        drain_s: seconds until nothing is left; None where the lag does not shrink.
+        lags: the lag at each tick, oldest first.
+    """
+
+    rate: float | None
+    lag_rate: float | None
+    drain_s: float | None
+    lags: Course
+
+
+WATCHED_COLUMNS = (
+    *("group", "topic", "broker", "queue_id", "lag", "rate", "lag_rate", "drain_s", "sparkline"),
+    "client_id",
+)
+
+
+@dataclass(slots=True)
+class Trends:
+    """The trend of every queue and of every group, kept from tick to tick."""
+
+    queues: dict[tuple[str, str, str, int], Trend] = field(default_factory=dict)
+    groups: dict[str, Trend] = field(default_factory=dict)
+
+    def take(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
+        """Return the rows with what the ticks so far say of them."""
+        made = []
+        for row in rows:
+            place = (row.group, row.topic, row.broker, row.queue_id)
+            trend = self.queues.setdefault(place, Trend())
+            trend.add(now_ms, lag=row.lag, consumer_offset=row.consumer_offset)
+            same = {spot.name: getattr(row, spot.name) for spot in fields(row)}
+            made.append(
+                WatchedLag(
+                    **same,
+                    rate=trend.rate,
+                    lag_rate=trend.lag_rate,
+                    drain_s=trend.drain_s,
+                    lags=trend.lags,
+                )
+            )
+        for group in {row.group for row in rows}:
+            own = [row for row in rows if row.group == group]
+            self.groups.setdefault(group, Trend()).add(
+                now_ms,
+                lag=sum(row.lag for row in own),
+                consumer_offset=sum(row.consumer_offset for row in own),
+            )
+        return made
+
+    def summary(self, groups: list[str]) -> tuple[str, ...]:
+        """Return a line a group: lag, rates, and when nothing will be left."""
+        return tuple(_line(group, self.groups[group]) for group in groups)
+
+
+def _line(group: str, trend: Trend) -> str:
+    text = f"{group}: lag {trend.lags[-1]}"
+    if trend.rate is not None and trend.lag_rate is not None:
+        text += f", reads {trend.rate:g}/s, lag {trend.lag_rate:+g}/s"
+        drained = trend.drain_s
+        if drained is None:
+            return f"{text}, not draining"
+        text += f", drained in {drained:g} s" if drained else ", drained"
+    return text
+
+
 @command(
     "group lag",
     "show how far a group is behind",
@@ -51,6 +125,7 @@ class QueueLag(Row):
         ("mqadmin group lag billing", "every queue that billing reads"),
         ("mqadmin group lag billing orders -o json", "one topic, for a program"),
         ("mqadmin group lag --sort -lag", "all groups, the slowest queue first"),
+        ("mqadmin group lag billing --watch", "with rate, time to drain and a sparkline"),
     ),
     rows=QueueLag,
     columns=(
@@ -100,7 +175,12 @@ async def group_lag(call: Call, args: Arguments) -> Outcome:
                 hint=f"`offset show {args.group}` shows where it has",
             )
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
-    return Outcome(rows)
+    if not call.is_watched:
+        return Outcome(rows)
+    trends = call.memory.of(Trends)
+    watched = trends.take(rows, now_ms=call.now_ms())
+    seen = sorted({row.group for row in rows})
+    return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
 
 
 async def _rows(

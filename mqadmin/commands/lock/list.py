@@ -1,17 +1,21 @@
-"""``lock list``: which client holds which queue of an orderly group.
+"""``lock list``: which client holds which queue of an orderly group, for how long, who waits.
 
 Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker has none, so its
 consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they believe.
+Who waits: as ``rebalance show``, for each group that holds a lock or is named.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+from mqadmin.assignment import Assignment, current
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, option
 from mqadmin.places import masters
 from mqadmin.registry import command
 from mqadmin.rows import EpochMs, Outcome, Row
+from mqclient.errors import NoRoute
+from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
@@ -23,27 +27,42 @@ class Arguments:
 
     group: Annotated[tuple[str, ...], option("only of this group", short="g", kind=Kind.GROUP)] = ()
     topic: Annotated[str | None, option("only in this topic", kind=Kind.TOPIC)] = None
+    no_waiting: Annotated[bool, option("do not ask who waits (fewer requests)")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class LockRow(Row):
-    """One held queue; ``exact`` is False where a client said it, not the broker."""
+    """One queue that is held or waited for.
+
+    Attributes:
+        client_id: who holds it; None for nobody.
+        locked_ms: when it was locked or renewed last; ``left_ms`` is until it expires.
+        waiting: members that are to read the queue and do not hold it.
+        exact: False where a client said it, not the broker.
+    """
 
     group: str
     topic: str
     broker: str
     queue_id: int
-    client_id: str
+    client_id: str | None
     locked_ms: EpochMs
     expires_ms: EpochMs
+    left_ms: int | None
+    waiting: tuple[str, ...]
     exact: bool
 
 
 @command(
     "lock list",
-    "show which client holds which queue",
-    examples=(("mqadmin lock list --group billing", "the queues that billing holds"),),
-    details="Only consumers that listen in order lock queues; a lock ends 60 s after its renewal.",
+    "show which client holds which queue, and who waits for it",
+    examples=(
+        ("mqadmin lock list --group billing", "the queues that billing holds"),
+        ("mqadmin lock list --watch 1", "counting down"),
+    ),
+    details="""\
+Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. Who waits is
+told for groups that hold a lock and for groups that are named.""",
     rows=LockRow,
     columns=(
         "group",
@@ -51,25 +70,29 @@ class LockRow(Row):
         "broker",
         "queue_id",
         "client_id",
-        "locked_time",
+        "left_ms",
         "expires_time",
+        "waiting",
     ),
 )
 async def list_locks(call: Call, args: Arguments) -> Outcome:
-    """Return one row a held queue, sorted by group and queue."""
+    """Return one row a queue that is held or waited for, sorted by group and queue."""
     admin = await call.admin()
     rows: list[LockRow] = []
     notes: list[str] = []
+    exact = True
     for place in await masters(admin, every=True):
         view = await admin.locks(place.address, args.group)
         if not view.exact and not args.group:
             groups = await _groups(admin, place.address)
             view = await admin.locks(place.address, groups)
+        exact = exact and view.exact
         if not view.exact:
             notes.append(
                 f"{place.broker} has no lock table to read: the rows say what its consumers believe"
             )
         notes += [f"no answer from {text}" for text in view.unanswered]
+        now_ms = call.now_ms()
         rows += [
             LockRow(
                 group=lock.group,
@@ -79,13 +102,56 @@ async def list_locks(call: Call, args: Arguments) -> Outcome:
                 client_id=lock.client_id,
                 locked_ms=lock.locked_ms,
                 expires_ms=lock.expires_ms,
+                left_ms=lock.expires_ms - now_ms,
+                waiting=(),
                 exact=view.exact,
             )
             for lock in view.locks
             if args.topic in (None, lock.queue.topic)
         ]
+    if not args.no_waiting:
+        rows = await _with_waiting(admin, rows, args, exact=exact)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
-    return Outcome(rows, notes=tuple(notes))
+    return Outcome(rows, notes=tuple(dict.fromkeys(notes)))
+
+
+async def _with_waiting(
+    admin: "Admin", rows: list[LockRow], args: Arguments, *, exact: bool
+) -> list[LockRow]:
+    """Return the rows with who waits, and rows for queues that are waited for alone."""
+    wanted = {(row.group, row.topic) for row in rows}
+    if args.topic is not None:
+        wanted |= {(group, args.topic) for group in args.group}
+    made = rows
+    for group, topic in sorted(wanted):
+        try:
+            now = await current(admin, group, topic, known=False)
+        except NoRoute:
+            # A lock may outlive its topic; then nobody waits for it.
+            continue
+        made = with_assignment(made, group, now=now, exact=exact)
+    return made
+
+
+def with_assignment(
+    rows: list[LockRow], group: str, *, now: Assignment, exact: bool
+) -> list[LockRow]:
+    """Return the rows with what one assignment of a group says."""
+    held = {MessageQueue(r.topic, r.broker, r.queue_id): r for r in rows if r.group == group}
+    made = {(r.group, r.topic, r.broker, r.queue_id): r for r in rows}
+    if not held and not now.orderly:
+        return rows
+    for queue in now.queues:
+        row = held.get(queue)
+        holder = row.client_id if row is not None else None
+        wants = {who for who in (now.owners.get(queue), now.given.get(queue)) if who is not None}
+        waiting = tuple(sorted(wants - {holder}))
+        place = (group, queue.topic, queue.broker_name, queue.queue_id)
+        if row is not None:
+            made[place] = replace(row, waiting=waiting)
+        elif waiting:
+            made[place] = LockRow(*place, None, 0, 0, None, waiting, exact)
+    return list(made.values())
 
 
 async def _groups(admin: "Admin", address: str) -> list[str]:

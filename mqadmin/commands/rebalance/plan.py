@@ -10,9 +10,11 @@ Requests: as ``rebalance show``; nothing is changed.
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from mqadmin import assignmentpicture
 from mqadmin.assignment import Assignment, PlannedOwner, current
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.output.table import terminal_width
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome
@@ -36,6 +38,7 @@ class Arguments:
         tuple[str, ...], option("a client id that leaves", metavar="CLIENT", kind=Kind.CLIENT)
     ] = ()
     queues: Annotated[int | None, option("so many queues on each broker")] = None
+    no_picture: Annotated[bool, option("the rows alone")] = False
     room: Annotated[tuple[str, ...], option("rooms to read from, for MACHINE_ROOM")] = ()
 
 
@@ -83,10 +86,43 @@ async def plan_rebalance(call: Call, args: Arguments) -> Outcome:
                 owner.get(queue),
                 text,
                 now.owners.get(queue),
+                now.owners.get(queue) != owner.get(queue),
             )
             for queue in queues
-        ]
+        ],
+        picture=() if args.no_picture else _picture(now, queues, members, owner, text=text),
     )
+
+
+def _picture(
+    now: Assignment,
+    queues: list[MessageQueue],
+    members: list[str],
+    owner: dict[MessageQueue, str],
+    *,
+    text: str,
+) -> tuple[str, ...]:
+    """Return who reads what, above who would."""
+    width = terminal_width()
+    lines = [""]
+    if now.members:
+        lines += assignmentpicture.picture(
+            f"now ({now.strategy_text})",
+            now.queues,
+            members=now.members,
+            owners=now.owners,
+            width=width,
+        )
+        lines.append("")
+    lines += assignmentpicture.picture(
+        f"then ({text})",
+        queues,
+        members=sorted(members),
+        owners=owner,
+        before=now.owners,
+        width=width,
+    )
+    return tuple(lines)
 
 
 def _members(now: Assignment, args: Arguments) -> list[str]:

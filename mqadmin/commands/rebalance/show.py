@@ -7,8 +7,10 @@ GET_CONSUMER_RUNNING_INFO of each member.
 from dataclasses import dataclass
 from typing import Annotated
 
+from mqadmin import assignmentpicture
 from mqadmin.assignment import QueueOwner, current
 from mqadmin.call import Call
+from mqadmin.output.table import terminal_width
 from mqadmin.parameters import Kind, argument
 from mqadmin.registry import command
 from mqadmin.rows import Outcome
@@ -49,4 +51,11 @@ async def show_rebalance(call: Call, args: Arguments) -> Outcome:
         for queue in now.queues
     ]
     notes = () if now.members else (f"group {args.group} has no member online",)
-    return Outcome(rows, notes=notes)
+    lines = assignmentpicture.picture(
+        f"now ({now.strategy_text})",
+        now.queues,
+        members=now.members,
+        owners=now.owners,
+        width=terminal_width(),
+    )
+    return Outcome(rows, notes=notes, picture=("", *lines))

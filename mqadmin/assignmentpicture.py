@@ -1,0 +1,118 @@
+"""An assignment drawn for a terminal: members down, queues across.
+
+    then (AVG): 3 members read 8 queues, 2 to 3 each; 5 move
+              broker-a
+              0 1 2 3 4 5 6 7
+      app-1   # # # . . . . .  3
+      app-2   . . . + # # . .  3
+      app-3   . . . . . . + +  2
+
+    #  reads it   +  takes it from another, or from nobody   .  another's
+
+Rule: pure; what does not fit the width goes on below, queue by queue in the same order.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from mqadmin.output.table import cell_width, cut
+from remoting.bodies import MessageQueue
+
+READS, TAKES, OTHERS = "■", "+", "·"
+NAME_WIDTH_MAX: Final = 32
+INDENT: Final = "  "
+NOBODY: Final = "(nobody)"
+
+Owners = Mapping[MessageQueue, str]
+
+
+def picture(
+    title: str,
+    queues: Sequence[MessageQueue],
+    *,
+    members: Sequence[str],
+    owners: Owners,
+    before: Owners | None = None,
+    width: int,
+) -> list[str]:
+    """Return the lines of one assignment.
+
+    Args:
+        queues: the columns, in this order.
+        before: who read what until now; marks what a member takes.
+        width: cells of a line; at least one queue is drawn whatever it says.
+    """
+    counts = Counter(owners[queue] for queue in queues if queue in owners)
+    lines = [f"{title}: {evenness(queues, members, owners=owners, before=before)}"]
+    rows = [*members, *([NOBODY] if any(queue not in owners for queue in queues) else [])]
+    names = {row: cut(row, NAME_WIDTH_MAX) for row in rows}
+    name_width = max((cell_width(name) for name in names.values()), default=0)
+    digits = max((len(str(queue.queue_id)) for queue in queues), default=1)
+    room = max(1, (width - len(INDENT) - name_width - 6) // (digits + 1))
+    for start in range(0, len(queues), room):
+        part = queues[start : start + room]
+        lines += _heads(part, name_width, digits)
+        for row in rows:
+            pad = " " * (name_width - cell_width(names[row]))
+            cells = " ".join(_cell(row, queue, owners, before).rjust(digits) for queue in part)
+            count = counts[row] if row != NOBODY else sum(queue not in owners for queue in queues)
+            lines.append(f"{INDENT}{names[row]}{pad}  {cells}  {count}")
+    return lines
+
+
+def moved(queues: Sequence[MessageQueue], *, before: Owners, owners: Owners) -> int:
+    """Return how many queues have another reader than before."""
+    return sum(before.get(queue) != owners.get(queue) for queue in queues)
+
+
+def evenness(
+    queues: Sequence[MessageQueue],
+    members: Sequence[str],
+    *,
+    owners: Owners,
+    before: Owners | None = None,
+) -> str:
+    """Return in words who has how much: ``3 members read 8 queues, 2 to 3 each; 5 move``."""
+    counts = Counter(owners[queue] for queue in queues if queue in owners)
+    each = [counts[member] for member in members]
+    read = sum(each)
+    verb = "reads" if len(members) == 1 else "read"
+    text = f"{_some(len(members), 'member')} {verb} {read} of {_some(len(queues), 'queue')}"
+    if each:
+        low, high = min(each), max(each)
+        text += f", {low} each" if low == high else f", {low} to {high} each"
+        idle = each.count(0)
+        text += f", {idle} idle" if idle else ""
+    if before is not None:
+        count = moved(queues, before=before, owners=owners)
+        text += f"; {count} {'moves' if count == 1 else 'move'}"
+    return text
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _heads(part: Sequence[MessageQueue], name_width: int, digits: int) -> Iterator[str]:
+    """Yield the names of the brokers above their queues, and the queue ids."""
+    lead = INDENT + " " * name_width
+    brokers = "".join(
+        "  " * (number == 0)
+        + cut(broker, len(held) * (digits + 1) - 1).ljust(len(held) * (digits + 1))
+        for number, (broker, held) in enumerate(
+            (name, list(group)) for name, group in groupby(part, lambda queue: queue.broker_name)
+        )
+    )
+    yield (lead + brokers).rstrip()
+    yield lead + "  " + " ".join(str(queue.queue_id).rjust(digits) for queue in part)
+
+
+def _cell(row: str, queue: MessageQueue, owners: Owners, before: Owners | None) -> str:
+    owner = owners.get(queue, NOBODY)
+    if owner != row:
+        return OTHERS
+    if before is not None and row != NOBODY and before.get(queue) != row:
+        return TAKES
+    return READS

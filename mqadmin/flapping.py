@@ -1,0 +1,96 @@
+"""What changes in an assignment from look to look, and which queues never rest.
+
+    look at 0 s   app-1: 0 1   app-2: 2 3
+    look at 2 s   app-1: 0 1   app-3: 2 3      left app-2, joined app-3, moved 2, moved 3
+    look at 4 s   app-2: 2 3 ...               moved again; the third time within a minute:
+                                               flapping
+
+Rule: pure; owners and the time are arguments. A queue flaps where its owner changed
+``CHANGES_MIN`` times within ``WINDOW_MS``, and is told once until it rests that long.
+"""
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from remoting.bodies import MessageQueue
+
+WINDOW_MS: Final = 60_000
+CHANGES_MIN: Final = 3
+
+
+class What(StrEnum):
+    """What happened."""
+
+    JOINED = "joined"
+    LEFT = "left"
+    TAKEN = "taken"
+    MOVED = "moved"
+    RELEASED = "released"
+    FLAPPING = "flapping"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that happened; ``queue`` is None for a member that came or went."""
+
+    at_ms: int
+    what: What
+    queue: MessageQueue | None
+    client_id: str | None
+    was: str | None
+
+
+@dataclass(slots=True)
+class Changes:
+    """Compares each look with the one before."""
+
+    _members: frozenset[str] | None = None
+    _owners: dict[MessageQueue, str] = field(default_factory=dict)
+    _times: dict[MessageQueue, deque[int]] = field(default_factory=dict)
+    _told: set[MessageQueue] = field(default_factory=set)
+
+    def look(
+        self, at_ms: int, members: Collection[str], *, owners: Mapping[MessageQueue, str]
+    ) -> list[Change]:
+        """Return what changed since the last look; the first finds everything as it is."""
+        first = self._members is None
+        before = self._members or frozenset()
+        changes = [
+            *(Change(at_ms, What.LEFT, None, None, who) for who in sorted(before - {*members})),
+            *(Change(at_ms, What.JOINED, None, who, None) for who in sorted({*members} - before)),
+        ]
+        for queue in sorted({*self._owners, *owners}):
+            old, new = self._owners.get(queue), owners.get(queue)
+            if old != new:
+                changes.append(Change(at_ms, _what(old, new), queue, new, old))
+                if not first:
+                    changes += self._count(at_ms, queue, new)
+        self._members, self._owners = frozenset(members), dict(owners)
+        self._forget(at_ms)
+        return changes
+
+    def _count(self, at_ms: int, queue: MessageQueue, owner: str | None) -> list[Change]:
+        times = self._times.setdefault(queue, deque())
+        times.append(at_ms)
+        while at_ms - times[0] > WINDOW_MS:
+            times.popleft()
+        if len(times) < CHANGES_MIN or queue in self._told:
+            return []
+        self._told.add(queue)
+        return [Change(at_ms, What.FLAPPING, queue, owner, None)]
+
+    def _forget(self, at_ms: int) -> None:
+        """Let go of queues that have rested for a whole window."""
+        rested = [queue for queue, times in self._times.items() if at_ms - times[-1] > WINDOW_MS]
+        for queue in rested:
+            del self._times[queue]
+            self._told.discard(queue)
+
+
+def _what(old: str | None, new: str | None) -> What:
+    if old is None:
+        return What.TAKEN
+    return What.RELEASED if new is None else What.MOVED

@@ -1,0 +1,96 @@
+"""How a lag moves from tick to tick: rate, time to drain, and a line of small bars.
+
+    samples of one queue    at_ms  lag  consumer_offset
+                                \\    |     /
+            rate (read a second), lag_rate (a second), drain_s = lag / -lag_rate
+
+Rule: pure; time comes with each sample. Numbers are over the last minute at most, so that a
+consumer that stopped is seen to stop. An offset that goes back (a reset) begins anew.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+WINDOW_MS: Final = 60_000
+SAMPLES_MAX: Final = 32
+"""Also the cells of a sparkline."""
+
+STEPS: Final = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at a queue: lag and offset in entries."""
+
+    at_ms: int
+    lag: int
+    consumer_offset: int
+
+
+@dataclass(slots=True)
+class Trend:
+    """The last samples of one queue, or of several added up."""
+
+    samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
+
+    def add(self, at_ms: int, *, lag: int, consumer_offset: int) -> None:
+        """Take one more sample."""
+        if self.samples and consumer_offset < self.samples[-1].consumer_offset:
+            self.samples.clear()
+        self.samples.append(Sample(at_ms, lag, consumer_offset))
+
+    @property
+    def lags(self) -> tuple[int, ...]:
+        """Return the lags, oldest first."""
+        return tuple(sample.lag for sample in self.samples)
+
+    @property
+    def rate(self) -> float | None:
+        """Return entries read a second; None before the second sample."""
+        span = self._span()
+        if span is None:
+            return None
+        first, last, seconds = span
+        return round((last.consumer_offset - first.consumer_offset) / seconds, 3)
+
+    @property
+    def lag_rate(self) -> float | None:
+        """Return how much the lag grows a second; below zero it shrinks."""
+        span = self._span()
+        if span is None:
+            return None
+        first, last, seconds = span
+        return round((last.lag - first.lag) / seconds, 3)
+
+    @property
+    def drain_s(self) -> float | None:
+        """Return the seconds until nothing is left; None where the lag does not shrink."""
+        if not self.samples:
+            return None
+        lag, rate = self.samples[-1].lag, self.lag_rate
+        if lag <= 0:
+            return 0.0
+        return round(lag / -rate, 1) if rate is not None and rate < 0 else None
+
+    def _span(self) -> tuple[Sample, Sample, float] | None:
+        """Return the first sample of the last minute, the last, and the seconds between."""
+        if len(self.samples) < 2:
+            return None
+        last = self.samples[-1]
+        recent = [one for one in self.samples if last.at_ms - one.at_ms <= WINDOW_MS]
+        first = recent[0] if len(recent) > 1 else self.samples[-2]
+        seconds = (last.at_ms - first.at_ms) / 1000
+        return (first, last, seconds) if seconds > 0 else None
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Return one cell a value, from the lowest bar for nothing to the highest for the most."""
+    top = max(values, default=0)
+    if top <= 0:
+        return STEPS[0] * len(values)
+    last = len(STEPS) - 1
+    return "".join(
+        STEPS[0] if value <= 0 else STEPS[max(1, round(value / top * last))] for value in values
+    )

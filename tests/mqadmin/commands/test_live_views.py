@@ -1,0 +1,247 @@
+"""Locks that count down, assignments that change, lag that drains: with live consumers."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from mqadmin.assignment import Assignment
+from mqadmin.call import Workplace
+from mqadmin.commands.lock.list import LockRow, with_assignment
+from mqadmin.link import Link
+from mqadmin.runner import run_line
+from mqadmin.shell.server import Addresses
+from mqclient.allocate import Strategy
+from mqclient.instance import MQClient
+from mqclient.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import ConsumeFromWhere, MessageQueue
+from tests.mqadmin.conftest import Result, console_of
+
+Run = Callable[..., Result]
+FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+
+
+class Members:
+    """Live consumers that come and go."""
+
+    def __init__(self, namesrv: str) -> None:
+        self._namesrv = namesrv
+        self._link = Link()
+        self._here: dict[str, tuple[MQClient, PushConsumer]] = {}
+
+    def join(self, name: str, group: str, topic: str, *, orderly: bool = False) -> str:
+        """Start a member and return its client id, which ends in ``@name``."""
+        self._here[name] = self._link.run(self._join(name, group, topic, orderly))
+        return self._here[name][0].client_id
+
+    async def _join(
+        self, name: str, group: str, topic: str, orderly: bool
+    ) -> tuple[MQClient, PushConsumer]:
+        client = MQClient(self._namesrv, instance_name=name)
+        await client.__aenter__()
+        consumer = PushConsumer(client, group, FIRST)
+        consumer.subscribe(topic)
+
+        async def in_order(*_: object) -> ConsumeOrderlyStatus:
+            return ConsumeOrderlyStatus.SUCCESS
+
+        async def at_once(*_: object) -> ConsumeConcurrentlyStatus:
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        if orderly:
+            consumer.orderly(in_order)
+        else:
+            consumer.concurrently(at_once)
+        await consumer.start()
+        return client, consumer
+
+    def leave(self, name: str) -> None:
+        """Stop a member."""
+        client, consumer = self._here.pop(name)
+        self._link.run(consumer.shutdown())
+        self._link.run(client.close())
+
+    def all_leave(self) -> None:
+        """Stop everything."""
+        for name in list(self._here):
+            self.leave(name)
+        self._link.close()
+
+
+@pytest.fixture
+def members(servers: Addresses) -> Iterator[Members]:
+    made = Members(servers.namesrv)
+    yield made
+    made.all_leave()
+
+
+def rows(done: Result) -> list[dict[str, Any]]:
+    assert done.exit_code == 0, done.err
+    made: list[dict[str, Any]] = json.loads(done.out)
+    return made
+
+
+@contextmanager
+def live(
+    env: dict[str, str], servers: Addresses, *words: str, after: list[Callable[[], object]]
+) -> Iterator[list[str]]:
+    """Run ``words`` with ``--watch``; between ticks do what ``after`` says, then Ctrl-C."""
+    steps = iter(after)
+
+    def pause(_: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    workplace = Workplace(pause=pause)
+    console, out, err = console_of(env)
+    line = [*words, "--watch", "1", "-n", servers.namesrv]
+    exit_code = run_line(line, console, workplace)
+    workplace.link.close()
+    console.out.flush()
+    assert exit_code == 130, err.getvalue()
+    yield out.getvalue().decode().split("\n\n")
+
+
+def until(at: Run, *words: str, holds: Callable[[list[dict[str, Any]]], bool]) -> Any:
+    """Ask again until it holds."""
+    for _ in range(200):
+        made = rows(at(*words, "-ojson"))
+        if holds(made):
+            return made
+    raise AssertionError(made)
+
+
+def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
+    at("topic", "create", "LOCKED", "-q", "2")
+    first = members.join("a", "LOCKERS", "LOCKED", orderly=True)
+    words = ("lock", "list", "-g", "LOCKERS", "--topic", "LOCKED")
+    held = until(at, *words, holds=lambda made: len(made) == 2)
+    assert {row["client_id"] for row in held} == {first}
+    assert all(0 < row["left_ms"] <= 60_000 and row["waiting"] == [] for row in held)
+
+    # The second member may have one queue; the first gives it up at its next rebalance only.
+    other = members.join("b", "LOCKERS", "LOCKED", orderly=True)
+    found = until(
+        at,
+        *words,
+        holds=lambda made: (
+            any(row["waiting"] for row in made)
+            or "10.0.0.1@b" in {row["client_id"] for row in made}
+        ),
+    )
+
+    second = next(row for row in found if row["queue_id"] == 1)
+    assert other in {second["client_id"], *second["waiting"]}
+    assert rows(at(*words, "--no-waiting", "-ojson"))[0]["waiting"] == []
+
+
+def test_the_waiting_member_of_a_held_queue_is_named() -> None:
+    queues = [MessageQueue("T", "b", queue_id) for queue_id in range(3)]
+    now = Assignment(
+        queues,
+        ["a", "z"],
+        {queues[0]: "a"},
+        Strategy.AVG,
+        False,
+        {queues[0]: "z", queues[1]: "z", queues[2]: "a"},
+        True,
+    )
+    row = LockRow("g", "T", "b", 0, "a", 5, 10, 5, (), True)
+
+    made = with_assignment([row], "g", now=now, exact=True)
+
+    assert [(one.queue_id, one.client_id, one.waiting) for one in made] == [
+        (0, "a", ("z",)),
+        (1, None, ("z",)),
+        (2, None, ("a",)),
+    ]
+
+
+def test_a_plan_is_drawn_before_and_after(at: Run, members: Members) -> None:
+    at("topic", "create", "PLANNED", "-q", "4")
+    first = members.join("a", "PLANNERS", "PLANNED")
+    until(
+        at,
+        *("rebalance", "show", "PLANNERS", "PLANNED"),
+        holds=lambda made: {row["client_id"] for row in made} == {first},
+    )
+
+    shown = at("rebalance", "show", "PLANNERS", "PLANNED")
+    planned = at("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "zz")
+    made = rows(at("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "zz", "-ojson"))
+
+    assert "now (AVG): 1 member reads 4 of 4 queues, 4 each" in shown.out
+    assert "then (AVG): 2 members read 4 of 4 queues, 2 each; 2 move" in planned.out
+    assert "· · + +  2" in planned.out
+    assert [row["moves"] for row in made] == [False, False, True, True]
+    alone = at("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "x", "--no-picture")
+    assert "then" not in alone.out
+
+
+def test_changes_are_told_until_the_time_is_over(at: Run, members: Members) -> None:
+    at("topic", "create", "WATCHED", "-q", "2")
+    first = members.join("a", "WATCHERS", "WATCHED")
+    until(
+        at,
+        *("rebalance", "show", "WATCHERS", "WATCHED"),
+        holds=lambda made: {row["client_id"] for row in made} == {first},
+    )
+
+    words = ("rebalance", "watch", "WATCHERS", "WATCHED", "--interval", "0.1", "--for", "200ms")
+    done = at(*words, "-ojsonl")
+
+    assert done.exit_code == 0
+    told = [json.loads(line) for line in done.out.splitlines()]
+    assert [(row["what"], row["queue_id"], row["client_id"]) for row in told] == [
+        ("joined", None, first),
+        ("taken", 0, first),
+        ("taken", 1, first),
+    ]
+    assert at("rebalance", "watch", "NOBODY", "WATCHED").exit_code == 3
+    assert at("rebalance", "watch", "WATCHERS", "NO_TOPIC").exit_code == 3
+
+
+def test_lag_has_rates_while_it_is_watched(
+    at: Run, env: dict[str, str], servers: Addresses
+) -> None:
+    at("topic", "create", "DRAINED", "-q", "1")
+    for number in range(4):
+        at("message", "send", "DRAINED", f"m{number}")
+    at("offset", "reset", "DRAINERS", "DRAINED", "--to", "0", "-y")
+
+    def read_on(offset: str) -> Callable[[], object]:
+        return lambda: at("offset", "reset", "DRAINERS", "DRAINED", "--to", offset, "-y")
+
+    words = ("group", "lag", "DRAINERS", "-ojsonl")
+    with live(env, servers, *words, after=[read_on("2"), read_on("4")]) as blocks:
+        ticks = [json.loads(line) for line in blocks[0].splitlines()]
+
+    assert [row["lag"] for row in ticks] == [4, 2, 0]
+    assert [row["lags"] for row in ticks] == [[4], [4, 2], [4, 2, 0]]
+    assert ticks[0]["rate"] is None
+    assert ticks[1]["rate"] > 0
+    assert ticks[1]["lag_rate"] < 0
+    assert ticks[2]["drain_s"] == 0
+    assert "rate" not in rows(at("group", "lag", "DRAINERS", "-ojson"))[0]
+
+
+def test_the_table_of_lag_has_a_sparkline_and_a_summary(
+    at: Run, env: dict[str, str], servers: Addresses
+) -> None:
+    at("topic", "create", "SPARKED", "-q", "1")
+    at("message", "send", "SPARKED", "m")
+    at("offset", "reset", "SPARKERS", "SPARKED", "--to", "0", "-y")
+
+    with live(env, servers, "group", "lag", "SPARKERS", after=[lambda: None]) as blocks:
+        first, second = blocks[:2]
+
+    assert "SPARKLINE" in first
+    assert "█" in first
+    assert "SPARKERS: lag 1" in first
+    assert "SPARKERS: lag 1, reads 0/s, lag +0/s, not draining" in second
