@@ -16,10 +16,10 @@ from typing import Final
 from server.store.calls import DispatchEntry
 from server.store.disk import Disk
 from server.store.indexfile import FRESH_SIZE_MAX, IndexFile
-from server.store.keyhash import TopicKeyHash
 from storefmt.errors import RecordDamaged
 from storefmt.index import IndexHeader
 from storefmt.javahash import index_key_hash
+from storefmt.keyhash import KeyHashes
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 PAGES_A_STEP: Final = 256
@@ -52,8 +52,7 @@ class Index:
         self.files = list(files)
         # Files whose content is not all on disk; the last one stays.
         self._active = self.files[-1:]
-        self._hashes: dict[str, TopicKeyHash] = {}
-        self._chunks: dict[str, int] = {}
+        self._hashes = KeyHashes()
         self._skip_keys = self._keys_at_end(self.files)
 
     def dispatch(self, entry: DispatchEntry, now_ms: int) -> None:
@@ -74,7 +73,7 @@ class Index:
             self._skip_keys = 0
         if not keys or entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return
-        key_hash = self._hash_of(entry.topic)
+        key_hash = self._hashes.of(entry.topic)
         self._put_rows([(key_hash(key), entry.log_offset, entry.store_ms) for key in keys], now_ms)
 
     def dispatch_all(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
@@ -107,12 +106,12 @@ class Index:
         rows: list[tuple[int, int, int]] = []
         add = rows.append
         known: str | None = None
-        key_hash = self._hash_of("")
+        key_hash = self._hashes.of("")
         for topic, _, _, log_offset, _, _, store_ms, sys_flag, keys in entries:
             if not keys or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
                 continue
             if topic is not known:
-                key_hash = self._hash_of(topic)
+                key_hash = self._hashes.of(topic)
                 known = topic
             for key in keys:
                 add((key_hash(key), log_offset, store_ms))
@@ -127,12 +126,6 @@ class Index:
             # The rest comes again, by ``dispatch``, with the record that was cut in two.
             self._skip_keys = self._keys_at_end(self.files)
             raise
-
-    def _hash_of(self, topic: str) -> TopicKeyHash:
-        found = self._hashes.get(topic)
-        if found is None:
-            found = self._hashes[topic] = TopicKeyHash(topic, self._chunks)
-        return found
 
     def _keys_at_end(self, files: list[IndexFile]) -> int:
         """Return how many keys of the last record of some files are in them."""

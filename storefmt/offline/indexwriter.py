@@ -23,12 +23,11 @@ from storefmt.index import (
     IndexHeader,
     entry_pos,
     index_file_size,
-    index_key,
     slot_pos,
     time_diff_s,
 )
 from storefmt.index import KEY_SEPARATOR as INDEX_SEPARATOR
-from storefmt.javahash import index_key_hash
+from storefmt.keyhash import KeyHashes
 from storefmt.message import Record
 from storefmt.offline.geometry import IndexShape
 from storefmt.offline.outdir import OutDir, SparseFile
@@ -61,6 +60,7 @@ class IndexFiles:
         self._shape = shape
         self._names = names
         self._with_tags = with_tags
+        self._hashes = KeyHashes()
         self._last_name = ""
         self._slots = array("i")
         self._header: IndexHeader | None = None
@@ -92,8 +92,8 @@ class IndexFiles:
             return
         if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return
-        topic, room = record.topic, self._shape.entry_count
-        hashes = [index_key_hash(index_key(topic, key)) for key in self._keys(record)]
+        room, hash_of = self._shape.entry_count, self._hashes.of(record.topic)
+        hashes = [hash_of(key) for key in self._keys(record)]
         while hashes:
             assert self._header is not None
             if self._header.entry_count >= room:

@@ -23,6 +23,24 @@ _P3: Final = 31**3
 _P6: Final = 31**6
 _PREFIXES_MAX: Final = 4096
 _CHUNKS_MAX: Final = 1 << 14
+_TOPICS_MAX: Final = 4096
+
+
+class KeyHashes:
+    """Hashes keys of every topic; what topics have in common is kept once."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, TopicKeyHash] = {}
+        self._chunks: dict[str, int] = {}
+
+    def of(self, topic: str) -> "TopicKeyHash":
+        """Return what hashes the keys of one topic."""
+        found = self._topics.get(topic)
+        if found is None:
+            if len(self._topics) >= _TOPICS_MAX:
+                self._topics.clear()
+            found = self._topics[topic] = TopicKeyHash(topic, self._chunks)
+        return found
 
 
 class TopicKeyHash:

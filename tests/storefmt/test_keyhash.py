@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.store.keyhash import TopicKeyHash
 from storefmt.javahash import index_key_hash
+from storefmt.keyhash import KeyHashes, TopicKeyHash
 
 KEYS = [
     "",
@@ -23,6 +23,14 @@ def test_known_keys_hash_as_java_hashes_them() -> None:
     for _ in range(2):
         for key in KEYS:
             assert hasher(key) == index_key_hash(f"topic#{key}")
+
+
+def test_more_topics_than_are_kept_hash_as_java_hashes_them() -> None:
+    hashes = KeyHashes()
+
+    for number in range(5000):
+        topic = f"topic{number}"
+        assert hashes.of(topic)("order-17-00042") == index_key_hash(f"{topic}#order-17-00042")
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
