@@ -8,8 +8,12 @@ finding of ``store verify``, not an address.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
+from mqadmin.errors import Usage
 from mqadmin.messages import BodyForm, MessageRow, message_row
+from mqadmin.parameters import Kind, option
+from mqadmin.times import When, parse_when
 from storefmt.errors import RecordDamaged
 from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
@@ -69,6 +73,62 @@ def parse_range(text: str) -> OffsetRange:
     if not dash:
         return OffsetRange(int(first), int(first) + 1)
     return OffsetRange(int(first) if first else None, int(last) if last else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The options that say which messages of a store are wanted, and how much of them.
+
+    A command adds the one for the end of the time: its name differs.
+    """
+
+    topic: Annotated[str | None, option("of this topic", kind=Kind.TOPIC)] = None
+    queue: Annotated[int | None, option("of this queue")] = None
+    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
+    tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
+    producer: Annotated[str | None, option("of this producer group, where it is stored")] = None
+    from_: Annotated[
+        When | None,
+        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
+    ] = None
+    log_offset: Annotated[
+        OffsetRange | None,
+        option("in this part of the log, in bytes", metavar="A-B", parse=parse_range),
+    ] = None
+    limit: Annotated[int | None, option("so many at most", short="c")] = None
+    no_body: Annotated[bool, option("leave the bodies out")] = False
+    inflate: Annotated[bool, option("decompress the bodies")] = False
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """Return the part of the log that is wanted."""
+        return self.log_offset or OffsetRange()
+
+    @property
+    def body(self) -> BodyForm:
+        """Return how bodies are shown."""
+        return body_form(no_body=self.no_body, inflate=self.inflate)
+
+    def check(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            Usage: the limit is negative.
+        """
+        if self.limit is not None and self.limit < 0:
+            raise Usage(f"limit {self.limit} is negative; leave it out for all")
+
+    def wanted(self, begin_ms: int | None, end_ms: int | None) -> Filter:
+        """Return the filter, for times that were worked out."""
+        return Filter(
+            topic=self.topic,
+            queue_id=self.queue,
+            key=self.key,
+            tags=self.tag,
+            producer=self.producer,
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+        )
 
 
 def message_rows(

@@ -9,7 +9,7 @@ from mqadmin.errors import Usage
 from mqadmin.exportfile import FileFormat, State, begin, format_of, writer_for
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
-from mqadmin.records import Filter, OffsetRange, body_form, message_rows, parse_range
+from mqadmin.records import OffsetRange, Selection, message_rows
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
 from mqadmin.times import When, parse_when
@@ -17,32 +17,16 @@ from storefmt.offline.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class Arguments(Selection):
     """Where to, which messages, and how much of them."""
 
     to: Annotated[Path, option("file to write", short="f", metavar="FILE", kind=Kind.FILE)]
     format: Annotated[FileFormat | None, option("instead of what the suffix says")] = None
     resume: Annotated[bool, option("go on with a broken export")] = False
-    topic: Annotated[str | None, option("of this topic", kind=Kind.TOPIC)] = None
-    queue: Annotated[int | None, option("of this queue")] = None
-    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
-    tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
-    producer: Annotated[str | None, option("of this producer group, where it is stored")] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
     until: Annotated[
         When | None,
         option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
     ] = None
-    log_offset: Annotated[
-        OffsetRange | None,
-        option("in this part of the log, in bytes", metavar="A-B", parse=parse_range),
-    ] = None
-    limit: Annotated[int | None, option("so many at most", short="c")] = None
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-    inflate: Annotated[bool, option("decompress the bodies")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +59,14 @@ def export_messages(call: Call, args: Arguments) -> Outcome:
         Usage: the file is there, lies in the store, or was begun with another question.
         NotAStore: the directory is no store.
     """
-    if args.limit is not None and args.limit < 0:
-        raise Usage(f"limit {args.limit} is negative")
+    args.check()
     kind = format_of(args.to, args.format)
     path = args.to
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "export") as progress:
         if path.resolve().is_relative_to(store.root.resolve()):
             raise Usage(f"{path} lies in the store", hint="the store is only read: write elsewhere")
         state, resumed = begin(path, _fresh(call, args, store), resume=args.resume)
-        offsets = args.log_offset or OffsetRange()
+        offsets = args.offsets
         if state.next_log_offset >= 0:
             offsets = OffsetRange(state.next_log_offset, offsets.end)
         low, total = store.log.min_offset, store.log.end - store.log.min_offset
@@ -92,10 +75,10 @@ def export_messages(call: Call, args: Arguments) -> Outcome:
             writer.note()
             for row in message_rows(
                 store,
-                _filter(args, state),
+                args.wanted(state.begin_ms, state.end_ms),
                 offsets=offsets,
                 count_max=None if args.limit is None else max(0, args.limit - state.rows),
-                body=body_form(no_body=args.no_body, inflate=args.inflate),
+                body=args.body,
                 warn=call.warn,
             ):
                 writer.add(row)
@@ -118,16 +101,4 @@ def _fresh(call: Call, args: Arguments, store: StoreDir) -> State:
         asked={"store": str(store.root.resolve()), **asked},
         begin_ms=args.from_.ms(now_ms) if args.from_ else None,
         end_ms=args.until.ms(now_ms) if args.until else None,
-    )
-
-
-def _filter(args: Arguments, state: State) -> Filter:
-    return Filter(
-        topic=args.topic,
-        queue_id=args.queue,
-        key=args.key,
-        tags=args.tag,
-        producer=args.producer,
-        begin_ms=state.begin_ms,
-        end_ms=state.end_ms,
     )
