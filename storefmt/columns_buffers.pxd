@@ -12,8 +12,11 @@ cdef struct Part:
 
 cdef inline void copy(char *out, const uint8_t *at, int64_t size) noexcept nogil:
     """Copy bytes; most texts are short, and a call would cost as much as all the rest."""
-    if size > 32:
+    if size > 64:
         memcpy(out, at, size)
+    elif size >= 32:
+        memcpy(out, at, 32)
+        memcpy(out + size - 32, at + size - 32, 32)
     elif size >= 16:
         memcpy(out, at, 16)
         memcpy(out + size - 16, at + size - 16, 16)
@@ -69,11 +72,31 @@ cdef class Texts:
 cdef class Values(Texts):
     cdef int64_t count
 
-    cdef int add_or_null(self, const Part *part) except -1
+    cdef inline int add_or_null(self, const Part *part) except -1:
+        """Add a text; null where ``part`` is nowhere."""
+        cdef char *bits
+        if self.count % 8 == 0:
+            self.valid.reserve(1)[0] = 0
+            self.valid.size += 1
+        if part.at == NULL:
+            self.nulls += 1
+            self.count += 1
+            return self.end()
+        bits = self.valid.data + self.valid.size - 1
+        bits[0] = bits[0] | <char> (1 << self.count % 8)
+        self.count += 1
+        return self.add(part)
 
 
 cdef class Lists:
     cdef readonly Buffer offsets
     cdef int64_t count
 
-    cdef int end(self, int64_t more) except -1
+    cdef inline int end(self, int64_t more) except -1:
+        """End a list of ``more`` items."""
+        self.count += more
+        if self.count > 0x7FFFFFFF:
+            raise OverflowError("2^31 items in one batch of columns; ask for smaller ones")
+        (<int32_t *> self.offsets.reserve(4))[0] = <int32_t> self.count
+        self.offsets.size += 4
+        return 0

@@ -57,20 +57,6 @@ cdef class Values(Texts):
     def __cinit__(self, int64_t count=0, int64_t size=0):
         self.valid = Buffer(count // 8 + 1)
 
-    cdef int add_or_null(self, const Part *part) except -1:
-        """Add a text; null where ``part`` is nowhere."""
-        cdef char *bits
-        if self.count % 8 == 0:
-            self.valid.reserve(1)[0] = 0
-            self.valid.size += 1
-        if part.at == NULL:
-            self.nulls += 1
-        else:
-            bits = self.valid.data + self.valid.size - 1
-            bits[0] = bits[0] | <char> (1 << self.count % 8)
-        self.count += 1
-        return self.add(part)
-
 
 cdef class Lists:
     """Where lists end in the items of all of them."""
@@ -78,12 +64,3 @@ cdef class Lists:
     def __cinit__(self, int64_t count=0, int64_t size=0):
         self.offsets = Buffer(4 * (count + 1))
         self.end(0)
-
-    cdef int end(self, int64_t more) except -1:
-        """End a list of ``more`` items."""
-        self.count += more
-        if self.count > 0x7FFFFFFF:
-            raise OverflowError("2^31 items in one batch of columns; ask for smaller ones")
-        (<int32_t *> self.offsets.reserve(4))[0] = <int32_t> self.count
-        self.offsets.size += 4
-        return 0

@@ -7,9 +7,33 @@ from libc.string cimport memchr, memcmp, memcpy
 from storefmt.columns_buffers cimport Buffer, Lists, Part, Texts, Values
 
 
+cdef enum:
+    # A record of more names looks them up in a dict, and its shape is not kept.
+    NAMES_COMPARED = 24
+    NAME_KEPT_MAX = 63
+
+
+cdef enum:
+    # Which column a property has, beside the map of all.
+    NO_COLUMN = 0
+    TAGS_COLUMN
+    KEYS_COLUMN
+    UNIQUE_KEY_COLUMN
+    PRODUCER_GROUP_COLUMN
+    ROLES_COUNT
+
+
 cdef struct Pair:
     Part name
     Part value
+    int role
+
+
+cdef struct Name:
+    # With the separator behind it; ``size`` counts that, too.
+    uint8_t text[NAME_KEPT_MAX + 1]
+    int64_t size
+    int role
 
 
 cdef class Pairs:
@@ -18,9 +42,13 @@ cdef class Pairs:
     cdef int64_t room
     cdef dict seen
     cdef bytes replaced
+    cdef Name shape[NAMES_COMPARED]
+    cdef int64_t shape_count
 
     cdef int find(self, Part text) except -1
-    cdef int keep(self, const Pair *pair) except -1
+    cdef const uint8_t *find_expected(self, const uint8_t *at, const uint8_t *end) except NULL
+    cdef int expect(self) except -1
+    cdef int keep(self, Pair *pair) except -1
     cdef int grow(self) except -1
 
 

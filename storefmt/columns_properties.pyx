@@ -23,8 +23,6 @@ cdef enum:
     BLANK = 32
     NAME_END = 1
     PART_END = 2
-    # A record of more names looks them up in a dict.
-    NAMES_COMPARED = 24
 
 
 cdef Part part_of(bytes text):
@@ -45,8 +43,22 @@ cdef Part UNIQUE_KEY = part_of(UNIQUE_KEY_NAME)
 cdef Part PRODUCER_GROUP = part_of(PRODUCER_GROUP_NAME)
 
 
+cdef int role_of(const Part *name) noexcept:
+    if same(name, &TAGS):
+        return TAGS_COLUMN
+    if same(name, &KEYS):
+        return KEYS_COLUMN
+    if same(name, &UNIQUE_KEY):
+        return UNIQUE_KEY_COLUMN
+    return PRODUCER_GROUP_COLUMN if same(name, &PRODUCER_GROUP) else NO_COLUMN
+
+
 cdef class Pairs:
-    """The pairs of one record after the other."""
+    """The pairs of one record after the other.
+
+    Most records have the names of the one before, in the same order: its ``shape``. While
+    that holds, names are compared, not searched for, and none can come twice.
+    """
 
     def __dealloc__(self):
         free(self.found)
@@ -60,7 +72,10 @@ cdef class Pairs:
         if not is_text(text):
             self.replaced = text.at[:text.size].decode("utf-8", "replace").encode()
             text.at, text.size = self.replaced, len(self.replaced)
-        self.count, self.seen, at, end = 0, None, text.at, text.at + text.size
+        self.count, self.seen, end = 0, None, text.at + text.size
+        at = self.find_expected(text.at, end)
+        if at >= end:
+            return 0
         while at < end:
             size = size_before(PART_END, at, end)
             name_size = size_before(NAME_END, at, at + size)
@@ -74,9 +89,48 @@ cdef class Pairs:
                 pair.value.at, pair.value.size = at + name_size + 1, size - name_size - 1
                 self.keep(pair)
             at += size + 1
+        return self.expect()
+
+    cdef const uint8_t *find_expected(self, const uint8_t *at, const uint8_t *end) except NULL:
+        """Find pairs as long as their names are those of the shape; return where that ends."""
+        cdef const Name *name
+        cdef Pair *pair
+        cdef int64_t size
+        while self.count < self.shape_count:
+            name = &self.shape[self.count]
+            if end - at <= name.size or memcmp(at, name.text, name.size):
+                return at
+            size = size_before(PART_END, at + name.size, end)
+            if size == 0:
+                return at
+            if self.count == self.room:
+                self.grow()
+            pair = &self.found[self.count]
+            pair.name.at, pair.name.size = at, name.size - 1
+            pair.value.at, pair.value.size = at + name.size, size
+            pair.role = name.role
+            self.count += 1
+            at += name.size + size + 1
+        return at
+
+    cdef int expect(self) except -1:
+        """Take the shape of the record that was found; none where a name is too long."""
+        cdef int64_t number
+        cdef const Pair *pair
+        self.shape_count = 0
+        if self.count > NAMES_COMPARED:
+            return 0
+        for number in range(self.count):
+            pair = &self.found[number]
+            if pair.name.size > NAME_KEPT_MAX:
+                return 0
+            memcpy(self.shape[number].text, pair.name.at, pair.name.size)
+            self.shape[number].text[pair.name.size] = NAME_END
+            self.shape[number].size, self.shape[number].role = pair.name.size + 1, pair.role
+            self.shape_count += 1
         return 0
 
-    cdef int keep(self, const Pair *pair) except -1:
+    cdef int keep(self, Pair *pair) except -1:
         """Count the pair that lies behind the others, or give its value to one of that name."""
         cdef int64_t number
         cdef const Part *name
@@ -95,6 +149,7 @@ cdef class Pairs:
             if number < self.count:
                 self.found[number].value = pair.value
                 return 0
+        pair.role = role_of(&pair.name)
         self.count += 1
         return 0
 
@@ -137,39 +192,31 @@ cdef class PropertyColumns:
         return self.made[name]
 
     cdef int add(self, Part text) except -1:
-        cdef const Part *tags = &NOWHERE
-        cdef const Part *keys = &NOWHERE
-        cdef const Part *unique_key = &NOWHERE
-        cdef const Part *producer_group = &NOWHERE
+        cdef const Part *values[ROLES_COUNT]
         cdef const Pair *pair
         cdef int64_t number
+        for number in range(ROLES_COUNT):
+            values[number] = &NOWHERE
         self.pairs.find(text)
         for number in range(self.pairs.count):
             pair = &self.pairs.found[number]
-            if same(&pair.name, &TAGS):
-                tags = &pair.value
-            elif same(&pair.name, &KEYS):
-                keys = &pair.value
-            elif same(&pair.name, &UNIQUE_KEY):
-                unique_key = &pair.value
-            elif same(&pair.name, &PRODUCER_GROUP):
-                producer_group = &pair.value
+            values[pair.role] = &pair.value
             if self.maps is not None:
                 self.names.add(&pair.name)
                 self.map_values.add(&pair.value)
         if self.maps is not None:
             self.maps.end(self.pairs.count)
         if self.tags is not None:
-            self.tags.add_or_null(tags)
+            self.tags.add_or_null(values[TAGS_COLUMN])
         if self.tags_codes is not None:
-            (<int64_t *> self.tags_codes.reserve(8))[0] = tag_hash(tags)
+            (<int64_t *> self.tags_codes.reserve(8))[0] = tag_hash(values[TAGS_COLUMN])
             self.tags_codes.size += 8
         if self.unique_key is not None:
-            self.unique_key.add_or_null(unique_key)
+            self.unique_key.add_or_null(values[UNIQUE_KEY_COLUMN])
         if self.producer_group is not None:
-            self.producer_group.add_or_null(producer_group)
+            self.producer_group.add_or_null(values[PRODUCER_GROUP_COLUMN])
         if self.keys is not None:
-            self.add_words(keys)
+            self.add_words(values[KEYS_COLUMN])
         return 0
 
     cdef int add_words(self, const Part *text) except -1:
