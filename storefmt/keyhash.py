@@ -66,11 +66,15 @@ class TopicKeyHash:
 
     def _learn(self, key: str) -> int:
         # Only of characters that are one UTF-16 unit each a slice can be hashed by itself.
-        if len(key) < 12 or not key.isascii():
+        # And a key of 3 or less must not find a prefix: its tail would not be one of 3.
+        if len(key) < 4 or not key.isascii():
             return index_key_hash(f"{self._topic}#{key}")
         if len(self._prefixes) >= _PREFIXES_MAX:
             self._prefixes.clear()
-        value = self._stem(key[:-9]) + self._chunk(key[-9:-6]) * _P3 + self._chunk(key[-6:-3])
+        if len(key) < 12:
+            value = string_hash(f"{self._topic}#{key[:-3]}")
+        else:
+            value = self._stem(key[:-9]) + self._chunk(key[-9:-6]) * _P3 + self._chunk(key[-6:-3])
         self._prefixes[key[:-3]] = value * _P3 & _MASK
         self._chunk(key[-3:])
         return self(key)

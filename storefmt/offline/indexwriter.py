@@ -125,8 +125,8 @@ class IndexFiles:
         header, slots, slot_count = self._header, self._slots, self._shape.slot_count
         assert header is not None
         begin_ms, end_ms, begin, end, used, number = header
+        seconds = time_diff_s(store_ms, begin_ms=begin_ms) if history_s is None else history_s
         for key_hash in hashes:
-            seconds = time_diff_s(store_ms, begin_ms=begin_ms) if history_s is None else history_s
             slot = key_hash % slot_count
             previous = slots[slot]
             slots[slot] = number
@@ -136,6 +136,10 @@ class IndexFiles:
                 begin = log_offset
             number += 1
             self._buffer += ENTRY.pack(key_hash, log_offset, seconds, previous)
+            if history_s is None and number == 2:
+                # The first entry counts from the end of the file before, the next from itself.
+                seconds = time_diff_s(store_ms, begin_ms=begin_ms)
+        if hashes:
             end_ms, end = store_ms, log_offset
         self.entry_total += len(hashes)
         self._header = IndexHeader(begin_ms, end_ms, begin, end, used, number)

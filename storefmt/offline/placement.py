@@ -17,6 +17,7 @@ store/CommitLog.java#checkMessageAndReturnSize, store/DefaultMessageStore.java
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, StoreError
@@ -108,7 +109,7 @@ class Placement:
         code = self.tags_code(record)
         for topic, queue_ids, queue_offset in copies_of(record):
             key = topic, self._copy_queue(topic, queue_ids)
-            if self.is_name(topic):
+            if is_name(topic):
                 yield from self._take(
                     Placed(key, queue_offset, log_offset, record.size, code, queue_offset, True)
                 )
@@ -155,7 +156,7 @@ class Placement:
 
     def _has_queue(self, record: Record) -> bool:
         topic = record.topic
-        if record.queue_id < 0 or not self.is_name(topic):
+        if record.queue_id < 0 or not is_name(topic):
             self.bad_names[topic] = self.bad_names.get(topic, 0) + 1
             return False
         known = self._known.get(topic)
@@ -164,14 +165,6 @@ class Placement:
         if not known:
             self.deleted[topic] = self.deleted.get(topic, 0) + 1
         return known
-
-    def is_name(self, topic: str) -> bool:
-        """Return whether a topic may become the name of a directory."""
-        try:
-            check_topic_name(topic, size_max=TOPIC_SIZE_MAX)
-        except BadCall:
-            return False
-        return True
 
     def _take(self, placed: Placed) -> Iterator[Placed]:
         row = self.rows.get(placed.key)
@@ -236,6 +229,17 @@ class Placement:
         except StoreError:
             return False
         return entry.log_offset == placed.log_offset and entry.size == placed.size
+
+
+# Asked for every record; topics are few.
+@lru_cache(maxsize=4096)
+def is_name(topic: str) -> bool:
+    """Return whether a topic may become the name of a directory."""
+    try:
+        check_topic_name(topic, size_max=TOPIC_SIZE_MAX)
+    except BadCall:
+        return False
+    return True
 
 
 def parse_delays(text: str) -> dict[int, int]:

@@ -19,7 +19,7 @@ from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.opened import Opened
 from storefmt.offline.placeholder import Slot, Stamp, slot_size
-from storefmt.offline.placement import Placed, Placement
+from storefmt.offline.placement import Placed, Placement, is_name
 from storefmt.offline.solid import ProgressCall, Solid, SolidLog
 from storefmt.offline.tree import QueueKey
 from storefmt.offline.walk import Damage, End
@@ -184,7 +184,7 @@ class Plan:
         return record.log_offset == at or not self._is_elsewhere(record)
 
     def _is_named(self, record: Record) -> bool:
-        return self._placement.is_name(record.topic) and record.queue_id >= 0
+        return is_name(record.topic) and record.queue_id >= 0
 
     def _why_not(self, record: Record) -> str:
         return "stale_copy" if self._is_named(record) else "bad_topic"

@@ -25,6 +25,15 @@ def test_known_keys_hash_as_java_hashes_them() -> None:
             assert hasher(key) == index_key_hash(f"topic#{key}")
 
 
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(st.text("aZ0é", max_size=13), min_size=1, max_size=30))
+def test_short_keys_hash_as_java_hashes_them(keys: list[str]) -> None:
+    hasher = TopicKeyHash("orders", {})
+
+    for key in keys + keys:
+        assert hasher(key) == index_key_hash(f"orders#{key}")
+
+
 def test_more_topics_than_are_kept_hash_as_java_hashes_them() -> None:
     hashes = KeyHashes()
 
