@@ -15,11 +15,16 @@ client/impl/consumer/ProcessQueue.java#cleanExpiredMsg (4.9.7).
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from mqclient import hooks
-from mqclient.consumption import TRY_AGAIN_S, Consuming, log_not_given_back
+from mqclient.consumption import (
+    TO_DEAD_LETTERS,
+    TRY_AGAIN_S,
+    Consuming,
+    log_not_given_back,
+    log_unreadable,
+)
 from mqclient.errors import ClientError
 from mqclient.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.listeners import (
@@ -154,6 +159,12 @@ class ConsumeConcurrently:
         if held.dropped:
             return
         consuming = self._consuming
+        unreadable = [message for message in messages if message.unreadable]
+        if unreadable:
+            await self._put_aside(held, unreadable)
+            messages = [message for message in messages if message not in unreadable]
+            if not messages or held.dropped:
+                return
         context = ConsumeConcurrentlyContext(held.queue)
         started_ms = consuming.client.now_ms()
         held.started(messages, now_ms=started_ms)
@@ -190,6 +201,12 @@ class ConsumeConcurrently:
         )
         if not held.dropped:
             await self._settle(held, messages, done_count=done_count, context=context)
+
+    async def _put_aside(self, held: ProcessQueue, messages: list[MessageExt]) -> None:
+        for message in messages:
+            log_unreadable(message)
+        context = ConsumeConcurrentlyContext(held.queue, delay_level=TO_DEAD_LETTERS)
+        await self._settle(held, messages, done_count=0, context=context)
 
     def _failure(self, answer: object, queue: MessageQueue) -> ConsumeReturnType:
         if answer is _LATER:
@@ -234,5 +251,4 @@ class ConsumeConcurrently:
 
 
 def _once_more(message: MessageExt) -> MessageExt:
-    record = message.record
-    return replace(message, record=record._replace(reconsume_times=record.reconsume_times + 1))
+    return message.but(reconsume_times=message.reconsume_times + 1)

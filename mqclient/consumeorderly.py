@@ -14,11 +14,10 @@ Source: client/impl/consumer/ConsumeMessageOrderlyService.java (4.9.7).
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from mqclient import hooks
-from mqclient.consumption import Consuming
+from mqclient.consumption import TO_DEAD_LETTERS, Consuming, log_unreadable
 from mqclient.errors import ClientError
 from mqclient.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.listeners import (
@@ -41,7 +40,6 @@ CONSUME_MS_MAX: Final = 60_000
 NEXT_TURN_S: Final = 0.01
 LOCK_AGAIN_S: Final = 0.1
 RELEASE_WAIT_S: Final = 1.0
-TO_DEAD_LETTERS: Final = -1
 
 _DIRECTLY: Final = {
     Status.SUCCESS: CMResult.CR_SUCCESS,
@@ -66,7 +64,7 @@ class ConsumeOrderly:
         self._listening = Listening(listener, thread_count=self._settings.consume_thread_min)
         self._places = asyncio.Semaphore(self._settings.consume_thread_min)
         self._size = self._settings.consume_thread_min
-        self._tasks: dict[MessageQueue, asyncio.Task[None]] = {}
+        self._tasks: dict[MessageQueue, tuple[ProcessQueue, asyncio.Task[None]]] = {}
         self._in_listener: set[ProcessQueue] = set()
 
     def start(self) -> None:
@@ -83,10 +81,17 @@ class ConsumeOrderly:
         self._listening.resize(count)
 
     def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
-        """Make sure that the queue has its task."""
-        if held.queue not in self._tasks or self._tasks[held.queue].done():
-            task = asyncio.get_running_loop().create_task(self._run(held), name="consume")
-            self._tasks[held.queue] = task
+        """Make sure that the queue has its task.
+
+        A queue that was dropped and begun anew waits for the listener that still has it.
+        """
+        before, last = self._tasks.get(held.queue, (None, None))
+        if last is not None and last.done():
+            last = None
+        if last is None or before is not held:
+            work = self._run(held) if last is None else self._run_after(last, held)
+            task = asyncio.get_running_loop().create_task(work, name="consume")
+            self._tasks[held.queue] = held, task
             self._consuming.tasks.add(task)
 
     async def stop(self, *, wait_s: float) -> None:
@@ -94,7 +99,7 @@ class ConsumeOrderly:
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while self._in_listener and asyncio.get_running_loop().time() < deadline_s:
             await asyncio.sleep(0.01)
-        for task in self._tasks.values():
+        for _, task in self._tasks.values():
             task.cancel()
         self._listening.close()
 
@@ -133,6 +138,10 @@ class ConsumeOrderly:
     async def _take_a_place(self) -> None:
         await self._places.acquire()
 
+    async def _run_after(self, last: asyncio.Task[None], held: ProcessQueue) -> None:
+        await asyncio.wait([last])
+        await self._run(held)
+
     async def _run(self, held: ProcessQueue) -> None:
         while held.has_waiting and not held.dropped:
             if not self._may_consume(held):
@@ -169,6 +178,9 @@ class ConsumeOrderly:
         """Give a batch to the listener; return the pause of the queue, None to go on."""
         consuming = self._consuming
         context = ConsumeOrderlyContext(held.queue)
+        unreadable = [message for message in batch if message.unreadable]
+        if unreadable:
+            return await self._put_aside(held, batch, unreadable)
         given = [consuming.as_sent(message) for message in batch]
         started_ms = consuming.client.now_ms()
         event: ConsumeEvent | None = None
@@ -191,6 +203,30 @@ class ConsumeOrderly:
             now_ms=now_ms,
         )
         return await self._settle(held, batch, status=status, context=context)
+
+    async def _put_aside(
+        self, held: ProcessQueue, batch: list[MessageExt], unreadable: list[MessageExt]
+    ) -> float | None:
+        """Be rid of what nobody can read; the rest of the batch is taken anew, alone."""
+        for message in unreadable:
+            log_unreadable(message)
+        again: list[MessageExt] = []
+        if not self._settings.broadcasting:
+            again, _ = await self._failed(unreadable)
+        if again:
+            held.give_back()
+            return self._settings.suspend_current_queue_time_ms / 1000
+        held.give_back([message for message in batch if message not in unreadable])
+        if held.taken_count == len(unreadable):
+            self._moved(held, held.commit())
+        else:
+            held.drop(unreadable)
+        return None
+
+    def _moved(self, held: ProcessQueue, position: int) -> None:
+        # Not ``Consuming.moved``: the one listener of the queue alone says where it is.
+        if position >= 0 and not held.dropped:
+            self._consuming.offsets.update(held.queue, position, increase_only=False)
 
     async def _ask_listener(
         self, held: ProcessQueue, given: list[MessageExt], context: ConsumeOrderlyContext
@@ -243,9 +279,7 @@ class ConsumeOrderly:
         elif status is Status.ROLLBACK:
             held.give_back()
             pause_s = suspend_s
-        if position >= 0 and not held.dropped:
-            # Not ``moved``: the one listener of the queue alone says where it is.
-            self._consuming.offsets.update(held.queue, position, increase_only=False)
+        self._moved(held, position)
         return pause_s
 
     async def _failed(self, batch: list[MessageExt]) -> tuple[list[MessageExt], list[MessageExt]]:
@@ -254,8 +288,8 @@ class ConsumeOrderly:
         again: list[MessageExt] = []
         dead: list[MessageExt] = []
         for message in batch:
-            record = message.record
-            if times_max != -1 and record.reconsume_times >= times_max:
+            spent = times_max != -1 and message.reconsume_times >= times_max
+            if spent or message.unreadable:
                 try:
                     await self._consuming.give_back(message, delay_level=TO_DEAD_LETTERS)
                 except ClientError as error:
@@ -263,6 +297,5 @@ class ConsumeOrderly:
                 else:
                     dead.append(message)
                     continue
-            fresh = record._replace(reconsume_times=record.reconsume_times + 1)
-            again.append(replace(message, record=fresh))
+            again.append(message.but(reconsume_times=message.reconsume_times + 1))
         return again, dead

@@ -2,7 +2,9 @@
 
 Rule: a message that failed is first offered to its broker (which puts it into the retry topic
 with a growing delay, or the dead letter queue). When that does not work it stays here and is
-tried again after 5 s, so its queue's position never passes it.
+tried again after 5 s, so its queue's position never passes it. A message whose body cannot be
+decompressed is never given to a listener: it goes to the dead letter queue as it is stored, so
+that it is neither lost nor in the way of those behind it.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack,
 ConsumeMessageConcurrentlyService.java, ConsumeMessageOrderlyService.java (4.9.7).
@@ -12,7 +14,6 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final, Protocol
 
 from mqclient.consumestats import TopicStats
@@ -34,6 +35,8 @@ LOG = logging.getLogger(__name__)
 
 RECONSUME_COUNT_MAX: Final = 16
 TRY_AGAIN_S: Final = 5.0
+TO_DEAD_LETTERS: Final = -1
+"""The delay level that puts a message aside for good."""
 
 
 class Consuming:
@@ -66,7 +69,7 @@ class Consuming:
         topic = message.properties.get(RETRY_TOPIC)
         if topic is None or message.topic != RETRY_TOPIC_PREFIX + self.group:
             return message
-        return replace(message, record=message.record._replace(topic=topic))
+        return message.but(topic=topic)
 
     @property
     def reconsume_count_max(self) -> int:
@@ -169,3 +172,8 @@ class Tasks:
 def log_not_given_back(message: MessageExt, error: ClientError) -> None:
     """Say that a message stays here for another try."""
     LOG.warning("message %s is tried again here in %g s: %s", message.msg_id, TRY_AGAIN_S, error)
+
+
+def log_unreadable(message: MessageExt) -> None:
+    """Say that no listener gets a message."""
+    LOG.error("no listener gets this one, it goes to the dead letters: %s", message.unreadable)

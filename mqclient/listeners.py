@@ -13,7 +13,7 @@ import inspect
 import logging
 import queue
 import threading
-from asyncio import AbstractEventLoop, Future, get_running_loop
+from asyncio import AbstractEventLoop, Future, current_task, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -89,6 +89,10 @@ _Context = TypeVar("_Context")
 _Status = TypeVar("_Status")
 
 
+class ListenerBroke(Exception):
+    """A listener raised SystemExit, or a cancellation that nobody asked for."""
+
+
 class Listening(Generic[_Context, _Status]):
     """Calls one listener, whichever kind of function it is.
 
@@ -110,14 +114,27 @@ class Listening(Generic[_Context, _Status]):
         self._threads: ListenerThreads | None = None
 
     async def call(self, messages: list[MessageExt], context: _Context) -> object:
-        """Return what the listener answers, raise what it raises."""
-        if self._awaits:
-            return await self._listener(messages, context)  # type: ignore[misc]
-        if self._threads is None:
-            self._threads = ListenerThreads(self._thread_count)
-        answer = await self._threads.run(lambda: self._listener(messages, context))
-        # A plain function may still give something to await, such as functools.partial.
-        return await answer if inspect.isawaitable(answer) else answer
+        """Return what the listener answers, raise what it raises.
+
+        Raises:
+            ListenerBroke: it raised what would end a task or the process.
+        """
+        try:
+            if self._awaits:
+                return await self._listener(messages, context)  # type: ignore[misc]
+            if self._threads is None:
+                self._threads = ListenerThreads(self._thread_count)
+            answer = await self._threads.run(lambda: self._listener(messages, context))
+            # A plain function may still give something to await, such as functools.partial.
+            return await answer if inspect.isawaitable(answer) else answer
+        except Exception:
+            raise
+        except BaseException as error:
+            task = current_task()
+            if task is not None and task.cancelling():
+                # The consumer stops.
+                raise
+            raise ListenerBroke(f"the listener raised {error!r}") from error
 
     def resize(self, thread_count: int) -> None:
         """Let so many calls of a plain function run at a time."""

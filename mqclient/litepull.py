@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from mqclient import offsets, routes
+from mqclient.checkexpression import check_expressions
 from mqclient.consumerserves import ConsumerServes
 from mqclient.consumption import Consuming
 from mqclient.errors import BadRequest, ClientError
@@ -163,21 +164,27 @@ class LitePullConsumer:
 
         Raises:
             BadRequest: a second start, or the client has a member of this group already.
-            ClientError: no name server answered.
+            BrokerRefused: a broker cannot read an SQL92 expression.
+            ClientError: queues were assigned, and a broker did not say where to begin.
         """
         if self._running:
             raise BadRequest(f"consumer of {self.group} runs already")
+        await self._client.members.join_consumer(self)
         self._running = True
         self._started_ms = self._client.now_ms()
         self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
-        await self._client.members.join_consumer(self)
+        await check_expressions(self._client, self.group, self._wanted.values())
         if self._assigned is None:
             self._spawn(self._rebalancing.run())
         else:
             await self._take_assigned()
 
     async def shutdown(self) -> None:
-        """Leave the group; commits what was polled when ``auto_commit`` is on."""
+        """Leave the group; commits what was polled when ``auto_commit`` is on.
+
+        The last batch only counts when ``poll`` or ``commit`` was called after it: nobody knows
+        here whether its owner is done with it.
+        """
         if not self._running:
             return
         self._running = False
@@ -185,7 +192,7 @@ class LitePullConsumer:
             task.cancel()
         self._pulls.stop()
         if self.settings.auto_commit:
-            self._polled.commit()
+            self._polled.commit(with_last=False)
         for held in self._held.values():
             held.dropped = True
         try:

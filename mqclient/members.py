@@ -22,6 +22,9 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
 from remoting.headers import UnregisterClient
+from storefmt.errors import StoreError
+from storefmt.message import decode_record
+from storefmt.properties import PRODUCER_GROUP
 
 LOG = logging.getLogger(__name__)
 
@@ -159,11 +162,7 @@ class Members:
 
     async def answer(self, address: str, request: Command) -> Answer:
         """Answer a broker's request."""
-        group = (
-            request.ext.get("consumerGroup")
-            or request.ext.get("producerGroup")
-            or request.ext.get("group", "")
-        )
+        group = _group_of(request)
         serve = self._own.get(request.code)
         for table in (self.consumers, self.producers):
             candidates: Iterable[Member] = (
@@ -190,6 +189,21 @@ class Members:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
             await self.heartbeat()
+
+
+def _group_of(request: Command) -> str:
+    """Return the group a request is for, "" when it names none."""
+    for name in ("consumerGroup", "producerGroup", "group"):
+        if request.ext.get(name):
+            return request.ext[name]
+    if request.code != RequestCode.CHECK_TRANSACTION_STATE:
+        return ""
+    # This one names its group in the message it asks about.
+    try:
+        return decode_record(request.body).properties.get(PRODUCER_GROUP, "")
+    except StoreError as error:
+        LOG.warning("a broker asks about a message that cannot be read: %s", error)
+        return ""
 
 
 def _check_alone(group: str, table: Mapping[str, Member]) -> None:

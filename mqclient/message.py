@@ -2,7 +2,8 @@
 
 Rule: ``Message`` is what the user wants to say; ids, times and compression are added when
 it is sent. ``MessageExt`` is one stored record plus the broker it came from; its body is
-the user's again, decompressed.
+the user's again, decompressed. A body that cannot be is an error of who looks at it, and of
+nobody else: the messages around it are read as ever.
 
 Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
 """
@@ -26,7 +27,7 @@ from storefmt.properties import (
     check_property,
     hashmap_order,
 )
-from storefmt.sysflag import inflate
+from storefmt.sysflag import COMPRESSED, inflate
 
 BODY_SIZE_MAX: Final = 4 * 1024 * 1024
 """The producer's and the broker's limit on a body as sent (maxMessageSize)."""
@@ -104,34 +105,87 @@ class Message:
         return KEY_SEPARATOR.join(self.keys)
 
 
-@dataclass(frozen=True, slots=True)
 class MessageExt:
     """A received message.
 
-    Attributes:
+    Args:
         record: the stored record; hosts are packed, its body is as stored.
         broker_name: where it came from, "" when that is not known.
-        body: the user's body, decompressed.
-        properties: parsed once.
+
+    The body is decompressed and the properties are parsed when they are first asked for: most
+    messages that pass through a consumer are never asked for all of it.
     """
 
-    record: Record
-    broker_name: str
-    body: bytes
-    properties: Mapping[str, str]
+    __slots__ = ("_body", "_properties", "broker_name", "record")
 
-    @classmethod
-    def of(cls, record: Record, *, broker_name: str) -> "MessageExt":
-        """Return the message in a record.
+    def __init__(self, record: Record, broker_name: str) -> None:
+        self.record = record
+        self.broker_name = broker_name
+        self._body: bytes | None = None
+        self._properties: Mapping[str, str] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MessageExt):
+            return NotImplemented
+        return self.record == other.record and self.broker_name == other.broker_name
+
+    def __hash__(self) -> int:
+        return hash((self.record.store_host, self.record.log_offset))
+
+    def __repr__(self) -> str:
+        record = self.record
+        return (
+            f"MessageExt({record.topic} of {self.broker_name}, queue {record.queue_id}, "
+            f"offset {record.queue_offset}, {self.msg_id})"
+        )
+
+    @property
+    def body(self) -> bytes:
+        """The user's body, decompressed; ``record.body`` is as it was stored.
 
         Raises:
             BadAnswer: the body cannot be decompressed.
         """
+        if self._body is None:
+            record = self.record
+            if not record.sys_flag & COMPRESSED:
+                return record.body
+            try:
+                self._body = inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
+            except (StoreError, ImportError) as error:
+                raise BadAnswer(
+                    f"message {self.msg_id}: {error}", hint="record.body has the stored bytes"
+                ) from error
+        return self._body
+
+    @property
+    def unreadable(self) -> str:
+        """Why ``body`` raises, "" when it does not."""
+        if self._body is not None or not self.record.sys_flag & COMPRESSED:
+            return ""
         try:
-            body = inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
-        except StoreError as error:
-            raise BadAnswer(f"message {record.msg_id}: {error}") from error
-        return cls(record, broker_name, body, record.properties)
+            self.body  # noqa: B018
+        except BadAnswer as error:
+            return str(error)
+        return ""
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """All properties, RocketMQ's own too."""
+        if self._properties is None:
+            self._properties = self.record.properties
+        return self._properties
+
+    def but(self, *, topic: str | None = None, reconsume_times: int | None = None) -> "MessageExt":
+        """Return the same message under another topic, or delivered so often."""
+        record = self.record
+        if topic is not None:
+            record = record._replace(topic=topic)
+        if reconsume_times is not None:
+            record = record._replace(reconsume_times=reconsume_times)
+        changed = MessageExt(record, self.broker_name)
+        changed._body, changed._properties = self._body, self._properties
+        return changed
 
     @property
     def topic(self) -> str:
@@ -203,10 +257,10 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
     """Return the messages of a pull, query or view answer.
 
     Raises:
-        BadAnswer: the bytes are not whole records, or a body cannot be decompressed.
+        BadAnswer: the bytes are not whole records.
     """
     try:
         records = decode_records(data)
     except StoreError as error:
         raise BadAnswer(f"{address} sent messages that cannot be read: {error}") from error
-    return [MessageExt.of(record, broker_name=broker_name) for record in records]
+    return [MessageExt(record, broker_name) for record in records]

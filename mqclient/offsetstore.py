@@ -23,6 +23,8 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import BadBody
 from remoting.headers import UpdateConsumerOffset
+from storefmt import fastjson
+from storefmt.javahash import string_hash
 
 LOCAL_DIR: Final = Path("~/.rocketmq_offsets")
 
@@ -122,7 +124,10 @@ class RemoteOffsets(_Table):
 
 
 class LocalOffsets(_Table):
-    """Positions in a file of this member (broadcasting), in Java's format.
+    """Positions in a file of this member (broadcasting), the same bytes as Java's.
+
+    Nothing is ever removed: a member alone says where it is, and a queue whose broker is away
+    for a while would else begin anew.
 
     Args:
         directory: of all clients; ``~/.rocketmq_offsets`` in Java.
@@ -139,21 +144,24 @@ class LocalOffsets(_Table):
         """Return the position the file held at the start, or the one set since."""
         return self._offsets.get(queue)
 
+    def remove(self, queue: MessageQueue) -> None:
+        """Keep the position, as Java does."""
+
     async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
-        """Write the file, with ``.bak`` keeping the one before.
+        """Write the file with all positions, ``.bak`` keeps the one before.
 
         Raises:
             OSError: it cannot be written.
         """
+        if not queues or not self._offsets:
+            return
         body = OffsetSerializeWrapper(
-            offset_table={
-                queue: self._offsets[queue] for queue in sorted(queues) if queue in self._offsets
-            }
+            offset_table={queue: self._offsets[queue] for queue in _java_order(self._offsets)}
         )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(self.path.name + ".tmp")
         with fresh.open("wb") as file:
-            file.write(body.encode())
+            file.write(fastjson.dumps(body.to_json(), pretty=True).encode())
             file.flush()
             os.fsync(file.fileno())
         if self.path.exists():
@@ -177,3 +185,22 @@ class LocalOffsets(_Table):
                     ) from error
                 continue
             return
+
+
+def _java_order(queues: Collection[MessageQueue]) -> list[MessageQueue]:
+    """Return queues in the iteration order of Java's ConcurrentHashMap.
+
+    Its table doubles with the entry that fills 3/4 of it, one earlier than a HashMap's.
+    """
+    bucket_count = 16
+    while len(queues) >= bucket_count * 3 // 4:
+        bucket_count *= 2
+    return sorted(queues, key=lambda queue: _spread(queue) & (bucket_count - 1))
+
+
+def _spread(queue: MessageQueue) -> int:
+    """Source: common/message/MessageQueue.java#hashCode, ConcurrentHashMap#spread."""
+    value = 1
+    for part in (string_hash(queue.broker_name), queue.queue_id, string_hash(queue.topic)):
+        value = (31 * value + part) & 0xFFFFFFFF
+    return value ^ (value >> 16)

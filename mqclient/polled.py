@@ -1,7 +1,8 @@
 """Between pulls and polls: messages in turn by queue, and how far each queue was given.
 
-Rule: ``next`` moves the position in memory of this module only; ``commit`` hands it to the
-offset store. A queue that was dropped or sought meanwhile gives nothing of what it held.
+Rule: a batch is done when ``next`` or ``commit`` comes after it, and its position counts from
+then on; ``commit`` hands positions to the offset store. A queue that was dropped or sought
+meanwhile gives nothing of what it held.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#poll, #commitAll (4.9.7).
 """
@@ -35,10 +36,12 @@ class Polled:
         self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
         self._arrived = asyncio.Event()
         self._positions: dict[MessageQueue, int] = {}
+        self._last: tuple[MessageQueue, int] | None = None
         self.paused: set[MessageQueue] = set()
 
     async def next(self, *, wait_s: float) -> list[MessageExt]:
         """Return the messages of the next batch, none when nothing came in time."""
+        self._last_is_done()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while True:
             batch = self._take()
@@ -53,14 +56,22 @@ class Polled:
             except TimeoutError:
                 continue
 
-    def commit(self) -> None:
-        """Hand the positions of all that was given to the offset store."""
+    def commit(self, *, with_last: bool = True) -> None:
+        """Hand the positions of all that was given to the offset store.
+
+        Args:
+            with_last: also of the last batch, which its owner may still be at work on.
+        """
+        if with_last:
+            self._last_is_done()
         for queue, position in self._positions.items():
             self._consuming.offsets.update(queue, position, increase_only=False)
         self._positions.clear()
 
     def sought(self, queue: MessageQueue, queue_offset: int) -> None:
         """Forget what is here of a queue; its position is this one now."""
+        if self._last is not None and self._last[0] == queue:
+            self._last = None
         self._positions[queue] = queue_offset
 
     def wake(self) -> None:
@@ -86,7 +97,9 @@ class Polled:
         """Nothing runs here."""
 
     async def released(self, held: ProcessQueue) -> bool:
-        """Commit what was given of a dropped queue, so that its next owner goes on there."""
+        """Commit what was done of a dropped queue, so that its next owner goes on there."""
+        if self._last is not None and self._last[0] == held.queue:
+            self._last = None
         position = self._positions.pop(held.queue, None)
         if position is not None and self._auto_commit:
             self._consuming.offsets.update(held.queue, position, increase_only=False)
@@ -98,6 +111,12 @@ class Polled:
             consume_result=CMResult.CR_THROW_EXCEPTION,
             remark="this consumer polls, it has no listener",
         )
+
+    def _last_is_done(self) -> None:
+        if self._last is not None:
+            queue, position = self._last
+            self._positions[queue] = position
+            self._last = None
 
     def _take(self) -> list[MessageExt]:
         aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
@@ -111,7 +130,7 @@ class Polled:
                 continue
             position = held.remove(messages, now_ms=self._consuming.client.now_ms())
             if position >= 0:
-                self._positions[held.queue] = position
+                self._last = held.queue, position
             given = [self._consuming.as_sent(message) for message in messages]
         self._batches.extendleft(reversed(aside))
         return given

@@ -169,6 +169,11 @@ class ProcessQueue:
         """Whether ``take`` would give something."""
         return bool(self._waiting)
 
+    @property
+    def taken_count(self) -> int:
+        """Messages taken and neither committed nor given back."""
+        return len(self._taken)
+
     def lock_expired(self, now_ms: int) -> bool:
         """Whether the lock is too old to rely on."""
         return now_ms - self.last_lock_ms > LOCK_LIFE_MS

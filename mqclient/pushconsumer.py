@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from mqclient import routes
+from mqclient.checkexpression import check_expressions
 from mqclient.consumeconcurrently import ConsumeConcurrently
 from mqclient.consumeorderly import ConsumeOrderly
 from mqclient.consumerserves import ConsumerServes
@@ -171,7 +172,9 @@ class PushConsumer:
         Raises:
             BadRequest: there is no listener, the consumer ran before, or the client has a
                 member of this group already.
-            ClientError: no name server answered.
+            BrokerRefused: a broker cannot read an SQL92 expression.
+
+        Without a name server it starts as well, and begins to consume once there is one.
         """
         self._check_not_started("a second start")
         if self._listener is None:
@@ -203,8 +206,14 @@ class PushConsumer:
             pulls=self._pulls,
             locks=self._locks,
         )
+        try:
+            await self._client.members.join_consumer(self)
+        except BadRequest:
+            # Another member of the group lives here; a shutdown of this one must not end it.
+            self._consumption = None
+            raise
+        await check_expressions(self._client, self.group, self._wanted.values())
         consumption.start()
-        await self._client.members.join_consumer(self)
         self._spawn(self._rebalancing.run())
         self._spawn(self._persist_often())
         if not self.settings.broadcasting and consumption.orderly:

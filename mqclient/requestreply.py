@@ -139,7 +139,7 @@ def _message_of(header: ReplyMessage, body: bytes) -> MessageExt:
         topic=header.topic,
         properties_raw=(header.properties or "").encode(),
     )
-    return MessageExt.of(record, broker_name="")
+    return MessageExt(record, "")
 
 
 def _host(text: str) -> bytes:

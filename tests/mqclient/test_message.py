@@ -68,15 +68,31 @@ def test_answer_that_is_cut_is_no_message(cut: int) -> None:
         read_messages(record("T", b"x")[:-cut], broker_name="", address="x:1")
 
 
-def test_body_that_is_not_what_its_flag_says_is_no_message() -> None:
-    raw = record("T", b"plain", sys_flag=COMPRESSED)
-
-    with pytest.raises(BadAnswer, match="is not zlib"):
-        read_messages(raw, broker_name="", address="x:1")
-
-
 def test_message_without_properties_has_none() -> None:
     (message,) = read_messages(record("T", b"x"), broker_name="", address="x:1")
 
     assert isinstance(message, MessageExt)
     assert (message.tags, message.keys, message.unique_key) == (None, [], None)
+
+
+def test_a_broken_body_is_an_error_of_who_looks_at_it_alone() -> None:
+    data = record("T", b"good", sys_flag=0) + record("T", b"broken", sys_flag=0x301)
+
+    good, broken = read_messages(data, broker_name="b", address="a:1")
+
+    assert (good.body, good.unreadable) == (b"good", "")
+    assert broken.record.body == b"broken"
+    assert "is not zlib" in broken.unreadable
+    with pytest.raises(BadAnswer, match="is not zlib"):
+        broken.body  # noqa: B018
+
+
+def test_a_changed_copy_keeps_what_was_read() -> None:
+    (message,) = read_messages(record("R", b"x"), broker_name="b", address="a:1")
+
+    changed = message.but(topic="T", reconsume_times=3)
+
+    assert (changed.topic, changed.reconsume_times, changed.body) == ("T", 3, b"x")
+    assert (message.topic, message.reconsume_times) == ("R", 0)
+    assert changed != message
+    assert changed == message.but(topic="T", reconsume_times=3)

@@ -13,7 +13,7 @@ QUEUE = MessageQueue("T", "broker-a", 0)
 
 def message(queue_offset: int, *, body: bytes = b"0123456789") -> MessageExt:
     record = Record(100, 0, 0, 0, 0, queue_offset, 0, 0, 0, b"", 0, b"", 0, 0, body, "T", b"")
-    return MessageExt(record, "broker-a", body, {})
+    return MessageExt(record, "broker-a")
 
 
 def held(*queue_offsets: int) -> ProcessQueue:

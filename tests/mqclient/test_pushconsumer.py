@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from mqclient.errors import BadRequest
+from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.listeners import (
     ConsumeConcurrentlyContext,
@@ -17,7 +18,7 @@ from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
 from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
-from remoting.bodies import ConsumeFromWhere
+from remoting.bodies import ConsumeFromWhere, MessageModel
 from server.pytest_plugin import RocketMQ
 
 FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
@@ -167,5 +168,69 @@ def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> Non
             with pytest.raises(BadRequest, match="second start"):
                 await consumer.start()
             await consumer.shutdown()
+
+    asyncio.run(go())
+
+
+def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
+    rocketmq: RocketMQ, tmp_path: Path
+) -> None:
+    settings = PushSettings(
+        message_model=MessageModel.BROADCASTING,
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+    )
+
+    async def listens(name: str, count: int) -> list[bytes]:
+        bodies: list[bytes] = []
+        async with MQClient(rocketmq.namesrv, instance_name=name) as client:
+            consumer = PushConsumer(client, "push-cast", settings, local_dir=tmp_path)
+            async with consumer:
+                consumer.subscribe("PushCast")
+
+                @consumer.concurrently
+                async def listen(
+                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
+                ) -> ConsumeConcurrentlyStatus:
+                    bodies.extend(message.body for message in messages)
+                    return OK
+
+                await consumer.start()
+                await until(lambda: len(bodies) >= count)
+        return sorted(bodies)
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushCast", 6)
+            both = await asyncio.gather(listens("one", 6), listens("two", 6))
+            assert both == [[b"%d" % i for i in range(6)]] * 2
+            await Producer(client).send(Message("PushCast", b"later"))
+            assert await listens("one", 1) == [b"later"]
+
+    asyncio.run(go())
+
+
+def test_an_expression_the_broker_cannot_read_is_refused_at_the_start(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushSql", 1)
+            async with PushConsumer(client, "push-sql") as consumer:
+                consumer.subscribe("PushSql", "a >", kind="SQL92")
+                consumer.register_message_listener(lambda messages, context: OK)
+                with pytest.raises(BrokerRefused, match="PushSql"):
+                    await consumer.start()
+
+    asyncio.run(go())
+
+
+def test_without_a_name_server_it_starts_and_consumes_nothing() -> None:
+    async def go() -> None:
+        async with (
+            MQClient("127.0.0.1:1", timeout_s=0.2) as client,
+            PushConsumer(client, "push-alone") as consumer,
+        ):
+            consumer.subscribe("T")
+            consumer.register_message_listener(lambda messages, context: OK)
+            await consumer.start()
+            assert consumer.assignment() == []
 
     asyncio.run(go())

@@ -1,0 +1,30 @@
+"""A consumer's inside over a broker that answers as told: queues filled by hand."""
+
+from collections.abc import Sequence
+
+from mqclient.consumption import Consuming
+from mqclient.instance import MQClient
+from mqclient.message import MessageExt, read_messages
+from mqclient.offsetstore import RemoteOffsets
+from mqclient.processqueue import ProcessQueue
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import MessageQueue
+from tests.mqclient.fake import NOW_MS, record
+
+QUEUE = MessageQueue("T", "broker-0", 0)
+BROKEN = 0x301
+"""``sys_flag`` of a body that says to be zlib."""
+
+
+def consuming(client: MQClient, settings: PushSettings) -> Consuming:
+    return Consuming(client, "G", settings=settings, offsets=RemoteOffsets(client, "G"))
+
+
+def filled(bodies: Sequence[bytes]) -> tuple[ProcessQueue, list[MessageExt]]:
+    """Return a queue that holds messages of these bodies; ``broken`` cannot be decompressed."""
+    data = b"".join(
+        record("T", body, queue_offset=i, log_offset=i, sys_flag=BROKEN * (body == b"broken"))
+        for i, body in enumerate(bodies)
+    )
+    held = ProcessQueue(QUEUE, next_offset=len(bodies), now_ms=NOW_MS)
+    return held, held.put(read_messages(data, broker_name="broker-0", address="a:1"))
