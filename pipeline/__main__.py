@@ -8,15 +8,39 @@ the store was skipped.
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from pipeline.errors import PipelineError
-from pipeline.jobs.stats import TopicHour, rows_of, stats, stats_local
+from pipeline.jobs import duplicates, lag, stats
 from pipeline.session import session
 from pipeline.tables import DAMAGE, Reading, default_columns, plan, read
 from storefmt.errors import NotAStore, StoreError
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Row(Protocol):
+    """A row of a job, a named tuple."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class Job(NamedTuple):
+    """One job: a frame with Spark, a table without, and its rows."""
+
+    spark: Callable[["SparkSession", str], "DataFrame"]
+    local: Callable[[str], Any]
+    rows_of: Callable[[Any], Sequence[Row]]
+
+
+JOBS: Final = {
+    "stats": Job(stats.stats, stats.stats_local, stats.rows_of),
+    "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
+    "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
+}
 ENGINES = ("spark", "local")
 EXIT_NOT_FOUND = 3
 
@@ -24,7 +48,7 @@ EXIT_NOT_FOUND = 3
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
-    parser.add_argument("job", choices=["stats"])
+    parser.add_argument("job", choices=list(JOBS))
     parser.add_argument("directory")
     parser.add_argument("--engine", choices=ENGINES, default="spark")
     parser.add_argument("--master", default="local[*]")
@@ -46,10 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> list[TopicHour]:
+def _run(options: argparse.Namespace) -> Sequence[Row]:
+    job = JOBS[options.job]
     if options.engine == "local":
-        return rows_of(stats_local(options.directory))
-    return rows_of(stats(session(options.master), options.directory).toArrow())
+        return job.rows_of(job.local(options.directory))
+    return job.rows_of(job.spark(session(options.master), options.directory).toArrow())
 
 
 def _damage_count(directory: Path) -> int:

@@ -56,3 +56,15 @@ def test_no_store_is_not_found(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert str(tmp_path) in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("job", ["duplicates", "lag"])
+def test_other_jobs_print_rows_and_refuse_what_is_no_store(
+    golden: Golden, tmp_path: Path, job: str
+) -> None:
+    done = mqadmin("pipeline", job, str(golden.store("kinds")), "--engine", "local", "-o", "json")
+    refused = mqadmin("pipeline", job, str(tmp_path), "--engine", "local")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) != [] or job == "duplicates"
+    assert refused.returncode == 3

@@ -1,0 +1,68 @@
+"""``duplicates`` and ``lag`` on both engines, against counts of the records Java listed."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.jobs import duplicates, lag
+from storefmt.offline.storedir import StoreDir
+from tests.golden import Golden
+
+
+def copies_of(golden: Golden, name: str) -> dict[tuple[str, str], int]:
+    keys: Counter[tuple[str, str]] = Counter()
+    for row in golden.jsonl(name, "records"):
+        if row["kind"] != "msg" or "UNIQ_KEY" not in row["properties"]:
+            continue
+        topic = row["topic"]
+        own = topic in duplicates.BROKERS_OWN or topic.startswith(duplicates.OWN_PREFIXES)
+        if not own:
+            keys[topic, row["properties"]["UNIQ_KEY"]] += 1
+    return {key: count for key, count in keys.items() if count > 1}
+
+
+@pytest.mark.parametrize("name", ["basic", "kinds", "retention"])
+def test_copies_are_those_of_the_records(golden: Golden, name: str) -> None:
+    found = duplicates.rows_of(duplicates.duplicates_local(str(golden.store(name))))
+
+    assert {(row.topic, row.uniq_key): row.copies for row in found} == copies_of(golden, name)
+
+
+def test_a_file_copied_twice_shows_every_message_of_it(golden: Golden, tmp_path: Path) -> None:
+    store = golden.store("basic")
+    (first, *_) = sorted((store / "commitlog").iterdir())
+    last = max((store / "commitlog").iterdir())
+    copy = store / "commitlog" / f"{int(last.name) + last.stat().st_size:020}"
+    copy.write_bytes(first.read_bytes())
+
+    found = duplicates.rows_of(duplicates.duplicates_local(str(store)))
+
+    assert len(found) > 100
+    assert {row.copies for row in found} == {2}
+
+
+@pytest.mark.parametrize("name", ["basic", "kinds"])
+def test_lag_is_the_sum_over_the_queues(golden: Golden, name: str) -> None:
+    directory = golden.store(name)
+    expected: Counter[tuple[str, str]] = Counter()
+    with StoreDir.open(directory) as store:
+        for info in store.group_offsets():
+            expected[info.group, info.topic] += max(0, info.lag)
+
+    found = lag.rows_of(lag.lag_local(str(directory)))
+
+    assert {(row.group, row.topic): row.lag for row in found} == dict(expected)
+    assert [row.lag for row in found] == sorted((row.lag for row in found), reverse=True)
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
+    store = str(golden.store("kinds"))
+
+    doubled = duplicates.rows_of(duplicates.duplicates(spark, store).toArrow())
+    behind = lag.rows_of(lag.lag(spark, store).toArrow())
+
+    assert doubled == duplicates.rows_of(duplicates.duplicates_local(store))
+    assert behind == lag.rows_of(lag.lag_local(store))
