@@ -55,6 +55,7 @@ JAVA_NAMES: Final[dict[str, str]] = {
 WORDS_MAX: Final = 3
 
 DASHED: Final = (
+    "message-count",
     *("unique-key", "write-perm", "expired-queues", "unused-topics", "expired-log"),
     *("consume-stats", "order-conf", "white-addr"),
 )
@@ -134,10 +135,11 @@ def module_names() -> list[str]:
 def native_name(module_name: str) -> str:
     """Return the words of a command as typed, from where its module is.
 
-    A ``_`` stands for a blank, except in a noun and in ``DASHED`` words.
+    A ``_`` stands for a blank, except in a noun and in ``DASHED`` words; at the end of a noun it
+    keeps a word of Python apart (``assert_``).
     """
     noun, stem = module_name.split(".")[-2:]
-    noun_typed = noun.replace("_", "-")
+    noun_typed = noun.rstrip("_").replace("_", "-")
     if noun == stem:
         return noun_typed
     for dashed in DASHED:

@@ -1,0 +1,1 @@
+"""Commands whose first word is ``export``; one file each."""

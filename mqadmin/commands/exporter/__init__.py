@@ -1,0 +1,1 @@
+"""Commands whose first word is ``exporter``; one file each."""

@@ -1,0 +1,1 @@
+"""Commands whose first word is ``top``; one file each."""
