@@ -85,12 +85,14 @@ async def change_topic(
     broker: str | None,
     update: bool,
     create: bool,
+    asks: bool = False,
 ) -> list[TopicChange]:
     """Bring a topic to the wanted settings on each broker and return a row for each.
 
     Args:
         update: change a topic that is there with other settings; else that is refused.
         create: make a topic that is not there; else it is not found.
+        asks: taking a permission away is asked for first.
 
     Raises:
         Usage: a number of queues is out of range.
@@ -111,7 +113,14 @@ async def change_topic(
         return new
 
     steps = await plan([TopicThing(admin, place, (wanted.topic,)) for place in places], choose)
-    done = await carry_out(call, steps, title=f"topic update {wanted.topic}")
+    takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
+    question = f"take a permission of topic {wanted.topic} away on {takes} broker(s)?"
+    done = await carry_out(
+        call,
+        steps,
+        title=f"topic update {wanted.topic}",
+        question=question if asks and takes else None,
+    )
     rows = [_row(wanted, one) for one in done]
     if any(row.result == CHANGED for row in rows):
         await _wait_for_route(admin, wanted.topic)

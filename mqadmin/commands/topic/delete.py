@@ -1,33 +1,23 @@
 """``topic delete``: remove a topic from every broker, then from the name servers.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG on each broker,
-DELETE_TOPIC_IN_BROKER where it is, DELETE_TOPIC_IN_NAMESRV on each name server.
+DELETE_TOPIC_IN_BROKER where it is, GET_ALL_TOPIC_LIST_FROM_NAMESERVER and
+DELETE_TOPIC_IN_NAMESRV on each name server.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import MASTER, all_brokers
+from mqadmin.places import MASTER, all_brokers, namesrvs
 from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import (
-    CHANGED,
-    REFUSED,
-    UNREACHABLE,
-    WOULD_CHANGE,
-    Outcome,
-    Row,
-    exit_code_of,
-)
+from mqadmin.rows import Outcome, Row, exit_code_of
+from mqadmin.things.route import RouteThing
 from mqadmin.things.topic import TopicThing
 from mqadmin.writes import carry_out, plan
-from storefmt.configs import TopicConfig
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
-
-if TYPE_CHECKING:
-    from mqclient.admin_topic import TopicCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +70,20 @@ async def delete_topic(call: Call, args: Arguments) -> Outcome:
     brokers = [place for place in known if args.cluster in (None, place.cluster)]
     if not brokers:
         raise NotFound(f"no cluster {args.cluster!r}", hint="`cluster list` shows them")
-    masters = [place for place in brokers if place.broker_id == MASTER]
-    steps = await plan([TopicThing(admin, place, (args.topic,)) for place in masters], _gone)
-    having = [step for step in steps if step.is_write or step.verdict]
-    if not having and args.topic not in await admin.topic_list():
+    here = [place for place in brokers if place.broker_id == MASTER]
+    names = (args.topic,) if args.cluster is None else (args.topic, args.cluster)
+    on_brokers = await plan([TopicThing(admin, place, (args.topic,)) for place in here], _gone)
+    at_namesrvs = await plan(
+        [RouteThing(admin, place, names) for place in await namesrvs(call)], _gone
+    )
+    having = [step.untyped() for step in on_brokers if step.is_write or step.verdict]
+    # Brokers first: one that still has the topic would have it registered again.
+    known_at = [step.untyped() for step in at_namesrvs if step.is_write or step.verdict]
+    if not having and not known_at:
         raise NotFound(f"topic {args.topic} is on no broker", hint="`topic list` shows them")
     done = await carry_out(
         call,
-        having,
+        having + known_at,
         title=f"topic delete {args.topic}",
         question=f"delete topic {args.topic} with all its messages on {len(having)} broker(s)?",
     )
@@ -101,25 +97,8 @@ async def delete_topic(call: Call, args: Arguments) -> Outcome:
         )
         for one in done
     ]
-    if any(row.result in {REFUSED, UNREACHABLE} for row in rows):
-        # A broker that still has it would have it registered again.
-        return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
-    if not having:
-        await call.confirm(f"have the name servers forget topic {args.topic}?")
-    addresses = list((await call.client()).namesrv_addresses)
-    rows += [await _forget(call, admin, args, address) for address in addresses]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-def _gone(_: TopicConfig | None) -> None:
+def _gone(_: object) -> None:
     return None
-
-
-async def _forget(call: Call, admin: "TopicCalls", args: Arguments, address: str) -> TopicRemoval:
-    if call.dry_run:
-        return TopicRemoval(args.topic, "namesrv", address, WOULD_CHANGE)
-    await admin.delete_topic_in_namesrv(address, args.topic, cluster=args.cluster)
-    gone = args.topic not in await admin.topic_list()
-    if gone or args.cluster is not None:
-        return TopicRemoval(args.topic, "namesrv", address, CHANGED)
-    return TopicRemoval(args.topic, "namesrv", address, REFUSED, "it still lists the topic")

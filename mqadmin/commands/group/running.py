@@ -1,0 +1,199 @@
+"""``group running``: the inside of the members of a group, as they say themselves.
+
+Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST; then
+GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.groups import find_group
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import PARTLY, EpochMs, Outcome, Row, one
+from mqclient.errors import ClientError
+from remoting.bodies import ConsumerRunningInfo
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
+DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"
+NOBODY: Final = "nobody of the group is online"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which group, and which of its members."""
+
+    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
+    client: Annotated[str | None, option("only this member", kind=Kind.CLIENT)] = None
+    jstack: Annotated[bool, option("what its threads do, too")] = False
+    broker: Annotated[
+        str | None, option("asked through this broker: name or HOST:PORT", kind=Kind.BROKER)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldQueue(Row):
+    """One queue of a member; offsets in entries."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    commit_offset: int
+    cached_min_offset: int
+    cached_max_offset: int
+    cached_count: int
+    cached_mib: int
+    locked: bool
+    last_lock_ms: EpochMs
+    dropped: bool
+    last_pull_ms: EpochMs
+    last_consumed_ms: EpochMs
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPace(Row):
+    """How fast a member works on a topic: ms a call, messages a second."""
+
+    topic: str
+    pull_rt_ms: float
+    pull_tps: float
+    consume_rt_ms: float
+    ok_tps: float
+    failed_tps: float
+    failed_last_hour: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningMember(Row):
+    """One member; numbers are sums over its queues, ``error`` says why it told nothing."""
+
+    group: str
+    client_id: str
+    started_ms: EpochMs
+    queue_count: int
+    cached_count: int
+    cached_mib: int
+    locked_count: int
+    ok_tps: float
+    failed_tps: float
+    subscriptions: dict[str, str]
+    queues: tuple[HeldQueue, ...]
+    rates: tuple[TopicPace, ...]
+    properties: dict[str, str]
+    jstack: str | None
+    error: str | None
+
+
+@command(
+    "group running",
+    "show the inside of the members of a group: queues, caches, locks, threads",
+    examples=(
+        ("mqadmin group running billing", "what each member holds, and how fast it is"),
+        ("mqadmin group running billing --client 10.0.0.7@4711 --jstack", "threads of one"),
+    ),
+    rows=RunningMember,
+    columns=(
+        *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
+        *("locked_count", "ok_tps", "failed_tps", "error"),
+    ),
+    java=(
+        Java(
+            "consumerStatus",
+            (
+                JavaOption("g", "consumerGroup", "group", required=True),
+                JavaOption("i", "clientId", "client"),
+                JavaOption("s", "jstack", "jstack", has_arg=False),
+                JavaOption("b", "brokerAddr", "broker"),
+            ),
+        ),
+    ),
+)
+async def group_running(call: Call, args: Arguments) -> Outcome:
+    """Return one row a member; exit code 5 where one does not answer, 1 where none does.
+
+    Raises:
+        NotFound: no broker knows the group, or it has no such member.
+    """
+    admin = await call.admin()
+    at: dict[str, str] = {}
+    for known in await find_group(admin, args.group):
+        if args.broker in (None, known.place.broker, known.place.address):
+            at |= dict.fromkeys(known.members, known.place.address)
+    if args.client is not None and args.client not in at:
+        hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
+        raise NotFound(f"group {args.group} has no member {args.client} online", hint=hint)
+    chosen = sorted(at) if args.client is None else [args.client]
+    rows = await asyncio.gather(*(_member(admin, args, at[member], member) for member in chosen))
+    failed = [row for row in rows if row.error is not None]
+    exit_code = 0 if not failed else PARTLY if len(failed) < len(rows) else 1
+    if args.client is not None:
+        return one(rows[0], exit_code=exit_code)
+    notes = [] if rows else [f"note: {NOBODY}"]
+    if len({tuple(sorted(row.subscriptions.items())) for row in rows if row.error is None}) > 1:
+        notes.append(f"note: {DIFFERENT}")
+    return Outcome(rows, exit_code=exit_code, notes=tuple(notes))
+
+
+async def _member(admin: "Admin", args: Arguments, address: str, member: str) -> RunningMember:
+    try:
+        info = await admin.consumer_running_info(address, args.group, member, jstack=args.jstack)
+    except ClientError as error:
+        return _row(args.group, member, ConsumerRunningInfo(), str(error))
+    return _row(args.group, member, info, None)
+
+
+def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
+    queues = tuple(
+        HeldQueue(
+            topic=queue.topic,
+            broker=queue.broker_name,
+            queue_id=queue.queue_id,
+            commit_offset=held.commit_offset,
+            cached_min_offset=held.cached_msg_min_offset,
+            cached_max_offset=held.cached_msg_max_offset,
+            cached_count=held.cached_msg_count,
+            cached_mib=held.cached_msg_size_in_mib,
+            locked=held.locked,
+            last_lock_ms=held.last_lock_timestamp,
+            dropped=held.droped,
+            last_pull_ms=held.last_pull_timestamp,
+            last_consumed_ms=held.last_consume_timestamp,
+        )
+        for queue, held in sorted(info.mq_table.items())
+    )
+    rates = tuple(
+        TopicPace(
+            topic,
+            round(pace.pull_rt, 4),
+            round(pace.pull_tps, 4),
+            round(pace.consume_rt, 4),
+            round(pace.consume_ok_tps, 4),
+            round(pace.consume_failed_tps, 4),
+            pace.consume_failed_msgs,
+        )
+        for topic, pace in sorted(info.status_table.items())
+    )
+    started = info.properties.get(START_KEY, "")
+    return RunningMember(
+        group=group,
+        client_id=member,
+        started_ms=int(started) if started.isdecimal() else 0,
+        queue_count=len(queues),
+        cached_count=sum(held.cached_count for held in queues),
+        cached_mib=sum(held.cached_mib for held in queues),
+        locked_count=sum(held.locked for held in queues),
+        ok_tps=round(sum(pace.ok_tps for pace in rates), 4),
+        failed_tps=round(sum(pace.failed_tps for pace in rates), 4),
+        subscriptions={data.topic or "": data.sub_string or "" for data in info.subscription_set},
+        queues=queues,
+        rates=rates,
+        properties=dict(sorted(info.properties.items())),
+        jstack=info.jstack,
+        error=error,
+    )

@@ -1,0 +1,139 @@
+"""``group tps``: how fast topics are written and groups read them, and what is left.
+
+Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STATS_DATA
+(TOPIC_PUT_NUMS, GROUP_GET_NUMS), GET_CONSUME_STATS.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.groups import PARALLEL_MAX, find_group
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import Outcome, Row
+from mqclient import routes
+from mqclient.errors import BrokerRefused, NoRoute
+from remoting.bodies import BrokerStatsData
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+OWN_TOPICS: Final = ("%RETRY%", "%DLQ%")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which group, which topic; every one where neither is given."""
+
+    group: Annotated[str | None, argument("the consumer group", kind=Kind.GROUP)] = None
+    topic: Annotated[str | None, option("only this topic", kind=Kind.TOPIC)] = None
+    active: Annotated[bool, option("only what was written or read within a day")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pace(Row):
+    """A topic and a group that reads it, or None; rates in messages a second."""
+
+    topic: str
+    group: str | None
+    lag: int | None
+    in_tps: float
+    out_tps: float | None
+    in_24h: int
+    out_24h: int | None
+
+
+@command(
+    "group tps",
+    "show how fast topics are written and read, and how much is left",
+    examples=(
+        ("mqadmin group tps billing", "one group, topic by topic"),
+        ("mqadmin group tps --active --sort -in_tps", "everything, the busiest topic first"),
+    ),
+    details="A topic that nobody reads has a row without a group. Rates are those of the last\n"
+    "minute, as the brokers count them.",
+    rows=Pace,
+    java=(
+        Java(
+            "statsAll",
+            (
+                JavaOption("a", "activeTopic", "active", has_arg=False),
+                JavaOption("t", "topic", "topic"),
+            ),
+        ),
+    ),
+)
+async def group_tps(call: Call, args: Arguments) -> Outcome:
+    """Return one row a topic and group, sorted.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no broker knows the group.
+    """
+    admin = await call.admin()
+    if args.group is not None:
+        await find_group(admin, args.group)
+    if args.topic is not None:
+        await admin.topic_route(args.topic)
+        topics = [args.topic]
+    else:
+        topics = [name for name in await admin.topic_list() if not name.startswith(OWN_TOPICS)]
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    parts = await asyncio.gather(*(_topic(admin, gate, topic, args.group) for topic in topics))
+    rows = [row for part in parts for row in part]
+    if args.active:
+        rows = [row for row in rows if row.in_24h or row.out_24h]
+    return Outcome(rows)
+
+
+async def _topic(
+    admin: "Admin", gate: asyncio.Semaphore, topic: str, only: str | None
+) -> list[Pace]:
+    async with gate:
+        try:
+            at = routes.masters(await admin.topic_route(topic)).values()
+        except NoRoute:
+            # It was deleted since it was listed.
+            return []
+        groups: set[str] = set()
+        for address in at:
+            groups.update(await admin.groups_of_topic(address, topic))
+        if only is not None:
+            groups &= {only}
+            if not groups:
+                return []
+        puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
+        in_tps, in_24h = _tps(puts), _day(puts)
+        if not groups:
+            return [Pace(topic, None, None, in_tps, None, in_24h, None)]
+        rows = []
+        for group in sorted(groups):
+            key = f"{topic}@{group}"
+            gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
+            lags = [await admin.consume_stats(address, group, topic) for address in at]
+            lag = sum(one.total_diff() for one in lags)
+            rows.append(Pace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
+        return rows
+
+
+async def _counted(admin: "Admin", address: str, name: str, key: str) -> BrokerStatsData:
+    """Return a statistic; an empty one where nothing was counted."""
+    try:
+        return await admin.broker_stats(address, name, key)
+    except BrokerRefused:
+        return BrokerStatsData()
+
+
+def _tps(found: list[BrokerStatsData]) -> float:
+    return round(sum(one.stats_minute.tps for one in found if one.stats_minute), 4)
+
+
+def _day(found: list[BrokerStatsData]) -> int:
+    """Return what was counted in a day; a young broker has only an hour, or a minute."""
+    total = 0
+    for one in found:
+        spans = (one.stats_day, one.stats_hour, one.stats_minute)
+        total += next((span.sum for span in spans if span is not None and span.sum), 0)
+    return total

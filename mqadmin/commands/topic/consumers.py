@@ -1,0 +1,80 @@
+"""``topic consumers``: the groups that read a topic, or did.
+
+Requests: GET_ROUTEINFO_BY_TOPIC; on each master QUERY_TOPIC_CONSUME_BY_WHO, GET_CONSUME_STATS
+and GET_CONSUMER_LIST_BY_GROUP for each group.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.groups import PARALLEL_MAX
+from mqadmin.parameters import Kind, argument
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+from mqclient import routes
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which topic."""
+
+    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConsumer(Row):
+    """One group; ``members`` are connected now, ``lag`` is in entries over all queues."""
+
+    topic: str
+    group: str
+    members: int
+    lag: int
+    brokers: tuple[str, ...]
+
+
+@command(
+    "topic consumers",
+    "show which groups read a topic",
+    examples=(("mqadmin topic consumers orders --sort -lag", "the slowest group first"),),
+    rows=TopicConsumer,
+)
+async def topic_consumers(call: Call, args: Arguments) -> Outcome:
+    """Return one row a group, sorted by name; none where nobody ever read the topic.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    masters = routes.masters(await admin.topic_route(args.topic))
+    lists = await asyncio.gather(
+        *(admin.groups_of_topic(address, args.topic) for address in masters.values())
+    )
+    at: dict[str, list[str]] = {}
+    for broker, groups in zip(masters, lists, strict=True):
+        for group in groups:
+            at.setdefault(group, []).append(broker)
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    rows = await asyncio.gather(
+        *(
+            _row(admin, gate, args.topic, group, {name: masters[name] for name in at[group]})
+            for group in sorted(at)
+        )
+    )
+    return Outcome(rows)
+
+
+async def _row(
+    admin: "Admin", gate: asyncio.Semaphore, topic: str, group: str, at: dict[str, str]
+) -> TopicConsumer:
+    members: set[str] = set()
+    lag = 0
+    for address in at.values():
+        async with gate:
+            members.update(await admin.consumer_ids(address, group))
+            lag += (await admin.consume_stats(address, group, topic)).total_diff()
+    return TopicConsumer(topic, group, len(members), lag, tuple(sorted(at)))

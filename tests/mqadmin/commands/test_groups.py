@@ -1,0 +1,122 @@
+"""Consumer groups made, changed and deleted, with the truth told of each broker."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
+    assert done.exit_code == exit_code, done.err
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
+
+
+def test_a_group_is_created_once_and_then_unchanged(at: Run) -> None:
+    first = rows(at("group", "create", "made", "--retry-max", "3", "-ojson"))[0]
+    again = rows(at("group", "create", "made", "--retry-max", "3", "-ojson"))[0]
+    other = rows(at("group", "create", "made", "--retry-max", "4", "-ojson"), exit_code=1)[0]
+
+    assert (first["result"], first["retry_max_times"]) == ("changed", 3)
+    assert again["result"] == "unchanged"
+    assert (other["result"], other["was"]) == ("refused", {"retry_max_times": 3})
+    shown = rows(at("group", "config", "made", "-ojson"))
+    assert shown == rows(at("getConsumerConfig", "-g", "made", "--output", "json"))
+    assert (shown[0]["broker"], shown[0]["consume_broadcast_enable"]) == ("broker-a", True)
+
+
+def test_an_update_changes_only_what_is_named_and_is_undone(at: Run) -> None:
+    at("group", "create", "updated", "--retry-max", "3")
+
+    native = rows(at("group", "update", "updated", "--consume", "false", "-ojson"))[0]
+    java = rows(
+        at("updateSubGroup", "-c", "DefaultCluster", "-g", "updated", "-q", "2", "--output=json")
+    )[0]
+
+    assert (native["consume_enable"], native["retry_max_times"]) == (False, 3)
+    assert native["was"] == {"consume_enable": True}
+    assert (java["retry_queue_nums"], java["consume_enable"], java["retry_max_times"]) == (
+        *(2, False, 3),
+    )
+    replaced = rows(at("group", "update", "updated", "--replace", "-ojson"))[0]
+    assert (replaced["consume_enable"], replaced["retry_max_times"]) == (True, 16)
+    assert (replaced["consume_from_min_enable"], replaced["consume_broadcast_enable"]) == (
+        *(False, False),
+    )
+    at("undo", "-y")
+    put_back = rows(at("group", "config", "updated", "-ojson"))[0]
+    assert (put_back["consume_enable"], put_back["retry_max_times"]) == (False, 3)
+
+
+def test_java_makes_a_group_that_is_not_there(at: Run, servers: Addresses) -> None:
+    made = rows(
+        at("updateSubGroup", "-b", servers.broker, "-g", "java-made", "-r", "2", "--output=json")
+    )[0]
+
+    assert (made["result"], made["retry_max_times"], made["consume_broadcast_enable"]) == (
+        *("changed", 2, False),
+    )
+
+
+def test_a_group_is_deleted_with_what_it_left_and_comes_back(at: Run) -> None:
+    at("topic", "create", "left", "-q", "1")
+    at("group", "create", "leaving", "--retry-max", "3")
+    at("topic", "create", "%RETRY%leaving", "-q", "1")
+    at("message", "send", "left", "m")
+    at("offset", "reset", "leaving", "left", "--to", "latest", "-y")
+
+    assert at("group", "delete", "leaving").exit_code == 2
+    words = ("group", "delete", "leaving", "--offsets", "--topics")
+    planned = rows(at(*words, "--dry-run", "-ojson"))
+    done = rows(at(*words, "-y", "-ojson"))
+
+    assert {row["result"] for row in planned} == {"would change"}
+    assert [(row["kind"], row["name"], row["result"]) for row in done] == [
+        ("group", "leaving", "changed"),
+        ("topic", "%RETRY%leaving", "changed"),
+        ("route", "%RETRY%leaving", "changed"),
+    ]
+    assert at("group", "config", "leaving").exit_code == 3
+    assert at("offset", "show", "leaving").exit_code == 3
+    assert at(*words, "-y").exit_code == 3
+    put_back = rows(at("undo", "-y", "-ojson"))
+    assert [(row["kind"], row["result"]) for row in put_back] == [
+        ("group", "changed"),
+        ("topic", "changed"),
+        ("offset", "changed"),
+    ]
+    assert rows(at("group", "config", "leaving", "-ojson"))[0]["retry_max_times"] == 3
+    assert rows(at("offset", "show", "leaving", "left", "-ojson"))[0]["consumer_offset"] == 1
+
+
+def test_java_deletes_a_group_of_one_broker(at: Run, servers: Addresses) -> None:
+    at("group", "create", "java-deleted")
+    flags = ("-b", servers.broker, "-g", "java-deleted", "-r", "true", "-y", "--output=json")
+
+    done = rows(at("deleteSubGroup", *flags))
+
+    assert [(row["kind"], row["result"]) for row in done] == [("group", "changed")]
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (("group", "create", "a b"), 2),
+        (("group", "create", "g", "--cluster", "None"), 3),
+        (("group", "create", "g", "--broker", "127.0.0.1:1"), 4),
+        (("group", "update", "never-made", "--retry-max", "2"), 3),
+        (("group", "update", "g", "--consume", "perhaps"), 2),
+        (("group", "update", "g", "--retry-queues", "-1"), 2),
+        (("group", "delete", "never-made", "-y"), 3),
+        (("group", "config", "never-made"), 3),
+        (("updateSubGroup", "-g", "g"), 2),
+        (("deleteSubGroup", "-b", "127.0.0.1:1", "-g", "g", "-y"), 4),
+    ],
+)
+def test_what_cannot_be(at: Run, words: tuple[str, ...], exit_code: int) -> None:
+    assert at(*words).exit_code == exit_code

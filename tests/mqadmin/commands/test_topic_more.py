@@ -1,0 +1,103 @@
+"""Permission, clusters, order configuration and readers of topics; rates of groups."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
+    assert done.exit_code == exit_code, done.err
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
+
+
+def test_taking_a_permission_is_asked_for_and_giving_one_is_not(at: Run) -> None:
+    at("topic", "create", "perm", "-q", "2")
+
+    assert at("topic", "perm", "perm", "R").exit_code == 2
+    taken = rows(at("topic", "perm", "perm", "R", "-y", "-ojson"))[0]
+    same = rows(at("topic", "perm", "perm", "4", "-ojson"))[0]
+    given = rows(
+        at("updateTopicPerm", "-c", "DefaultCluster", "-t", "perm", "-p", "6", "--output=json")
+    )
+
+    assert (taken["perm"], taken["was"], taken["read_queues"]) == ("R--", {"perm": 6}, 2)
+    assert same["result"] == "unchanged"
+    assert (given[0]["perm"], given[0]["result"]) == ("RW-", "changed")
+    assert at("topic", "perm", "never-made", "R", "-y").exit_code == 3
+    assert at("topic", "perm", "perm", "X9").exit_code == 2
+    assert at("updateTopicPerm", "-t", "perm", "-p", "6").exit_code == 2
+
+
+def test_a_topic_is_in_a_cluster(at: Run) -> None:
+    at("topic", "create", "where", "-q", "1")
+
+    found = rows(at("topic", "clusters", "where", "-ojson"))
+
+    assert found == [{"topic": "where", "cluster": "DefaultCluster", "brokers": ["broker-a"]}]
+    assert rows(at("topicClusterList", "-t", "where", "--output", "json")) == found
+    assert at("topic", "clusters", "never-made").exit_code == 3
+
+
+def test_an_order_configuration_is_set_shown_deleted_and_undone(at: Run) -> None:
+    conf = "broker-a:4;broker-b:2"
+    java = ("updateOrderConf", "-t", "ordered", "--output", "json")
+
+    assert at("topic", "order-conf", "ordered").exit_code == 3
+    assert rows(at("topic", "order-conf", "ordered", conf, "-ojson"))[0]["result"] == "changed"
+    shown = rows(at("topic", "order-conf", "ordered", "-ojson"))[0]
+    assert (shown["order_conf"], shown["was"], shown["result"]) == (conf, None, "unchanged")
+    assert rows(at(*java, "-m", "get"))[0]["order_conf"] == conf
+    put = rows(at(*java, "-m", "put", "-v", "broker-a:8"))[0]
+    assert (put["order_conf"], put["was"]) == ("broker-a:8", conf)
+    assert at(*java, "-m", "delete").exit_code == 2
+    gone = rows(at(*java, "-m", "delete", "-y"))[0]
+    assert (gone["order_conf"], gone["was"]) == (None, "broker-a:8")
+    assert at(*java, "-m", "delete", "-y").exit_code == 3
+    at("undo", "-y")
+    assert rows(at(*java, "-m", "get"))[0]["order_conf"] == "broker-a:8"
+
+
+@pytest.mark.parametrize("conf", ["broker-a", "broker-a:0", "broker-a:4,b:1", ""])
+def test_an_order_configuration_that_is_none_exits_2(at: Run, conf: str) -> None:
+    assert at("topic", "order-conf", "t", conf).exit_code == 2
+    assert at("updateOrderConf", "-t", "t", "-m", "put").exit_code == 2
+
+
+def test_who_reads_a_topic_and_how_fast(at: Run) -> None:
+    at("topic", "create", "read", "-q", "1")
+    for number in range(3):
+        at("message", "send", "read", f"m{number}")
+    alone = rows(at("group", "tps", "--topic", "read", "-ojson"))
+    assert [(row["group"], row["lag"]) for row in alone] == [(None, None)]
+    at("offset", "reset", "reader", "read", "--to", "+1", "-y")
+
+    found = rows(at("topic", "consumers", "read", "-ojson"))
+    assert found == [
+        {"topic": "read", "group": "reader", "members": 0, "lag": 2, "brokers": ["broker-a"]}
+    ]
+    paces = rows(at("group", "tps", "reader", "-ojson"))
+    java = rows(at("statsAll", "-t", "read", "--output", "json"))
+    assert [(row["topic"], row["lag"]) for row in paces] == [("read", 2)]
+    assert [(row["topic"], row["group"], row["lag"]) for row in java] == [("read", "reader", 2)]
+    assert "read" in {row["topic"] for row in rows(at("group", "tps", "-ojson"))}
+    assert at("topic", "consumers", "never-made").exit_code == 3
+    assert at("group", "tps", "never-made").exit_code == 3
+    assert at("statsAll", "-t", "never-made").exit_code == 3
+
+
+def test_a_group_without_members_runs_nowhere(at: Run, servers: Addresses) -> None:
+    at("group", "create", "idle")
+
+    done = at("group", "running", "idle", "-ojson")
+
+    assert rows(done) == []
+    assert "nobody of the group is online" in done.err
+    assert at("group", "running", "idle", "--client", "x").exit_code == 3
+    assert at("consumerStatus", "-g", "never-made", "-b", servers.broker).exit_code == 3
