@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from mqadmin.console import Console
-from mqadmin.contexts import Context, ContextFile
+from mqadmin.contexts import Context, ContextFile, secret_of
 from mqadmin.errors import CommandError, Usage
 from mqadmin.link import Link, Target
-from mqadmin.settings import Settings
+from mqadmin.settings import TIMEOUT_S_DEFAULT, Settings
 
 if TYPE_CHECKING:
     from mqadmin.journal import Saved
@@ -134,17 +134,29 @@ class Call:
             raise Usage(
                 "no name server given", hint="use -n HOST:PORT, NAMESRV_ADDR or `context use`"
             )
+        # What a context says counts for its own servers only.
         held = context if context is not None and context.namesrv == namesrv else None
+        held = held or Context("", namesrv)
+        secret = settings.secret_key or env.get("MQADMIN_SECRET_KEY")
         return Target(
             namesrv=namesrv,
-            timeout_s=settings.timeout,
-            access_key=settings.access_key
-            or env.get("MQADMIN_ACCESS_KEY")
-            or (held.access_key if held else None),
-            secret_key=settings.secret_key
-            or env.get("MQADMIN_SECRET_KEY")
-            or (held.secret_key if held else None),
+            timeout_s=settings.timeout or held.timeout_s or TIMEOUT_S_DEFAULT,
+            access_key=settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key,
+            secret_key=secret or secret_of(held.secret_key, env),
+            address_map=held.address_map,
+            tls=held.tls,
         )
+
+    def defaults(self) -> Context | None:
+        """Return the context whose defaults apply; None where there is none that can be read.
+
+        A broken file or name is told by the command that needs a server, and must not keep
+        `context use` from mending it.
+        """
+        try:
+            return self.context()
+        except CommandError:
+            return None
 
     async def client(self) -> "MQClient":
         """Return the client for this call's name servers, connected on first use."""

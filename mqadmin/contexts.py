@@ -1,4 +1,4 @@
-"""Named contexts: addresses and keys in one file of the user, mode 600.
+"""Named contexts: addresses, keys and defaults in one file of the user, mode 600.
 
     $XDG_CONFIG_HOME/mqadmin/contexts.json
     {"current": "dev", "contexts": {"dev": {"namesrv": "127.0.0.1:9876"}}}
@@ -10,25 +10,34 @@ renamed; a file that others can read is still read, and is closed with the next 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from mqadmin.errors import CommandError, NotFound
+from mqadmin.tlsfiles import TlsFiles
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One named set of servers.
+    """One named set of servers, and what goes without saying there.
 
     Attributes:
+        secret_key: the key, or where it is: ``env:NAME`` or ``file:PATH``.
         protected: writes are refused unless the context is named on the line.
+        address_map: advertised broker address, and the one to connect to instead.
+        tls: how connections are secured; None leaves them plain.
+        output, timeout_s: used where the line does not say.
     """
 
     name: str
     namesrv: str
     access_key: str | None = None
-    secret_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
     protected: bool = False
+    address_map: tuple[tuple[str, str], ...] = ()
+    tls: TlsFiles | None = None
+    output: str | None = None
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +103,61 @@ class ContextFile:
         fresh.replace(self.path)
 
 
+def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
+    """Return a key that is given itself, or as ``env:NAME`` or ``file:PATH``.
+
+    Raises:
+        NotFound: the variable is not set, or the file cannot be read.
+    """
+    if text is None:
+        return None
+    where, colon, name = text.partition(":")
+    if not colon or where not in {"env", "file"}:
+        return text
+    if where == "env":
+        found = env.get(name)
+        if found is None:
+            raise NotFound(f"the context's secret key is in ${name}, which is not set")
+        return found
+    try:
+        return Path(name).expanduser().read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise NotFound(f"the context's secret key is in {name}: {error.strerror}") from None
+
+
 def _decode(value: dict[str, object]) -> Contexts:
     current = value.get("current")
     listed = value["contexts"]
     if not isinstance(listed, dict) or not isinstance(current, (str, type(None))):
         raise TypeError("`contexts` is no object, or `current` no name")
-    known = {spot.name for spot in fields(Context)} - {"name"}
-    return Contexts(
-        current,
-        {
-            name: Context(name=name, **{key: item[key] for key in item if key in known})
-            for name, item in listed.items()
-        },
-    )
+    return Contexts(current, {name: _context(name, item) for name, item in listed.items()})
+
+
+def _context(name: str, item: dict[str, object]) -> Context:
+    known = {spot.name for spot in fields(Context)} - {"name", "address_map", "tls"}
+    plain: dict[str, object] = {key: item[key] for key in item if key in known}
+    mapped, tls = item.get("map", {}), item.get("tls")
+    if not isinstance(mapped, dict) or not isinstance(tls, (dict, type(None))):
+        raise TypeError(f"`map` or `tls` of {name} is no object")
+    pairs = tuple((str(one), str(other)) for one, other in mapped.items())
+    files = None if tls is None else TlsFiles(**tls)
+    # The types of the plain values are the file's; a wrong one shows where it is used.
+    return Context(name=name, address_map=pairs, tls=files, **plain)  # type: ignore[arg-type]
 
 
 def _encode(contexts: Contexts) -> dict[str, object]:
-    shown = {}
-    for name, context in sorted(contexts.contexts.items()):
-        values = {spot.name: getattr(context, spot.name) for spot in fields(Context)}
-        del values["name"]
-        shown[name] = {key: value for key, value in values.items() if value not in (None, False)}
-    return {"current": contexts.current, "contexts": shown}
+    return {
+        "current": contexts.current,
+        "contexts": {name: _shown(one) for name, one in sorted(contexts.contexts.items())},
+    }
+
+
+def _shown(context: Context) -> dict[str, object]:
+    values = {spot.name: getattr(context, spot.name) for spot in fields(Context)}
+    del values["name"]
+    values["map"] = dict(values.pop("address_map"))
+    if context.tls is not None:
+        values["tls"] = context.tls.given()
+    if not context.address_map:
+        del values["map"]
+    return {key: value for key, value in values.items() if value not in (None, False)}

@@ -15,9 +15,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from mqadmin.tlsfiles import TlsFiles
 
 if TYPE_CHECKING:
     from mqclient.instance import MQClient
@@ -37,7 +39,9 @@ class Target:
     namesrv: str
     timeout_s: float
     access_key: str | None
-    secret_key: str | None
+    secret_key: str | None = field(repr=False)
+    address_map: tuple[tuple[str, str], ...] = ()
+    tls: TlsFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Link:
                 timeout_s=target.timeout_s,
                 access_key=target.access_key,
                 secret_key=target.secret_key,
+                address_map=dict(target.address_map),
+                tls=target.tls.client_tls() if target.tls is not None else None,
                 on_exchange=self._observe,
             )
             self._clients[target] = await client.__aenter__()

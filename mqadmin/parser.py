@@ -56,7 +56,7 @@ def parse(
     made = found.command
     chosen = [pair for pair in spelled.options if pair[0].name in GLOBAL_NAMES]
     settings = bind(Settings, GLOBALS, chosen, [])
-    if settings.help or settings.version:
+    if settings.help or settings.version or settings.schema:
         return Parsed(made, None, settings, None)
     own = [pair for pair in spelled.options if pair[0].name not in GLOBAL_NAMES]
     words = list(spelled.words)

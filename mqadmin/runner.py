@@ -8,10 +8,11 @@ program, the shell and scripts all go through ``run_line``.
 """
 
 import inspect
+import time
 import traceback
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from mqadmin.call import Call, Workplace
 from mqadmin.console import Console, printable
@@ -29,6 +30,9 @@ from mqadmin.settings import Format, Settings
 if TYPE_CHECKING:
     from mqadmin.explain import Explainer
 
+BATCH_COUNT: Final = 256
+BATCH_S: Final = 0.05
+
 
 def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
     """Run the command that ``tokens`` name and return its exit code.
@@ -43,6 +47,8 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
             return _bare(parsed, console)
         if parsed.settings.help or parsed.settings.version:
             return _explain(parsed.settings, parsed.command, console)
+        if parsed.settings.schema:
+            return _print_schema(parsed.command, console)
         return _run(parsed, console, workplace)
     except BrokenPipeError:
         raise
@@ -83,6 +89,14 @@ def _explain(settings: Settings, made: Command[object] | None, console: Console)
     return 0
 
 
+def _print_schema(made: Command[object], console: Console) -> int:
+    # Only --schema needs it.
+    from mqadmin.output.schema import schema_of
+
+    console.out.write(json_text(schema_of(made), pretty=True) + "\n")
+    return 0
+
+
 def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     settings = parsed.settings
     made = parsed.command
@@ -97,7 +111,7 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     from mqadmin.watching import check_watchable, watch
 
     check_watchable(made)
-    as_table = _format(settings, workplace) == "table"
+    as_table = _format(call) == "table"
     try:
         watch(
             call,
@@ -165,7 +179,7 @@ def _check_columns(settings: Settings, row_class: type[Row]) -> None:
 def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
     """Print the rows as they come; close the document whatever ends them."""
     settings = call.settings
-    chosen = _format(settings, call.workplace)
+    chosen = _format(call)
     rows = _iterate(outcome, call.workplace)
     if settings.sort and not outcome.follow:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
@@ -218,22 +232,38 @@ def _columns(
 def _iterate(outcome: Outcome, workplace: Workplace) -> Iterator[Row]:
     rows = outcome.rows
     if isinstance(rows, AsyncIterator):
-        return _drain(rows, workplace)
+        return _drain(rows, workplace, batch_count=1 if outcome.follow else BATCH_COUNT)
     return iter(rows)
 
 
-def _drain(rows: AsyncIterator[Row], workplace: Workplace) -> Iterator[Row]:
-    """Yield from an async generator that lives in the loop thread."""
+def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) -> Iterator[Row]:
+    """Yield from an async generator that lives in the loop thread.
 
-    async def following() -> Row | None:
-        return await anext(rows, None)
+    Rows come over in batches: a switch of threads costs as much as printing ten of them. A
+    batch that takes long to fill is handed over as it is.
+    """
 
-    while (row := workplace.link.run(following())) is not None:
-        yield row
+    async def following() -> list[Row]:
+        batch: list[Row] = []
+        until_s = time.monotonic() + BATCH_S
+        while len(batch) < batch_count and time.monotonic() < until_s:
+            row = await anext(rows, None)
+            if row is None:
+                break
+            batch.append(row)
+        return batch
+
+    while batch := workplace.link.run(following()):
+        yield from batch
 
 
-def _format(settings: Settings, workplace: Workplace) -> Format:
-    return settings.output or cast("Format | None", workplace.output) or "table"
+def _format(call: Call) -> Format:
+    """Return the format: of the line, else of the shell, else of the context."""
+    chosen = call.settings.output or cast("Format | None", call.workplace.output)
+    if chosen is not None:
+        return chosen
+    context = call.defaults()
+    return cast("Format | None", context.output if context is not None else None) or "table"
 
 
 def _wants_json(tokens: Sequence[str], workplace: Workplace) -> bool:

@@ -5,10 +5,11 @@ else from the environment, else from the context; see ``mqadmin.call`` for the a
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from mqadmin.parameters import Kind, Parameter, option, parameters_of
 
+TIMEOUT_S_DEFAULT: Final = 5.0
 Format = Literal["table", "json", "jsonl", "yaml", "msgpack", "csv", "name"]
 
 
@@ -63,8 +64,9 @@ class Settings:
         ),
     ] = None
     timeout: Annotated[
-        float, option("for each request", metavar="SECONDS", parse=positive_seconds)
-    ] = 5.0
+        float | None,
+        option("for each request (default 5)", metavar="SECONDS", parse=positive_seconds),
+    ] = None
     yes: Annotated[bool, option("do not ask before a destructive write", short="y")] = False
     dry_run: Annotated[bool, option("print what would change, and change nothing")] = False
     no_color: Annotated[bool, option("no colours (also NO_COLOR)")] = False
@@ -76,6 +78,7 @@ class Settings:
     secret_key: Annotated[
         str | None, option("its secret (better: MQADMIN_SECRET_KEY)", metavar="KEY")
     ] = None
+    schema: Annotated[bool, option("print the JSON schema of the rows, and do nothing")] = False
     help: Annotated[bool, option("this text", short="h")] = False
     version: Annotated[bool, option("print the version")] = False
 

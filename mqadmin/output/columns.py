@@ -57,8 +57,13 @@ def _all_columns(row_class: type[Row]) -> tuple[Column, ...]:
     return known
 
 
+def hints_of(row_class: type[Row]) -> dict[str, object]:
+    """Return the types of the fields with what ``Annotated`` says about them."""
+    return get_type_hints(row_class, include_extras=True)
+
+
 def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
-    hints = get_type_hints(row_class, include_extras=True)
+    hints = hints_of(row_class)
     found = []
     for spot in fields(row_class):
         read = attrgetter(spot.name)

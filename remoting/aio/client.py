@@ -14,6 +14,7 @@ import asyncio
 import inspect
 import logging
 import os
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -313,6 +314,10 @@ class RemotingClient:
             return await asyncio.wait_for(asyncio.shield(task), timeout_s)
         except TimeoutError:
             reason = f"no connection in {timeout_s:g} s"
+        except ssl.SSLError as error:
+            # Its errno is a number of OpenSSL's, not of the system.
+            detail = getattr(error, "verify_message", "") or error.reason or str(error)
+            reason = f"tls: {detail.lower().replace('_', ' ')}"
         except OSError as error:
             # asyncio's own text repeats the address as a tuple.
             number = error.errno or 0

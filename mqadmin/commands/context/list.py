@@ -22,6 +22,7 @@ class ContextRow(Row):
     namesrv: str
     access_key: str | None
     protected: bool
+    tls: bool
 
 
 @command(
@@ -35,6 +36,13 @@ def list_contexts(call: Call, args: Arguments) -> Outcome:
     """Return one row a context, sorted by name."""
     known = ContextFile.of(call.console.env).load()
     return Outcome(
-        ContextRow(name, name == known.current, one.namesrv, one.access_key, one.protected)
+        ContextRow(
+            name,
+            name == known.current,
+            one.namesrv,
+            one.access_key,
+            one.protected,
+            one.tls is not None,
+        )
         for name, one in sorted(known.contexts.items())
     )

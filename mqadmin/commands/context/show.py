@@ -6,7 +6,7 @@ from typing import Annotated
 from mqadmin.call import Call
 from mqadmin.contexts import ContextFile
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument
+from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
 
@@ -20,6 +20,7 @@ class Arguments:
     name: Annotated[str | None, argument("the current one where left out", kind=Kind.CONTEXT)] = (
         None
     )
+    show_secrets: Annotated[bool, option("print the secret key instead of stars")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,10 @@ class ContextDetail(Row):
     access_key: str | None
     secret_key: str | None
     protected: bool
+    map: dict[str, str]
+    tls: dict[str, str] | None
+    output: str | None
+    timeout_s: float | None
     file: str
 
 
@@ -59,8 +64,19 @@ def show_context(call: Call, args: Arguments) -> Outcome:
             current=found.name == known.current,
             namesrv=found.namesrv,
             access_key=found.access_key,
-            secret_key=MASK if found.secret_key else None,
+            secret_key=_shown(found.secret_key, args),
             protected=found.protected,
+            map=dict(found.address_map),
+            tls=found.tls.given() if found.tls is not None else None,
+            output=found.output,
+            timeout_s=found.timeout_s,
             file=str(file.path),
         )
     )
+
+
+def _shown(secret: str | None, args: Arguments) -> str | None:
+    """Return a secret as it may be seen: where it is kept is no secret."""
+    if secret is None or args.show_secrets or secret.startswith(("env:", "file:")):
+        return secret
+    return MASK

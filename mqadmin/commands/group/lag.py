@@ -7,6 +7,7 @@ With ``--watch`` a row also says how fast the queue is read and when it will be 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from mqadmin.places import Place, masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Course, EpochMs, Outcome, Row
 from mqadmin.trend import Trend
+from mqadmin.windowed import windowed
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
@@ -162,38 +164,48 @@ async def group_lag(call: Call, args: Arguments) -> Outcome:
     else:
         tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
         groups = sorted({name for table in tables for name in table.groups if not is_system(name)})
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-    found = await asyncio.gather(
-        *(_rows(admin, gate, place, group, args) for group in groups for place in places)
-    )
-    rows = [row for part in found for row in part]
-    if not rows and args.group is not None:
-        await find_group(admin, args.group)
-        if args.topic is not None:
-            raise NotFound(
-                f"group {args.group} has no offset in topic {args.topic}",
-                hint=f"`offset show {args.group}` shows where it has",
-            )
-    rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
+    found = _in_order(admin, places, groups, args)
     if not call.is_watched:
-        return Outcome(rows)
+        return Outcome(found)
+    rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
     seen = sorted({row.group for row in rows})
     return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
 
 
-async def _rows(
-    admin: "Admin", gate: asyncio.Semaphore, place: Place, group: str, args: Arguments
-) -> list[QueueLag]:
-    async with gate:
-        stats = await admin.consume_stats(place.address, group, args.topic)
-        if not stats.offset_table:
-            return []
-        reader = {}
-        if not args.no_clients:
-            members = await admin.consumer_ids(place.address, group)
-            reader = await owners(admin, place, group, members)
+async def _in_order(
+    admin: "Admin", places: list[Place], groups: list[str], args: Arguments
+) -> AsyncIterator[QueueLag]:
+    """Yield the rows group by group, while the next groups are being asked about."""
+    found = False
+
+    async def of_group(group: str) -> list[QueueLag]:
+        parts = await asyncio.gather(*(_rows(admin, place, group, args) for place in places))
+        rows = [row for part in parts for row in part]
+        return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
+
+    async for rows in windowed(groups, of_group, width=PARALLEL_MAX):
+        for row in rows:
+            found = True
+            yield row
+    if not found and args.group is not None:
+        await find_group(admin, args.group)
+        if args.topic is not None:
+            raise NotFound(
+                f"group {args.group} has no offset in topic {args.topic}",
+                hint=f"`offset show {args.group}` shows where it has",
+            )
+
+
+async def _rows(admin: "Admin", place: Place, group: str, args: Arguments) -> list[QueueLag]:
+    stats = await admin.consume_stats(place.address, group, args.topic)
+    if not stats.offset_table:
+        return []
+    reader = {}
+    if not args.no_clients:
+        members = await admin.consumer_ids(place.address, group)
+        reader = await owners(admin, place, group, members)
     return [
         QueueLag(
             group=group,

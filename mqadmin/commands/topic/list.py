@@ -63,5 +63,5 @@ async def list_topics(call: Call, args: Arguments) -> Outcome:
         names = await admin.topic_list()
     else:
         names = await admin.topics_by_cluster(args.cluster)
-    rows = [TopicRow(name, kind_of(name, brokers_and_clusters=own)) for name in names]
-    return Outcome([row for row in rows if args.kind in (None, row.kind)])
+    rows = (TopicRow(name, kind_of(name, brokers_and_clusters=own)) for name in names)
+    return Outcome(row for row in rows if args.kind in (None, row.kind))
