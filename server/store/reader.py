@@ -24,6 +24,7 @@ from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE
+from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
 from storefmt.sysflag import BORN_HOST_V6
 
@@ -39,6 +40,8 @@ _STORE_MS_POS_V6: Final = 68
 _HEAD_SIZE: Final = 76
 
 Accept = Callable[[int], bool]
+RawEntry = tuple[int, int, int, ExtUnit | None]
+"""Log offset, size, tags code, and the ext unit where the tags code is its address."""
 
 
 class Reader:
@@ -267,6 +270,19 @@ class Reader:
         if entry is None or entry[1] == FILLER_SIZE:
             return -1
         return self.store_ms(entry[0])
+
+    def entries(self, topic: str, queue_id: int, start: int, count: int) -> list[RawEntry]:
+        """Return up to ``count`` queue entries from ``start`` on.
+
+        Fillers are among them; it ends with the queue or one of its files, as in Java.
+        """
+        queue = self._find(topic, queue_id)
+        if queue is None or start < queue.min_offset:
+            return []
+        return [
+            (*entry, self._exts.read(queue, entry[2]) if entry[2] <= EXT_ADDRESS_MAX else None)
+            for entry in CQ_ENTRY.iter_unpack(queue.read(start, count))
+        ]
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time.

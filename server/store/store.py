@@ -37,7 +37,7 @@ from server.store.logwindow import Wants
 from server.store.nowait import may_wait, no_wait
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
-from server.store.reader import Accept, Reader
+from server.store.reader import Accept, RawEntry, Reader
 from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
 
@@ -315,6 +315,10 @@ class MessageStore:
         # The newest messages were just written: they need not be asked for politely.
         with no_wait(queue is not None and queue_offset < queue.tail_start):
             return read()
+
+    def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
+        """Return queue entries as they are; see ``Reader.entries``."""
+        return self._reader.entries(topic, queue_id, start, count)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset the next message becomes readable at; 0 for no queue."""

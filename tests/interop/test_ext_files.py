@@ -4,12 +4,24 @@ Both brokers get the same groups with the same filters, then the same messages; 
 have the same tags codes and bit maps at the same places, in files of the same names.
 """
 
+import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    ConsumerData,
+    HeartbeatData,
+    QueryConsumeQueueResponseBody,
+    SubscriptionData,
+)
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import QueryConsumeQueue
 from storefmt.consumequeue import decode_entries
 from storefmt.consumequeue_ext import ExtUnit, decode_units
 from tests.interop.conftest import Servers
@@ -140,6 +152,56 @@ def test_units_are_the_same(stores: dict[str, Path]) -> None:
     assert units(ours) == units(real)
     assert addresses(ours) == addresses(real)
     assert ends(ours) == ends(real)
+
+
+HEARTBEAT = HeartbeatData(
+    client_id="asker",
+    consumer_data_set=[
+        ConsumerData(group_name=group, subscription_data_set=[subscription])
+        for group, subscription in {
+            "EXT_LOW": SubscriptionData(
+                topic=TOPIC, sub_string="n < 40", expression_type="SQL92", sub_version=9
+            ),
+            "TAGS": SubscriptionData(
+                topic=TOPIC, sub_string="A", tags_set=["A"], code_set=[65], sub_version=9
+            ),
+            "ALL": SubscriptionData(topic=TOPIC, sub_string="*", sub_version=9),
+        }.items()
+    ],
+).encode()
+
+
+async def shown(broker: str) -> list[str]:
+    """Return what a broker shows of the queue to each group, times left out."""
+    client, found = RemotingClient(), []
+    beat = await client.invoke(
+        broker, Command.request(RequestCode.HEART_BEAT, body=HEARTBEAT), timeout_s=20
+    )
+    assert beat.code == 0, beat
+    for group in ("EXT_LOW", "TAGS", "ALL", "EXT_ODD", None):
+        for index, count in ((0, 45), (58, 5)):
+            header = QueryConsumeQueue(
+                topic=TOPIC, queue_id=0, index=index, count=count, consumer_group=group
+            )
+            command = Command.request(RequestCode.QUERY_CONSUME_QUEUE, header)
+            answer = await client.invoke(broker, command, timeout_s=20)
+            found.append(re.sub(r"(?<!\d)1[78]\d{11}(?!\d)", "0", answer.body.decode()))
+    await client.close()
+    return found
+
+
+def test_units_are_shown_alike(
+    java_side: JavaSide, our_side: OurSide, stores: dict[str, Path]
+) -> None:
+    answers = {}
+    for name, side in (("java", java_side), ("ours", our_side)):
+        with running(side, stores[name]) as servers:
+            answers[name] = asyncio.run(shown(servers.broker.address))
+
+    assert answers["ours"] == answers["java"]
+    low = QueryConsumeQueueResponseBody.decode(answers["java"][0].encode()).queue_data or []
+    assert [row.eval for row in low] != [True] * 45
+    assert all(row.bit_map and row.extend_data_json for row in low)
 
 
 def test_each_goes_on_with_the_store_of_the_other(

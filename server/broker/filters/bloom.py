@@ -106,3 +106,13 @@ def _finished(value: int) -> int:
     value = (value ^ value >> 33) * 0xFF51AFD7ED558CCD & _MASK
     value = (value ^ value >> 33) * 0xC4CEB9FE1A85EC53 & _MASK
     return value ^ value >> 33
+
+
+def bit_text(bits: bytes) -> str:
+    """Return a bit map as tools see it: the highest bit first, a new line behind 64 of them."""
+    parts = []
+    for number in range(len(bits) - 1, -1, -1):
+        parts.append(f"{bits[number]:08b}")
+        if number % _BYTE == 0:
+            parts.append("\n")
+    return "".join(parts)

@@ -14,11 +14,12 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import has_all
 from server.broker.filters.table import Filter, FilterTable
 from server.broker.filters.terms import Properties
 from server.broker.names import RETRY_PREFIX
-from server.broker.subscription import Accepts
+from server.broker.subscription import Accepts, accepts_subscription, is_tag_type
 from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V2
 from storefmt.properties import RETRY_TOPIC, parse_properties
@@ -64,6 +65,17 @@ def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
         return has_all(unit.bit_map, positions)
 
     return MessageFilter(by_bits=by_bits, by_properties=found.expression.matches)
+
+
+def subscribed(
+    subscription: SubscriptionData, found: Filter | None, table: FilterTable
+) -> MessageFilter:
+    """Return the tests for a subscription out of a heartbeat, of whatever type."""
+    if is_tag_type(subscription.expression_type):
+        return MessageFilter(accepts_subscription(subscription))
+    if subscription.class_filter_mode or found is None:
+        return EVERYTHING
+    return registered_filter(found, table)
 
 
 def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageFilter:

@@ -3,18 +3,22 @@
 Source: broker/processor/QueryMessageProcessor.java, AdminBrokerProcessor.java#queryConsumeQueue.
 """
 
+import base64
+
 from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
 from server.broker.coldhandler import reads_cold
+from server.broker.filters.bloom import bit_text
+from server.broker.filters.messagefilter import MessageFilter, subscribed
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.store.calls import GetStatus
-from storefmt.errors import RecordDamaged
-from storefmt.fastjson import dumps
-from storefmt.message import decode_records
+from server.store.reader import RawEntry
+from storefmt.consumequeue import is_ext_address
+from storefmt.consumequeue_ext import ExtUnit
+from storefmt.fastjson import Json, Key, dumps
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 QUEUE_ENTRY_COUNT_MAX = 1_024
@@ -67,45 +71,58 @@ def query_message(broker: Broker, request: Request) -> Command:
 def query_consume_queue(broker: Broker, request: Request) -> Command:
     """Return entries of one queue; a queue that is not there has none.
 
-    Whether the group's subscription takes an entry (``eval``) is only looked up for entries
-    with an extension, as in Java; this store has none.
+    Whether the group's filter may take an entry (``eval``) is only told for entries with an
+    ext unit, as in Java, and by the unit alone.
     """
     fields = request.command.header(QueryConsumeQueue)
-    topic, queue_id = fields.topic, fields.queue_id
+    topic, queue_id, group = fields.topic, fields.queue_id, fields.consumer_group
     if topic is None:
         remark = "the field topic is missing; say which topic's queue is meant"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
-    found = broker.store.get_message(
-        topic,
-        queue_id,
-        fields.index,
-        count_max=max(1, min(fields.count, QUEUE_ENTRY_COUNT_MAX)),
-        size_max=None,
-    )
     body = QueryConsumeQueueResponseBody(
-        max_queue_index=found.max_offset, min_queue_index=found.min_offset
+        max_queue_index=broker.store.max_offset(topic, queue_id),
+        min_queue_index=broker.store.min_offset(topic, queue_id),
     )
-    group = fields.consumer_group
-    subscription = None if group is None else broker.consumers.subscription(group, topic)
+    wants = None
     if group is not None:
-        body.subscription_data = subscription
+        subscription = broker.consumers.subscription(group, topic)
         known = broker.filters.get(topic, group)
-        text = "null" if known is None else dumps(known.data.to_json(), pretty=True)
-        body.filter_data = text if subscription else f"{group}@{topic} is not online!"
-    if found.status is not GetStatus.FOUND:
+        body.subscription_data = subscription
+        if subscription is None:
+            body.filter_data = f"{group}@{topic} is not online!"
+        else:
+            text = "null" if known is None else dumps(known.data.to_json(), pretty=True)
+            body.filter_data = text
+            wants = subscribed(subscription, known, broker.filters)
+    count = min(fields.count, QUEUE_ENTRY_COUNT_MAX)
+    entries = broker.store.entries(topic, queue_id, start=fields.index, count=max(1, count))
+    if not entries:
         return request.command.response(
             remark=f"Index {fields.index} of {queue_id}@{topic} is not exist!"
         )
-    try:
-        records = decode_records(b"".join(found.chunks), check_crc=False)
-    except RecordDamaged as error:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-    body.queue_data = [
-        ConsumeQueueData(
-            physic_offset=record.log_offset,
-            physic_size=record.size,
-            tags_code=record.tags_code,
-        )
-        for record in records[: max(0, fields.count)]
-    ]
+    body.queue_data = [_shown(entry, wants) for entry in entries[: max(0, count)]]
     return request.command.response(remark=UNSET_REMARK, body=body.encode())
+
+
+def _shown(entry: RawEntry, wants: MessageFilter | None) -> ConsumeQueueData:
+    log_offset, size, tags_code, unit = entry
+    shown = ConsumeQueueData(physic_offset=log_offset, physic_size=size, tags_code=tags_code)
+    if unit is not None:
+        bits = unit.bit_map
+        described: dict[Key, Json] = {
+            "filterBitMap": base64.b64encode(bits).decode() if bits else None,
+            "msgStoreTime": unit.store_ms,
+            "size": unit.size,
+            "tagsCode": unit.tags_code,
+        }
+        shown.extend_data_json = dumps(described)
+        shown.bit_map = bit_text(bits) if bits else None
+        shown.eval = wants is not None and _may_want(wants, unit)
+    elif is_ext_address(tags_code):
+        shown.msg = f"Cq extend not exist!addr: {tags_code}"
+    return shown
+
+
+def _may_want(wants: MessageFilter, unit: ExtUnit) -> bool:
+    accepts = wants.by_tag
+    return (accepts is None or accepts(unit.tags_code)) and wants.takes_unit(unit)

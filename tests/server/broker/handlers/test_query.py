@@ -1,16 +1,19 @@
 """Single messages over the wire: by id, by key, and as queue entries."""
 
 import asyncio
+import json
 from pathlib import Path
+from unittest.mock import ANY
 
-from remoting.bodies import QueryConsumeQueueResponseBody
+from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, ViewMessage
+from storefmt.consumequeue import ext_address
 from storefmt.javahash import string_hash
 from storefmt.message import decode_record, decode_records
 from storefmt.msgid import parse_offset_id
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, heartbeat, running
 
 FOR_EVER = 2**63 - 1
 
@@ -97,3 +100,49 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
     ] * 2
     assert (behind.code, behind.remark) == (0, "Index 9 of 0@T is not exist!")
     assert (unknown.code, unknown.remark) == (0, "Index 0 of 0@Nowhere is not exist!")
+
+
+def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -> None:
+    config = broker_settings(tmp_path)
+    config.store.enable_consume_queue_ext = True
+
+    async def run() -> list[list[ConsumeQueueData]]:
+        async with running(tmp_path, config=config) as desk:
+            desk.app.broker.store.exts.bit_map = lambda entry: bytes(range(9))
+            await filled(desk)
+            found = []
+            for expression, group in (("A", GROUP), ("B", GROUP), ("*", None)):
+                body = heartbeat(expression=expression, version=len(found) + 1)
+                await desk.ask(RequestCode.HEART_BEAT, body=body)
+                header = QueryConsumeQueue(topic=TOPIC, count=2, consumer_group=group)
+                answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+                shown = QueryConsumeQueueResponseBody.decode(answer.body)
+                found.append(shown.queue_data or [])
+            return found
+
+    mine, others, nobodys = asyncio.run(run())
+
+    assert [row.tags_code for row in mine] == [ext_address(0), ext_address(29)]
+    assert json.loads(mine[0].extend_data_json or "") == {
+        "filterBitMap": "AAECAwQFBgcI",
+        "msgStoreTime": ANY,
+        "size": 29,
+        "tagsCode": string_hash("A"),
+    }
+    assert mine[0].bit_map == "00001000\n" + "".join(f"{n:08b}" for n in range(7, -1, -1)) + "\n"
+    assert [row.eval for row in mine + others + nobodys] == [True] * 2 + [False] * 4
+
+
+def test_lost_ext_unit_is_said_so(tmp_path: Path) -> None:
+    async def run() -> list[ConsumeQueueData]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            queue = desk.app.broker.store._table.queues[TOPIC, 0]
+            queue.append(0, 100, ext_address(40))
+            header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
+            answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+            return QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
+
+    (row,) = asyncio.run(run())
+
+    assert row.msg == f"Cq extend not exist!addr: {ext_address(40)}"
