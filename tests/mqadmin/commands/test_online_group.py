@@ -110,6 +110,18 @@ def test_members_say_what_they_read_and_by_which_strategy(at: Run, member: Membe
     assert [row["client_id"] for row in lag] == [MEMBER, None]
 
 
+def test_a_member_tells_its_inside(at: Run, member: Member) -> None:
+    listed = rows(at("group", "running", GROUP, "-ojson"))
+    alone = rows(at("consumerStatus", "-g", GROUP, "-i", MEMBER, "-s", "--output", "json"))
+
+    assert [(row["client_id"], row["queue_count"], row["locked_count"]) for row in listed] == [
+        (MEMBER, 1, 1)
+    ]
+    assert alone[0]["queues"][0]["locked"] is True
+    assert alone[0]["properties"] == {"allocateMessageQueueStrategy": CIRCLE}
+    assert at("group", "running", GROUP, "--client", "another").exit_code == 3
+
+
 def test_a_group_is_shown_with_members_and_subscriptions(at: Run, member: Member) -> None:
     made = rows(at("consumerConnection", "-g", GROUP, "--output", "json"))[0]
 

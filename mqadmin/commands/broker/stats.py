@@ -1,0 +1,125 @@
+"""``broker stats``: one statistic over the last minute, hour and day.
+
+Request on each master: VIEW_BROKER_STATS_DATA.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound, Usage
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import Place, masters
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+from mqclient.errors import BrokerRefused
+from remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+OF_BROKER: Final = ("BROKER_PUT_NUMS", "BROKER_GET_NUMS")
+"""Counted under the name of the cluster."""
+NAMES: Final = (
+    *OF_BROKER,
+    *("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE", "GROUP_GET_NUMS", "GROUP_GET_SIZE"),
+    *("SNDBCK_PUT_NUMS", "GROUP_GET_LATENCY", "GROUP_GET_FALL_SIZE", "GROUP_GET_FALL_TIME"),
+    *("QUEUE_PUT_NUMS", "QUEUE_PUT_SIZE", "QUEUE_GET_NUMS", "QUEUE_GET_SIZE"),
+    *("GROUP_GET_FROM_DISK_NUMS", "GROUP_GET_FROM_DISK_SIZE"),
+    *("BROKER_GET_FROM_DISK_NUMS", "BROKER_GET_FROM_DISK_SIZE", "DLQ_PUT_NUMS"),
+    *("COMMERCIAL_SEND_TIMES", "COMMERCIAL_SEND_SIZE", "COMMERCIAL_RCV_TIMES"),
+    *("COMMERCIAL_RCV_SIZE", "COMMERCIAL_SNDBCK_TIMES", "COMMERCIAL_RCV_EPOLLS"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which statistic; what was put and got altogether where none is named."""
+
+    name: Annotated[str | None, argument("the statistic, as TOPIC_PUT_NUMS")] = None
+    key: Annotated[
+        str | None, argument("of what: a topic, or TOPIC@GROUP for a statistic of groups")
+    ] = None
+    broker: Annotated[
+        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
+    ] = None
+    cluster: Annotated[str | None, option("of the masters of a cluster", kind=Kind.CLUSTER)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatsSpan(Row):
+    """A statistic over one span: the sum, the rate a second, and the average a call."""
+
+    broker: str
+    name: str
+    key: str
+    span: str
+    sum: int
+    tps: float
+    average: float
+
+
+@command(
+    "broker stats",
+    "show what a broker counted in the last minute, hour and day",
+    examples=(
+        ("mqadmin broker stats", "messages put and got, broker by broker"),
+        ("mqadmin broker stats TOPIC_PUT_NUMS orders", "messages of one topic"),
+        ("mqadmin broker stats GROUP_GET_NUMS orders@billing", "what a group got of it"),
+    ),
+    details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
+    rows=StatsSpan,
+)
+async def broker_stats(call: Call, args: Arguments) -> Outcome:
+    """Return one row a broker, statistic and span.
+
+    Raises:
+        Usage: the statistic is unknown, or needs a key.
+        NotFound: no broker has counted under this key.
+    """
+    names = OF_BROKER if args.name is None else (args.name.upper(),)
+    if names[0] not in NAMES:
+        near = get_close_matches(names[0], NAMES, n=1)
+        hint = f"did you mean {near[0]}?" if near else "-h lists them"
+        raise Usage(f"no statistic {args.name!r}", hint=hint)
+    if args.key is None and not names[0].startswith("BROKER_"):
+        raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
+    admin = await call.admin()
+    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+    parts = await asyncio.gather(
+        *(_spans(admin, place, name, args.key) for place in places for name in names)
+    )
+    rows = [row for part in parts for row in part]
+    if not rows and args.name is not None:
+        raise NotFound(
+            f"no broker has counted {names[0]} of {args.key or 'its cluster'}",
+            hint="counting starts with the first message",
+        )
+    return Outcome(rows)
+
+
+async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> list[StatsSpan]:
+    if key is None:
+        cluster = place.cluster
+        if not cluster:
+            cluster = (await admin.broker_config(place.address)).get("brokerClusterName", "")
+        key = cluster
+    try:
+        found = await admin.broker_stats(place.address, name, key)
+    except BrokerRefused as error:
+        if error.code != ResponseCode.SYSTEM_ERROR:
+            raise
+        # That is how a broker says that nothing was counted.
+        return []
+    spans = (
+        ("minute", found.stats_minute),
+        ("hour", found.stats_hour),
+        ("day", found.stats_day),
+    )
+    return [
+        StatsSpan(place.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
+        for span, one in spans
+        if one is not None
+    ]

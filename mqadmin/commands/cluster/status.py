@@ -1,0 +1,113 @@
+"""``cluster status``: what every broker did today and yesterday, and how it stands.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.parameters import Kind, option
+from mqadmin.places import MASTER, Place, all_brokers
+from mqadmin.registry import command
+from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
+from mqclient.errors import ClientError
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which cluster."""
+
+    cluster: Annotated[str | None, option("only this cluster", kind=Kind.CLUSTER)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatus(Row):
+    """One broker process; numbers of messages, None where it did not answer."""
+
+    cluster: str
+    broker: str
+    broker_id: int
+    role: str
+    address: str
+    version: str | None
+    started_ms: EpochMs
+    in_today: int | None
+    out_today: int | None
+    in_yesterday: int | None
+    out_yesterday: int | None
+    disk_ratio: float | None
+    behind_bytes: int | None
+    page_cache_lock_ms: int | None
+    send_queue: int | None
+    send_queue_wait_ms: int | None
+    earliest_store_ms: EpochMs
+    error: str | None
+
+
+@command(
+    "cluster status",
+    "show what every broker did today, and how it stands",
+    examples=(("mqadmin cluster status", "messages in and out, disk, waiting requests"),),
+    rows=BrokerStatus,
+    columns=(
+        *("broker", "role", "in_today", "out_today", "in_yesterday", "out_yesterday"),
+        *("disk_ratio", "behind_bytes", "page_cache_lock_ms", "send_queue", "error"),
+    ),
+)
+async def cluster_status(call: Call, args: Arguments) -> Outcome:
+    """Return one row a broker; exit code 5 where one does not answer.
+
+    Raises:
+        NotFound: there is no such cluster.
+    """
+    admin = await call.admin()
+    places = [at for at in await all_brokers(admin) if args.cluster in (None, at.cluster)]
+    if not places:
+        raise NotFound(f"no cluster {args.cluster!r}", hint="`cluster list` shows them")
+    rows = await asyncio.gather(*(_row(admin, place) for place in places))
+    silent = [row for row in rows if row.error is not None]
+    return Outcome(rows, exit_code=PARTLY if silent else 0)
+
+
+async def _row(admin: "Admin", place: Place) -> BrokerStatus:
+    error, runtime = None, dict[str, str]()
+    try:
+        runtime = await admin.broker_runtime(place.address)
+    except ClientError as failed:
+        error = str(failed)
+
+    def number(key: str) -> int | None:
+        text = runtime.get(key, "")
+        return int(text) if text.removeprefix("-").isdecimal() else None
+
+    def between(first: str, last: str) -> int | None:
+        low, high = number(first), number(last)
+        return None if low is None or high is None else high - low
+
+    ratio = runtime.get("commitLogDiskRatio")
+    return BrokerStatus(
+        cluster=place.cluster,
+        broker=place.broker,
+        broker_id=place.broker_id,
+        role="master" if place.broker_id == MASTER else "slave",
+        address=place.address,
+        version=runtime.get("brokerVersionDesc"),
+        started_ms=number("bootTimestamp") or 0,
+        in_today=between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
+        out_today=between("msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
+        in_yesterday=between("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
+        out_yesterday=between("msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
+        disk_ratio=round(float(ratio), 4) if ratio else None,
+        behind_bytes=number("dispatchBehindBytes"),
+        page_cache_lock_ms=number("pageCacheLockTimeMills"),
+        send_queue=number("sendThreadPoolQueueSize"),
+        send_queue_wait_ms=number("sendThreadPoolQueueHeadWaitTimeMills"),
+        earliest_store_ms=number("earliestMessageTimeStamp") or 0,
+        error=error,
+    )
