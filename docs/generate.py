@@ -4,6 +4,7 @@
     docs/format.md    every layout of a store directory
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
+    docs/client.md    every parameter of the client
 
 Rule: what is declared once in the code is not written a second time by hand. A test fails
 where a file here is not what this prints.
@@ -17,6 +18,7 @@ from pathlib import Path
 import server.broker.handlers
 import server.namesrv.handlers
 from docs.access import security
+from docs.clientpage import client
 from mqadmin import catalog, helptext
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
@@ -102,6 +104,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "format.md": layouts,
     "cli.md": commands,
     "security.md": lambda: security(PRINTED),
+    "client.md": client,
 }
 
 

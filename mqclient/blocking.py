@@ -2,23 +2,40 @@
 
     with BlockingClient("127.0.0.1:9876") as client:
         client.send(Message("T", b"hello"))
+        reply = client.request(Message("Questions", b"?"), timeout_s=3)
         names = client.run(Admin(client.mq).topic_list())
 
+        with client.push_consumer("group", listener, {"T": "*"}):
+            input("listening, return ends it")
+
+        with client.lite_pull_consumer("other", {"T": "TagA || TagB"}) as consumer:
+            for message in consumer.poll():
+                print(message.body)
+
 Rule: any number of threads may call; each call waits for its own result. Nothing is retried
-or changed here, this is only the way in.
+or changed here, this is only the way in: what is not wrapped goes through ``run``.
 """
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
 from mqclient.errors import BadRequest
 from mqclient.instance import MQClient
-from mqclient.message import Message
+from mqclient.listeners import ConcurrentListener, OrderlyListener
+from mqclient.litepull import LitePullConsumer
+from mqclient.litesettings import LitePullSettings
+from mqclient.message import Message, MessageExt
 from mqclient.producer import DEFAULT_GROUP, Producer
+from mqclient.producersettings import ProducerSettings
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
 from mqclient.sent import SendResult
+from mqclient.subscription import MessageSelector
+from mqclient.txproducer import TransactionListener, TransactionProducer, TransactionSendResult
 from remoting.bodies import MessageQueue
 
 _T = TypeVar("_T")
@@ -89,6 +106,84 @@ class BlockingClient:
         """Send one message and wait until it is stored; as ``Producer.send``."""
         return self.run(self._producer.send(message, queue=queue, timeout_s=timeout_s))
 
+    def request(self, message: Message, *, timeout_s: float) -> MessageExt:
+        """Send a message whose consumer replies, return the reply; as ``Producer.request``."""
+
+        async def ask() -> MessageExt:
+            await self._producer.start()
+            return await self._producer.request(message, timeout_s=timeout_s)
+
+        return self.run(ask())
+
+    @contextmanager
+    def transaction_producer(
+        self,
+        group: str,
+        listener: TransactionListener,
+        settings: ProducerSettings | None = None,
+    ) -> "Iterator[Callable[[Message, object], TransactionSendResult]]":
+        """Yield a function that sends a message in a transaction: message, argument --> result.
+
+        Args:
+            listener: its methods run in threads.
+
+        Raises: as ``TransactionProducer.send_message_in_transaction``.
+        """
+        producer = TransactionProducer(self.mq, group, listener, settings=settings)
+        self.run(producer.start())
+        try:
+            yield lambda message, arg: self.run(producer.send_message_in_transaction(message, arg))
+        finally:
+            self.run(producer.shutdown())
+
+    @contextmanager
+    def push_consumer(
+        self,
+        group: str,
+        listener: ConcurrentListener | OrderlyListener,
+        topics: Mapping[str, str | MessageSelector],
+        *,
+        orderly: bool = False,
+        settings: PushSettings | None = None,
+    ) -> Iterator[PushConsumer]:
+        """Let a plain function have the messages of topics, in threads, until the block ends.
+
+        Args:
+            topics: expression by topic.
+            orderly: queue by queue in order.
+
+        Raises: as ``PushConsumer.start``.
+        """
+        consumer = PushConsumer(self.mq, group, settings)
+        consumer.register_message_listener(listener, orderly=orderly)
+        for topic, expression in topics.items():
+            consumer.subscribe(topic, expression)
+        try:
+            self.run(consumer.start())
+            yield consumer
+        finally:
+            self.run(consumer.shutdown())
+
+    @contextmanager
+    def lite_pull_consumer(
+        self,
+        group: str,
+        topics: Mapping[str, str | MessageSelector],
+        settings: LitePullSettings | None = None,
+    ) -> "Iterator[BlockingLitePullConsumer]":
+        """Join a group whose messages are polled, until the block ends.
+
+        Raises: as ``LitePullConsumer.start``.
+        """
+        consumer = LitePullConsumer(self.mq, group, settings)
+        for topic, expression in topics.items():
+            consumer.subscribe(topic, expression)
+        try:
+            self.run(consumer.start())
+            yield BlockingLitePullConsumer(self, consumer)
+        finally:
+            self.run(consumer.shutdown())
+
     def close(self) -> None:
         """Close all connections and end the thread; a second call does nothing."""
         if self._loop.is_closed():
@@ -97,3 +192,31 @@ class BlockingClient:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+class BlockingLitePullConsumer:
+    """A ``LitePullConsumer`` whose calls wait.
+
+    Attributes:
+        consumer: the consumer itself, for ``BlockingClient.run``.
+    """
+
+    def __init__(self, client: BlockingClient, consumer: LitePullConsumer) -> None:
+        self._client = client
+        self.consumer = consumer
+
+    def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
+        """Return the next messages of one queue, none when none come in time."""
+        return self._client.run(self.consumer.poll(timeout_ms))
+
+    def commit(self) -> None:
+        """Be done with all that was polled; raises ClientError."""
+        self._client.run(self.consumer.commit())
+
+    def seek(self, queue: MessageQueue, queue_offset: int) -> None:
+        """Go on at a queue offset; raises as ``LitePullConsumer.seek``."""
+        self._client.run(self.consumer.seek(queue, queue_offset))
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues this consumer has now, sorted."""
+        return self.consumer.assignment()

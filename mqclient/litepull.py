@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mqclient import offsets, routes
+from mqclient import offsets
 from mqclient.checkexpression import check_expressions
 from mqclient.consumerserves import ConsumerServes
 from mqclient.consumption import Consuming
@@ -37,17 +37,18 @@ from mqclient.offsetstore import LOCAL_DIR, LocalOffsets, OffsetStore, RemoteOff
 from mqclient.polled import Polled
 from mqclient.processqueue import ProcessQueue
 from mqclient.pushsettings import HALF_AN_HOUR_MS
+from mqclient.queries import Queries
 from mqclient.queuelocks import QueueLocks
 from mqclient.queuepull import QueuePulls
 from mqclient.rebalancing import Rebalancing
-from mqclient.subscription import ALL, TAG, Subscription, Wanted, check_group
+from mqclient.subscription import ALL, TAG, MessageSelector, Subscription, Wanted, check_group
 from mqclient.topicwatch import QueuesChanged, watch
 from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
 
 LOG = logging.getLogger(__name__)
 
 
-class LitePullConsumer:
+class LitePullConsumer(Queries):
     """One member of a consumer group, polled.
 
     Args:
@@ -107,7 +108,9 @@ class LitePullConsumer:
 
     # What to consume.
 
-    def subscribe(self, topic: str, expression: str = ALL, *, kind: str = TAG) -> None:
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
         """Share the queues of a topic with the group.
 
         Raises:
@@ -304,13 +307,9 @@ class LitePullConsumer:
         self._pulls.paused.difference_update(queues)
         self._polled.wake()
 
-    async def offset_for_timestamp(self, queue: MessageQueue, timestamp_ms: int) -> int:
-        """Return the queue offset of the message stored nearest to a time."""
-        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
-
-    async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
-        """Return all readable queues of a topic; raises NoRoute."""
-        return routes.subscribe_queues(topic, await self._client.route(topic))
+    # Java's own names of two questions.
+    offset_for_timestamp = Queries.search_offset
+    fetch_message_queues = Queries.fetch_subscribe_message_queues
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues this consumer has now, sorted."""
@@ -360,7 +359,7 @@ class LitePullConsumer:
 
     # Inside.
 
-    def _want(self, topic: str, expression: str, kind: str) -> None:
+    def _want(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
         subscription = Subscription.parse(expression, kind=kind)
         self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
 

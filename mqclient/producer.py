@@ -30,6 +30,7 @@ from mqclient.members import Serve
 from mqclient.message import Message, MessageExt
 from mqclient.outgoing import Outgoing, Packing, send_command
 from mqclient.producersettings import ProducerSettings
+from mqclient.queries import Queries
 from mqclient.select import RoundRobin, by_hash
 from mqclient.sent import STATUS_OF, SendResult, SendStatus
 from mqclient.subscription import check_group
@@ -45,7 +46,7 @@ Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
 """Chooses a queue for a message (MessageQueueSelector)."""
 
 
-class Producer:
+class Producer(Queries):
     """Sends messages.
 
     Args:

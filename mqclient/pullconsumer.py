@@ -9,10 +9,11 @@ Source: client/consumer/DefaultMQPullConsumer.java (4.9.7).
 import zlib
 from typing import Final
 
-from mqclient import offsets, routes
+from mqclient import offsets
 from mqclient.errors import NoRoute
 from mqclient.instance import MQClient
 from mqclient.pull import Asked, Puller, PullResult
+from mqclient.queries import Queries
 from mqclient.subscription import TAG, Subscription
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
@@ -22,7 +23,7 @@ COUNT_MAX: Final = 32
 CRC_MASK: Final = 0x7FFFFFFF
 
 
-class PullConsumer:
+class PullConsumer(Queries):
     """Reads queues for a consumer group.
 
     Args:
@@ -35,13 +36,7 @@ class PullConsumer:
         self._group = group
         self._puller = Puller(client, group)
 
-    async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the readable queues of a topic, sorted.
-
-        Raises:
-            NoRoute: no broker has the topic.
-        """
-        return routes.subscribe_queues(topic, await self._client.route(topic))
+    queues = Queries.fetch_subscribe_message_queues
 
     async def pull(
         self,
@@ -109,18 +104,6 @@ class PullConsumer:
                 what=f"filter {name} for topic {topic}",
                 body=module,
             )
-
-    async def min_offset(self, queue: MessageQueue) -> int:
-        """Return the first readable queue offset."""
-        return await offsets.min_offset(self._client, queue)
-
-    async def max_offset(self, queue: MessageQueue) -> int:
-        """Return the queue offset the next message will get."""
-        return await offsets.max_offset(self._client, queue)
-
-    async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
-        """Return the queue offset of the message stored nearest to a time."""
-        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
 
     async def committed(self, queue: MessageQueue) -> int | None:
         """Return the queue offset the group reads next, None when it never committed one."""

@@ -26,7 +26,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from mqclient import routes
 from mqclient.checkexpression import check_expressions
 from mqclient.consumeconcurrently import ConsumeConcurrently
 from mqclient.consumeorderly import ConsumeOrderly
@@ -42,10 +41,11 @@ from mqclient.offsetstore import LOCAL_DIR, LocalOffsets, OffsetStore, RemoteOff
 from mqclient.processqueue import LOCK_AGAIN_MS, ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from mqclient.pushsettings import HALF_AN_HOUR_MS, PushSettings
+from mqclient.queries import Queries
 from mqclient.queuelocks import QueueLocks
 from mqclient.queuepull import QueuePulls
 from mqclient.rebalancing import Rebalancing
-from mqclient.subscription import ALL, TAG, Subscription, Wanted, check_group
+from mqclient.subscription import ALL, TAG, MessageSelector, Subscription, Wanted, check_group
 from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ _L = TypeVar("_L", bound=ConcurrentListener)
 _O = TypeVar("_O", bound=OrderlyListener)
 
 
-class PushConsumer:
+class PushConsumer(Queries):
     """One member of a consumer group.
 
     Args:
@@ -111,11 +111,14 @@ class PushConsumer:
 
     # What to consume, and by what.
 
-    def subscribe(self, topic: str, expression: str = ALL, *, kind: str = TAG) -> None:
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
         """Want messages of a topic; subscribing again replaces the expression.
 
         Args:
-            expression: ``*``, ``TagA || TagB``, or with ``kind`` SQL92 an SQL expression.
+            expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
+                ``MessageSelector``, which says both.
 
         Raises:
             BadRequest: topic or expression cannot be right.
@@ -289,10 +292,6 @@ class PushConsumer:
             ClientError: the broker did not take it.
         """
         await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
-
-    async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
-        """Return all readable queues of a topic; raises NoRoute."""
-        return routes.subscribe_queues(topic, await self._client.route(topic))
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues this member has now, sorted."""

@@ -28,6 +28,23 @@ TAG: Final = "TAG"
 SQL92: Final = "SQL92"
 
 
+class MessageSelector(NamedTuple):
+    """An expression with its kind, as Java's ``MessageSelector``."""
+
+    expression: str
+    kind: str = TAG
+
+    @classmethod
+    def by_tag(cls, expression: str) -> "MessageSelector":
+        """Return a selector of ``TagA || TagB``."""
+        return cls(expression, TAG)
+
+    @classmethod
+    def by_sql(cls, expression: str) -> "MessageSelector":
+        """Return a selector of an SQL92 expression over properties."""
+        return cls(expression, SQL92)
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """One filter of one topic.
@@ -43,12 +60,17 @@ class Subscription:
     tags: frozenset[str] = frozenset()
 
     @classmethod
-    def parse(cls, expression: str, *, kind: str = TAG) -> "Subscription":
+    def parse(cls, expression: "str | MessageSelector", *, kind: str = TAG) -> "Subscription":
         """Return the subscription an expression means; an empty one means everything.
+
+        Args:
+            kind: of a text; a selector brings its own.
 
         Raises:
             BadRequest: ``||`` with nothing between, or a kind that is not known.
         """
+        if isinstance(expression, MessageSelector):
+            expression, kind = expression
         if kind == SQL92 and expression:
             return cls(expression, SQL92)
         if kind != TAG:

@@ -1,17 +1,22 @@
-"""The pytest fixture ``rocketmq``: a running name server and broker for a test session.
+"""Pytest fixtures: a real RocketMQ for the tests of services, in any language.
 
-    def test_orders(rocketmq):
-        client = connect(rocketmq.namesrv)
+    def test_orders(rocketmq_broker):
+        client = connect(rocketmq_broker.namesrv)
 
-Rule: the pair is a process of its own on free loopback ports with a temporary store; it
-starts with the first test that asks for it and ends with the session, also when pytest
-itself is killed, since its stdin ends then.
+    rocketmq_broker         one name server and broker for the whole test run
+    rocketmq_broker_fresh   a pair of its own, with an empty store, for each test that asks
+
+Rule: a pair is a process of its own on free loopback ports with a temporary store; it
+starts with the first test that asks for it and ends with the session (or the test), also when
+pytest itself is killed, since its stdin ends then. Broker settings come from the environment:
+``ROCKETMQ_<key>``.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +34,22 @@ class RocketMQ(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def rocketmq() -> Iterator[RocketMQ]:
+def rocketmq_broker() -> Iterator[RocketMQ]:
     """Start a name server and a broker, and stop them after the last test."""
+    with running_pair() as pair:
+        yield pair
+
+
+@pytest.fixture
+def rocketmq_broker_fresh() -> Iterator[RocketMQ]:
+    """Start a name server and a broker for this test alone."""
+    with running_pair() as pair:
+        yield pair
+
+
+@contextmanager
+def running_pair() -> Iterator[RocketMQ]:
+    """Start a name server and a broker, and stop them at the end of the block."""
     command = [sys.executable, "-m", "server.embedded", "--until-stdin-closes"]
     with subprocess.Popen(
         [*command, "--namesrv-port", "0", "--broker-port", "0"],
@@ -44,10 +63,12 @@ def rocketmq() -> Iterator[RocketMQ]:
         if not line:
             pytest.fail(f"the embedded broker did not start, exit code {process.wait()}")
         ready = json.loads(line)
-        yield RocketMQ(ready["namesrv"], ready["broker"], Path(ready["store"]))
-        process.stdin.close()
         try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
+            yield RocketMQ(ready["namesrv"], ready["broker"], Path(ready["store"]))
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
 
 
@@ -20,3 +21,9 @@ def shared() -> Path:
 def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
     """Return the golden stores; each call of ``store`` gives a private copy."""
     return Golden(shared / "golden", tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture(scope="session")
+def rocketmq(rocketmq_broker: RocketMQ) -> RocketMQ:
+    """Return the pair that the tests of this repository share."""
+    return rocketmq_broker

@@ -1,6 +1,7 @@
 """The waiting face: results and errors come through, and closing ends the thread."""
 
 import asyncio
+import queue
 import threading
 from collections.abc import Iterator
 
@@ -9,10 +10,16 @@ import pytest
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
 from mqclient.errors import BadRequest, NoRoute
-from mqclient.message import Message
-from remoting.bodies import TopicList
+from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.litesettings import LitePullSettings
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
+from mqclient.pushsettings import PushSettings
+from mqclient.txproducer import LocalTransactionState
+from remoting.bodies import ConsumeFromWhere, TopicList
 from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
+from server.pytest_plugin import RocketMQ
 from tests.mqclient.fake import FakeServer
 
 
@@ -57,3 +64,56 @@ def test_closed_client_says_so(fake: FakeServer) -> None:
 
     with pytest.raises(BadRequest, match="closed"):
         client.run(Admin(client.mq).topic_list())
+
+
+def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> None:
+    from_first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+    got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        got.put(messages[0].body)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    class Commits:
+        def execute_local_transaction(self, message: Message, arg: object) -> LocalTransactionState:
+            return LocalTransactionState[str(arg)]
+
+        def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+            return LocalTransactionState.ROLLBACK_MESSAGE
+
+    with BlockingClient(rocketmq.namesrv) as client:
+        client.send(Message("BlockAll", b"one"))
+        with client.transaction_producer("block-tx", Commits()) as send:
+            for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE"):
+                result = send(Message("BlockAll", arg.encode()), arg)
+                assert result.state.name == arg
+        settings = PushSettings(consume_from_where=from_first)
+        with client.push_consumer("block-push", listen, {"BlockAll": "*"}, settings=settings):
+            assert {got.get(timeout=30) for _ in range(2)} == {b"one", b"COMMIT_MESSAGE"}
+        lite = LitePullSettings(consume_from_where=from_first)
+        with client.lite_pull_consumer("block-lite", {"BlockAll": "*"}, lite) as consumer:
+            polled: list[bytes] = []
+            while len(polled) < 2:
+                polled += [message.body for message in consumer.poll(1000)]
+            consumer.commit()
+            assert set(polled) == {b"one", b"COMMIT_MESSAGE"}
+            consumer.seek(consumer.assignment()[0], 0)
+        assert client.mq.members.consumers == {}
+
+
+def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:
+    with BlockingClient(rocketmq.namesrv) as client, BlockingClient(rocketmq.namesrv) as other:
+        client.send(Message("BlockAsk", b"makes the topic"))
+
+        def reply(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            if "CORRELATION_ID" in messages[0].properties:
+                other.run(Producer(other.mq).reply(messages[0], messages[0].body.upper()))
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        with other.push_consumer("block-reply", reply, {"BlockAsk": "*"}):
+            answer = client.request(Message("BlockAsk", b"loud"), timeout_s=30)
+            assert answer.body == b"LOUD"

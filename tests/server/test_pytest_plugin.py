@@ -15,15 +15,19 @@ def connect(address):
     host, _, port = address.rpartition(":")
     socket.create_connection((host, int(port)), 5).close()
 
-def test_both_ports_answer(rocketmq):
-    connect(rocketmq.namesrv)
-    connect(rocketmq.broker)
-    SEEN.append(rocketmq)
-    Path("ports").write_text(rocketmq.namesrv)
+def test_both_ports_answer(rocketmq_broker):
+    connect(rocketmq_broker.namesrv)
+    connect(rocketmq_broker.broker)
+    SEEN.append(rocketmq_broker)
+    Path("ports").write_text(rocketmq_broker.namesrv)
 
-def test_the_pair_is_shared(rocketmq):
-    assert [rocketmq] == SEEN
-    assert (rocketmq.store / "abort").exists()
+def test_the_pair_is_shared(rocketmq_broker):
+    assert [rocketmq_broker] == SEEN
+    assert (rocketmq_broker.store / "abort").exists()
+
+def test_a_fresh_pair_is_another_one(rocketmq_broker, rocketmq_broker_fresh):
+    connect(rocketmq_broker_fresh.broker)
+    assert rocketmq_broker_fresh.store != rocketmq_broker.store
 """
 
 
@@ -47,7 +51,7 @@ def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
     host, _, port = (tmp_path / "ports").read_text().rpartition(":")
     with socket.socket() as probe:
         assert probe.connect_ex((host, int(port))) != 0

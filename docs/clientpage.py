@@ -1,0 +1,106 @@
+"""docs/client.md: every parameter of the client, with its default, from the settings classes.
+
+Rule: the meaning of a parameter is written once, in the docstring of its class.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from enum import Enum
+from typing import Any, ClassVar, Final, Protocol
+
+from mqclient.litesettings import LitePullSettings
+from mqclient.producersettings import ProducerSettings
+from mqclient.pushsettings import PushSettings
+
+_ATTRIBUTE: Final = re.compile(r"^        (\w+): (.*(?:\n            .*)*)", re.MULTILINE)
+
+
+class Settings(Protocol):
+    """A settings class."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+PAGES: Final[Mapping[str, tuple[type[Settings], str]]] = {
+    "ProducerSettings": (ProducerSettings, "`Producer(client, group, settings)`"),
+    "PushSettings": (PushSettings, "`PushConsumer(client, group, settings)`"),
+    "LitePullSettings": (LitePullSettings, "`LitePullConsumer(client, group, settings)`"),
+}
+
+BAD_INPUT: Final = {
+    "no name server answers": "`send` and every question raise `Unreachable` or `TimedOut` naming "
+    "all that were tried. A consumer starts, and begins once one answers.",
+    "no name server is given": "`BadRequest` when `MQClient` is made.",
+    "a topic without a route": "`send` makes the topic where the brokers may (`TBW102`), else "
+    "raises `NoRoute`. A consumer asks again with every rebalance.",
+    "a group or topic name that is not allowed": "`BadRequest`; nothing leaves the process.",
+    "a parameter out of its range": "`BadRequest` when the settings are made.",
+    "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
+    "a listener that raises, or answers what is no status": "logged; the messages come again: "
+    "concurrent ones from the retry topic, orderly ones at once after the pause. After "
+    "`max_reconsume_times` they go to `%DLQ%group`. In broadcasting they are dropped, as in Java.",
+    "a listener that raises `SystemExit` or a cancellation": "the same; it ends neither the "
+    "consumer nor the process.",
+    "a listener that hangs": "after `consume_timeout_min` its messages are given back to the "
+    "broker for another member, and its late answer counts for nothing. A stop waits "
+    "`await_termination_ms_when_shutdown` for it; its thread does not keep the process.",
+    "a broker that takes no message back": "the message stays, is tried again here after 5 s, and "
+    "the position does not pass it.",
+    "a body that cannot be decompressed": "no listener gets the message; it goes to `%DLQ%group` "
+    "as it is stored (broadcasting: it is dropped), and is logged. `poll`, `pull` and queries give "
+    "it: its `body` raises `BadAnswer`, its `record.body` has the bytes.",
+    "an answer whose records are damaged": "`BadAnswer`; a consumer logs it and asks again, so "
+    "nothing is skipped.",
+    "a position outside of the queue": "logged; the consumer goes on at the end the broker names.",
+    "a second member of a group in one client": "`BadRequest` from `start`; the first goes on.",
+    "a crash between `poll` and the next `poll`": "the batch is given again.",
+}
+"""What the client does with what it should not get."""
+
+
+def client() -> str:
+    """Return docs/client.md."""
+    lines = [
+        "# The client",
+        "",
+        "<!-- Printed by `make docs` from the code; edit the code, not this file. -->",
+        "",
+        "Names are those of the Java client 4.9.7 in snake_case, so its documentation applies;",
+        "`_ms`, `_s` and `_min` say the unit of a time. Positions (`queue_offset`) count",
+        "entries of a queue. `from mqclient import …` gives every public name.",
+        "",
+        "Errors are `ClientError`s with `code`, `remark`, `address`, `hint` and `retriable`.",
+        "",
+        "Java's `sendMsgTimeout` of 3 s is the client's `timeout_s` (5 s) here unless it is set:",
+        "one limit for everything a client asks.",
+    ]
+    for settings, usage in PAGES.values():
+        lines += ["", f"## {settings.__name__}", "", f"For {usage}.", ""]
+        lines += ["| parameter | default | meaning |", "| --- | --- | --- |"]
+        meanings = parameters(settings)
+        lines += [
+            f"| `{item.name}` | {_default(item)} | {meanings[item.name]} |"
+            for item in fields(settings)  # type: ignore[arg-type]
+        ]
+    lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
+    lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]
+    return "\n".join(lines) + "\n"
+
+
+def parameters(settings: type[Settings]) -> dict[str, str]:
+    """Return the meaning of each parameter, from the docstring."""
+    text = settings.__doc__ or ""
+    found = _ATTRIBUTE.findall(text)
+    return {name: " ".join(meaning.split()).replace("``", "`") for name, meaning in found}
+
+
+def _default(item: "Field[Any]") -> str:
+    value = item.default
+    if value is MISSING:
+        return "required"
+    if isinstance(value, Enum):
+        return value.name
+    if callable(value):
+        return f"`{value.__name__}`"
+    return f"`{value!r}`"

@@ -1,0 +1,85 @@
+"""What every producer and consumer may ask beside its work (Java's MQAdmin).
+
+Rule: only asks; what it asks with is ``offsets`` and ``admin_message``. The latter is loaded
+on first use, because most clients never look for a message.
+
+Source: client/MQAdmin.java, client/impl/MQAdminImpl.java (4.9.7).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqclient import offsets, routes
+from mqclient.errors import BadRequest, NotFound
+
+if TYPE_CHECKING:
+    from mqclient.instance import MQClient
+    from mqclient.message import MessageExt
+    from remoting.bodies import MessageQueue
+
+
+class Queries:
+    """Base of producers and consumers."""
+
+    _client: MQClient
+
+    async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
+        """Return all readable queues of a topic, sorted; raises NoRoute."""
+        return routes.subscribe_queues(topic, await self._client.route(topic))
+
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """Return the first readable queue offset; raises ClientError."""
+        return await offsets.min_offset(self._client, queue)
+
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """Return the queue offset the next message will get; raises ClientError."""
+        return await offsets.max_offset(self._client, queue)
+
+    async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the queue offset of the message stored nearest to a time; raises ClientError."""
+        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
+
+    async def earliest_msg_store_time(self, queue: MessageQueue) -> int | None:
+        """Return when the first message of a queue was stored, ms; None for an empty queue."""
+        from mqclient.admin_offset import OffsetCalls
+
+        return await OffsetCalls(self._client).earliest_store_ms(queue)
+
+    async def view_message(self, topic: str, msg_id: str) -> MessageExt:
+        """Return a message by its offset id, or by the unique key its producer gave.
+
+        Raises:
+            NotFound: there is none.
+            NoRoute: no broker has the topic.
+        """
+        from mqclient.admin_message import MessageCalls
+
+        calls = MessageCalls(self._client)
+        try:
+            return await calls.view_message(msg_id)
+        except (BadRequest, NotFound):
+            found = await calls.query_message(topic, msg_id, unique=True)
+        if not found:
+            raise NotFound(f"message {msg_id}: topic {topic} has none with this id")
+        return found[0]
+
+    async def query_message(
+        self,
+        topic: str,
+        key: str,
+        *,
+        count_max: int = 64,
+        begin_ms: int = 0,
+        end_ms: int = 2**63 - 1,
+    ) -> list[MessageExt]:
+        """Return the messages of a topic with a key, newest last, stored between two times.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
+        from mqclient.admin_message import MessageCalls
+
+        return await MessageCalls(self._client).query_message(
+            topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
+        )

@@ -1,0 +1,137 @@
+"""The parameters have Java's names and defaults, and refuse what cannot be."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.clientpage import PAGES, Settings, parameters
+from mqclient.errors import BadRequest
+from mqclient.litesettings import LitePullSettings
+from mqclient.producersettings import ProducerSettings
+from mqclient.pushsettings import PushSettings
+
+# Java's name where it is not ours in camelCase; None where Java has no such parameter.
+OTHER_NAMES: Mapping[str, str | None] = {
+    "consume_timeout_min": "consumeTimeout",
+    "pull_interval_ms": "pullInterval",
+    "suspend_current_queue_time_ms": "suspendCurrentQueueTimeMillis",
+    "await_termination_ms_when_shutdown": "awaitTerminationMillisWhenShutdown",
+    "persist_consumer_offset_interval_ms": "persistConsumerOffsetInterval",
+    "pull_time_delay_ms_when_exception": "pullTimeDelayMillsWhenException",
+    "auto_commit_interval_ms": "autoCommitIntervalMillis",
+    "poll_timeout_ms": "pollTimeoutMillis",
+    "topic_metadata_check_interval_ms": "topicMetadataCheckIntervalMillis",
+    "retry_another_broker_when_not_store_ok": "retryAnotherBrokerWhenNotStoreOK",
+    "allocate_strategy": "allocateMessageQueueStrategy",
+    "consume_from_ms": "consumeTimestamp",
+    "send_msg_timeout_ms": "sendMsgTimeout",
+    "configured_queues": None,
+    "rooms": None,
+    "room_of": None,
+    "compress_type": None,
+    "compress_level": None,
+    "send_latency_fault_enable": None,
+}
+# Given in another form here: an object there, a time from now, the client's own limit.
+OTHER_DEFAULTS = {"allocate_strategy", "consume_from_ms", "send_msg_timeout_ms"}
+# Not a parameter of the settings: given to the constructor, a method, or the client; or about
+# threads that are not there.
+NOT_HERE = {
+    "DefaultMQProducer": {
+        "defaultMQProducerImpl",
+        "producerGroup",
+        "retryResponseCodes",
+        "retryTimesWhenSendAsyncFailed",
+        "traceDispatcher",
+    },
+    "DefaultMQPushConsumer": {
+        "adjustThreadPoolNumsThreshold",
+        "consumerGroup",
+        "defaultMQPushConsumerImpl",
+        "messageListener",
+        "offsetStore",
+        "subscription",
+        "traceDispatcher",
+    },
+    "DefaultLitePullConsumer": {
+        "MIN_AUTOCOMMIT_INTERVAL_MILLIS",
+        "brokerSuspendMaxTimeMillis",
+        "consumerGroup",
+        "consumerPullTimeoutMillis",
+        "consumerTimeoutMillisWhenSuspend",
+        "customizedTraceTopic",
+        "defaultLitePullConsumerImpl",
+        "enableMsgTrace",
+        "messageQueueListener",
+        "offsetStore",
+        "pullThreadNums",
+        "traceDispatcher",
+    },
+}
+CLASSES: Mapping[str, type[Settings]] = {
+    "DefaultMQProducer": ProducerSettings,
+    "DefaultMQPushConsumer": PushSettings,
+    "DefaultLitePullConsumer": LitePullSettings,
+}
+
+
+def java_name(name: str) -> str | None:
+    camel = re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+    return OTHER_NAMES.get(name, camel)
+
+
+@pytest.mark.parametrize("java_class", CLASSES)
+def test_parameters_and_defaults_are_javas(java_class: str, shared: Path) -> None:
+    known: dict[str, dict[str, Any]] = json.loads((shared / "facts/config.json").read_text())
+    java = known["classes"][java_class]["fields"]
+    client = known["classes"]["ClientConfig"]["fields"]
+    named = set()
+    for item in fields(CLASSES[java_class]):  # type: ignore[arg-type]
+        name = java_name(item.name)
+        if name is None:
+            continue
+        named.add(name)
+        fact = java.get(name) or client[name]
+        if item.name not in OTHER_DEFAULTS:
+            default = getattr(item.default, "name", item.default)
+            assert default == fact["default"], item.name
+
+    assert set(java) - named == NOT_HERE[java_class]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_parameter_has_its_meaning(name: str) -> None:
+    settings, _ = PAGES[name]
+
+    assert list(parameters(settings)) == [item.name for item in fields(settings)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "bad"),
+    [
+        (PushSettings, {"pull_batch_size": 0}),
+        (PushSettings, {"pull_batch_size": 1025}),
+        (PushSettings, {"pull_batch_size": True}),
+        (PushSettings, {"pull_batch_size": "32"}),
+        (PushSettings, {"consume_thread_min": 21}),
+        (PushSettings, {"consume_thread_max": 1001}),
+        (PushSettings, {"pull_threshold_for_topic": 0}),
+        (PushSettings, {"suspend_current_queue_time_ms": 9}),
+        (PushSettings, {"max_reconsume_times": -2}),
+        (LitePullSettings, {"auto_commit_interval_ms": 999}),
+        (LitePullSettings, {"poll_timeout_ms": -1}),
+        (ProducerSettings, {"compress_level": 10}),
+        (ProducerSettings, {"send_msg_timeout_ms": 0}),
+        (ProducerSettings, {"max_message_size": 0}),
+    ],
+)
+def test_a_value_out_of_its_range_is_refused(
+    settings: type[PushSettings], bad: dict[str, Any]
+) -> None:
+    with pytest.raises(BadRequest, match=next(iter(bad))):
+        settings(**bad)

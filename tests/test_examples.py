@@ -1,0 +1,109 @@
+"""The examples and the code of the README run against the embedded broker."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from server.pytest_plugin import RocketMQ
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def run(*words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def filled(rocketmq: RocketMQ) -> RocketMQ:
+    """Return the pair after the producer's example."""
+    (line,) = run("-m", "examples.producer", rocketmq.namesrv)
+    assert line.startswith("SEND_OK")
+    return rocketmq
+
+
+def test_push_consumer_gets_what_the_producer_sent(filled: RocketMQ) -> None:
+    lines = run("-m", "examples.push_consumer", filled.namesrv, "5")
+
+    assert sorted(lines) == [
+        "new order 1",
+        "new order 2",
+        "new order 3",
+        "state packed",
+        "state sent",
+    ]
+
+
+def test_orderly_consumer_keeps_the_order_of_the_key(filled: RocketMQ) -> None:
+    first, second = run("-m", "examples.orderly_consumer", filled.namesrv, "2")
+
+    assert first.split()[::2] == [second.split()[0], "packed"]
+    assert second.split()[2] == "sent"
+
+
+def test_lite_pull_consumer_polls_and_commits(filled: RocketMQ) -> None:
+    lines = run("-m", "examples.lite_pull_consumer", filled.namesrv, "3")
+
+    assert sorted(lines) == ["order 1", "order 2", "order 3"]
+
+
+def test_broadcast_consumer_keeps_its_positions(filled: RocketMQ, tmp_path: Path) -> None:
+    lines = run("-m", "examples.broadcast_consumer", filled.namesrv, "3", str(tmp_path))
+
+    assert sorted(lines) == ["order 1", "order 2", "order 3"]
+    assert [path.name for path in tmp_path.rglob("offsets.json")] == ["offsets.json"]
+
+
+def test_outbox_writes_and_sends_both_or_neither(rocketmq: RocketMQ, tmp_path: Path) -> None:
+    path = tmp_path / "orders.db"
+    command = [sys.executable, "-m", "examples.transactional_outbox", rocketmq.namesrv, str(path)]
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout.splitlines() == ["paid-1 COMMIT_MESSAGE", "paid-1-again UNKNOW"]
+    assert "UNIQUE constraint failed: orders.id" in done.stderr
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT key FROM outbox").fetchall() == [("paid-1",)]
+
+
+def test_the_code_of_the_readme_runs(rocketmq: RocketMQ, tmp_path: Path) -> None:
+    awaiting, blocking = CODE.findall((REPOSITORY / "README.md").read_text())
+    outputs = []
+    for number, code in enumerate((awaiting, blocking)):
+        path = tmp_path / f"readme{number}.py"
+        path.write_text(code.replace("127.0.0.1:9876", rocketmq.namesrv))
+        outputs.append(run(str(path)))
+
+    assert outputs[0] == ["hello"]
+    assert re.fullmatch(r"\[(b'hello( again)?')?\]", outputs[1][0])
+
+
+def test_service_sends_and_consumes(rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch) -> None:
+    testclient = pytest.importorskip("fastapi.testclient", reason="fastapi is not installed")
+    monkeypatch.setenv("NAMESRV_ADDR", rocketmq.namesrv)
+    from examples.fastapi_service import app
+
+    with testclient.TestClient(app) as service:
+        assert service.post("/orders/o-7").json()["status"] == "SEND_OK"
+        deadline_s = time.monotonic() + 30
+        while service.get("/seen").json() != ["o-7"]:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
