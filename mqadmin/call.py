@@ -99,6 +99,11 @@ class Call:
             raise Usage("no store directory given", hint="name it as the first argument, DIR")
         return Path(self.store)
 
+    @property
+    def is_offline(self) -> bool:
+        """Return whether a command with ``Needs.EITHER`` reads a store directory."""
+        return self.store is not None
+
     def now_ms(self) -> int:
         """Return the time of the machine in epoch ms."""
         return time.time_ns() // 1_000_000

@@ -26,10 +26,13 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "allocatemq": "rebalance plan",
     "brokerconsumestats": "broker consume-stats",
     "brokerstatus": "broker status",
+    "checkmsgsendrt": "message bench",
     "cleanexpiredcq": "broker clean expired-queues",
     "cleanunusedtopic": "broker clean unused-topics",
+    "clonegroupoffset": "offset clone",
     "clusterlist": "cluster list",
     "clusterrt": "cluster rt",
+    "consumemessage": "message print",
     "consumerconnection": "group show",
     "consumerprogress": "group lag",
     "consumerstatus": "group running",
@@ -40,15 +43,20 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "getbrokerconfig": "broker config get",
     "getconsumerconfig": "group config",
     "getnamesrvconfig": "namesrv config get",
+    "printmsg": "message print",
+    "printmsgbyqueue": "message print",
     "producer": "broker connections",
     "producerconnection": "broker connections",
+    "querycq": "queue show",
     "querymsgbyid": "message query id",
     "querymsgbykey": "message query key",
     "querymsgbyoffset": "message query offset",
     "querymsgbyuniquekey": "message query unique-key",
+    "querymsgtracebyid": "message trace",
     "resetoffsetbytime": "offset reset",
     "sendmessage": "message send",
-    "skipaccumulatedmessage": "offset reset",
+    "sendmsgstatus": "message bench",
+    "skipaccumulatedmessage": "offset skip",
     "statsall": "group tps",
     "topicclusterlist": "topic clusters",
     "topiclist": "topic list",
@@ -70,6 +78,7 @@ WORDS_MAX: Final = 3
 DASHED: Final = (
     "message-count",
     *("unique-key", "write-perm", "expired-queues", "unused-topics", "expired-log"),
+    *("decode-id", "consume-direct"),
     *("consume-stats", "order-conf", "white-addr"),
 )
 """Words of verbs that are typed with a dash; a test compares them with the declarations."""
@@ -153,6 +162,8 @@ def native_name(module_name: str) -> str:
     """
     noun, stem = module_name.split(".")[-2:]
     noun_typed = noun.rstrip("_").replace("_", "-")
+    # `import_` is a word of Python, and no module can be named so.
+    stem = stem.rstrip("_")
     if noun == stem:
         return noun_typed
     for dashed in DASHED:

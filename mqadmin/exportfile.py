@@ -37,6 +37,8 @@ class State:
         asked: what was asked for; another question cannot go on with this file.
         begin_ms, end_ms: the times asked for, worked out when it began.
         next_log_offset: where to go on in the log; -1 for its start.
+        queue: the queue of the last row as ``BROKER:ID``, and ``next_queue_offset`` behind it:
+            where to go on with a topic that is read from brokers.
         size: bytes of the file (jsonl, csv), or parts (Parquet), that are complete.
     """
 
@@ -44,6 +46,8 @@ class State:
     begin_ms: int | None = None
     end_ms: int | None = None
     next_log_offset: int = -1
+    queue: str = ""
+    next_queue_offset: int = -1
     rows: int = 0
     size: int = 0
 
@@ -64,6 +68,11 @@ def format_of(path: Path, wanted: FileFormat | None) -> FileFormat:
             "use --format",
         )  # fmt: skip
     return found
+
+
+def queue_of(broker: str, queue_id: int) -> str:
+    """Return a queue as it is written into the state."""
+    return f"{broker}:{queue_id}"
 
 
 def state_path(path: Path) -> Path:
@@ -131,6 +140,8 @@ class Writer(ABC):
         self.state = replace(
             self.state,
             next_log_offset=row.log_offset + row.size,
+            queue=queue_of(row.broker or "", row.queue_id),
+            next_queue_offset=row.queue_offset + 1,
             rows=self.state.rows + 1,
         )
         if self._since >= ROWS_A_PART:

@@ -68,6 +68,8 @@ def command_help(made: Command[object]) -> str:
     options = [p for p in made.parameters if not p.positional]
     if made.needs is Needs.STORE:
         lines += ["  DIR  store directory (or --store DIR, or the shell's `store open DIR`)", ""]
+    if made.needs is Needs.EITHER:
+        lines += ["  --store DIR reads a store directory instead of asking servers", ""]
     if positional:
         lines += ["Arguments:", *_listing(positional), ""]
     if options:

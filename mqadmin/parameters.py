@@ -160,6 +160,15 @@ def truth(text: str) -> bool:
     return lowered == "true"
 
 
+def falsehood(text: str) -> bool:
+    """Read a Java flag that says the opposite of ours.
+
+    Raises:
+        ValueError: it is neither true nor false.
+    """
+    return not truth(text)
+
+
 def _parameter(name: str, inner: object, declared: Declared, *, default: object) -> Parameter:
     required = default is MISSING
     kept = None if required else default

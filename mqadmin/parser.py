@@ -62,6 +62,10 @@ def parse(
     words = list(spelled.words)
     if made.needs is Needs.STORE:
         own, words, store = _take_store(own, words, store)
+    elif made.needs is Needs.EITHER:
+        opened = None if settings.namesrv or settings.context else store
+        store = next((text for p, text in reversed(own) if p is STORE_DIR), opened)
+        own = [pair for pair in own if pair[0] is not STORE_DIR]
     words = _with_topic(made, own, words, topic)
     return Parsed(made, _bind_command(found, own, words), settings, store)
 
@@ -153,7 +157,11 @@ def _from_java(made: Command[object], java: Java, options: Given) -> Given:
     if java.any_of and not given & set(java.any_of):
         flags = [f"-{f.short}/--{f.long.strip()}" for f in java.options if f.field in java.any_of]
         raise Usage(f"{java.name} needs one of {', '.join(flags)}")
-    native: Given = [(by_name[name], text) for name, text in java.preset if name not in given]
+    native: Given = [
+        (by_name[name], text if by_name[name].takes_value else None)
+        for name, text in java.preset
+        if name not in given
+    ]
     for parameter, text in options:
         if parameter.name == REFUSED and parameter.help:
             raise Usage(f"not supported: {parameter.help}")

@@ -52,7 +52,7 @@ class Spelling:
             self._long[long] = self._long[fold(name)]
         if found is None:
             return
-        if found.command.needs is Needs.STORE:
+        if found.command.needs in (Needs.STORE, Needs.EITHER):
             self._add(STORE_DIR, "", STORE_DIR.name)
         for parameter in found.command.parameters:
             if not parameter.positional:
@@ -194,7 +194,7 @@ def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> P
     if flag.has_arg == native.takes_value:
         return replace(native, parse=flag.parse or native.parse)
     if flag.has_arg:
-        return replace(native, takes_value=True, parse=truth)
+        return replace(native, takes_value=True, parse=flag.parse or truth)
     return replace(native, takes_value=False, default=flag.value)
 
 

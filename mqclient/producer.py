@@ -17,7 +17,7 @@ client/impl/MQClientAPIImpl.java#processSendResponse (4.9.7).
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -121,6 +121,7 @@ class Producer(Queries):
         select: Select | None = None,
         sharding_key: str | None = None,
         timeout_s: float | None = None,
+        system: Mapping[str, str] | None = None,
     ) -> SendResult:
         """Send one message and wait until the broker has stored it.
 
@@ -130,13 +131,14 @@ class Producer(Queries):
             sharding_key: messages of one key go to one queue, chosen as Java's
                 ``SelectMessageQueueByHash`` does for the same text.
             timeout_s: for all tries together.
+            system: properties of RocketMQ's own, for tools that send for somebody else.
 
         Raises:
             BadRequest: the message or the queue cannot be right.
             NoRoute: no broker has the topic, and none would make it.
             BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
         """
-        out = self._packing.single(message, now_ms=self._client.now_ms())
+        out = self._packing.single(message, now_ms=self._client.now_ms(), system=system)
         chosen = await self._choose(message, queue, select, sharding_key)
         return await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
 

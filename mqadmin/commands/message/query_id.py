@@ -1,28 +1,17 @@
 """``message query id``: the message with an offset id or a unique id.
 
-    offset id   store host | log offset          -> VIEW_MESSAGE_BY_ID at that host
-    unique id   client ip | pid | ... | counter  -> QUERY_MESSAGE in --topic
-
-Both have 32 digits (56 with IPv6); the port of an offset id is a port, the same bytes of
-a unique id nearly never are.
+Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.errors import NotFound, Usage
+from mqadmin.findmessage import find_message
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import all_brokers
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, one
-from storefmt.hosts import host_text, port_of
-from storefmt.msgid import parse_offset_id
-
-if TYPE_CHECKING:
-    from mqclient.admin import Admin
-    from mqclient.message import MessageExt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +23,8 @@ class Arguments:
     no_body: Annotated[bool, option("leave the body out")] = False
 
 
-NOT_HERE = "it needs a consumer that is asked directly"
+CONSUME = "`message consume-direct ID GROUP --client CLIENT` does that"
+SEND = "`message resend ID` does that"
 
 
 @command(
@@ -46,15 +36,16 @@ NOT_HERE = "it needs a consumer that is asked directly"
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
     java=(
         Java(
             "queryMsgById",
             (
                 JavaOption("i", "msgId", "id", required=True),
-                JavaOption("g", "consumerGroup", why_not=NOT_HERE),
-                JavaOption("d", "clientId", why_not=NOT_HERE),
-                JavaOption("s", "sendMessage", why_not="`message send` sends it again"),
-                JavaOption("u", "unitName", why_not="there are no units here"),
+                JavaOption("g", "consumerGroup", why_not=CONSUME),
+                JavaOption("d", "clientId", why_not=CONSUME),
+                JavaOption("s", "sendMessage", why_not=SEND),
+                JavaOption("u", "unitName", why_not=SEND),
             ),
         ),
     ),
@@ -67,26 +58,10 @@ async def query_id(call: Call, args: Arguments) -> Outcome:
         NotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
-    store_host, log_offset = parse_offset_id(args.id)
-    admin = await call.admin()
-    if 0 < port_of(store_host) <= 65535 and log_offset >= 0:
-        places = await all_brokers(admin)
-        address = host_text(store_host)
-        broker = next((place.broker for place in places if place.address == address), "")
-        found = await admin.view_message_at(address, log_offset, broker_name=broker)
-    elif args.topic is not None:
-        found = await _by_unique_id(admin, args.topic, args.id)
-    else:
-        raise Usage(
-            f"{args.id} looks like a unique id", hint="add --topic TOPIC to look for it there"
-        )
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.offline import stored_message
+
+        return stored_message(call, args.id, no_body=args.no_body)
+    found = await find_message(await call.admin(), args.id, topic=args.topic)
     return one(row_of(found, body=not args.no_body))
-
-
-async def _by_unique_id(admin: "Admin", topic: str, unique_id: str) -> "MessageExt":
-    found = await admin.query_message(topic, unique_id, unique=True)
-    if not found:
-        raise NotFound(
-            f"no message {unique_id} in topic {topic}", hint="check the topic and the id"
-        )
-    return found[0]

@@ -11,12 +11,10 @@ from mqadmin.errors import NotFound, Usage
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.reading import TOOLS_GROUP
+from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, one
 from mqclient.pullconsumer import PullConsumer
-
-TOOLS_GROUP = "TOOLS_CONSUMER"
-"""The group that every broker lets tools read as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +34,7 @@ class Arguments:
     examples=(("mqadmin message query offset orders broker-a:3 17", "entry 17 of queue 3"),),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
     java=(
         Java(
             "queryMsgByOffset",
@@ -57,6 +56,14 @@ async def query_offset(call: Call, args: Arguments) -> Outcome:
     """
     if args.queue_offset < 0:
         raise Usage(f"queue offset {args.queue_offset} is negative")
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.offline import stored_at
+
+        number = args.queue.rpartition(":")[2]
+        if not number.isdecimal():
+            raise Usage(f"{args.queue!r} is no queue", hint="as 3")
+        return stored_at(call, args.topic, int(number), args.queue_offset, no_body=args.no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queue = choose_queue(await consumer.queues(args.topic), args.queue, args.broker)
     pulled = await consumer.pull(queue, queue_offset=args.queue_offset, count_max=1)

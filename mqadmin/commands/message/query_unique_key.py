@@ -10,8 +10,11 @@ from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
+from mqadmin.times import MS_MAX
+
+COPIES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,7 @@ class Arguments:
     no_body: Annotated[bool, option("leave the body out")] = False
 
 
-NOT_HERE = "it needs a consumer that is asked directly"
+CONSUME = "`message consume-direct ID GROUP --client CLIENT` does that"
 
 
 @command(
@@ -33,6 +36,7 @@ NOT_HERE = "it needs a consumer that is asked directly"
     examples=(("mqadmin message query unique-key orders 7F0000013A2118B4AAC2...", "that one"),),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
     java=(
         Java(
             "queryMsgByUniqueKey",
@@ -40,8 +44,8 @@ NOT_HERE = "it needs a consumer that is asked directly"
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("i", "msgId", "id", required=True),
                 JavaOption("a", "showAll", "all", has_arg=False),
-                JavaOption("g", "consumerGroup", why_not=NOT_HERE),
-                JavaOption("d", "clientId", why_not=NOT_HERE),
+                JavaOption("g", "consumerGroup", why_not=CONSUME),
+                JavaOption("d", "clientId", why_not=CONSUME),
             ),
         ),
     ),
@@ -53,6 +57,20 @@ async def query_unique_key(call: Call, args: Arguments) -> Outcome:
         NotFound: no message has the id.
         NoRoute: there is no such topic.
     """
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.offline import stored_by_key
+
+        return stored_by_key(
+            call,
+            args.topic,
+            args.id,
+            begin_ms=0,
+            end_ms=MS_MAX,
+            count_max=COPIES_MAX if args.all else 1,
+            no_body=args.no_body,
+            unique=True,
+        )
     admin = await call.admin()
     found = await admin.query_message(args.topic, args.id, unique=True)
     if not found:

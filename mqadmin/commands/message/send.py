@@ -9,6 +9,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
 from mqadmin.registry import Java, JavaOption, command
@@ -16,18 +17,6 @@ from mqadmin.rows import WOULD_CHANGE, Outcome, Row
 from mqclient.message import Message
 from mqclient.producer import Producer
 from storefmt.paths import check_topic_name
-
-
-def parse_property(text: str) -> tuple[str, str]:
-    """Read ``NAME=VALUE``.
-
-    Raises:
-        ValueError: there is no name, or no equals sign.
-    """
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise ValueError(f"{text!r} is no NAME=VALUE")
-    return name, value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +32,7 @@ class Arguments:
     key: Annotated[tuple[str, ...], option("a key to find it by", short="k")] = ()
     property: Annotated[
         tuple[tuple[str, str], ...],
-        option("a property", short="p", metavar="NAME=VALUE", parse=parse_property),
+        option("a property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
     ] = ()
     queue: Annotated[str | None, option("this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)] = (
         None

@@ -16,6 +16,7 @@ from mqadmin.errors import Usage
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
+from mqadmin.reading import TOOLS_GROUP
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, Row
 from mqadmin.times import parse_time
@@ -25,7 +26,6 @@ from mqclient.pull import PullResult, PullStatus
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 
-TOOLS_GROUP: Final = "TOOLS_CONSUMER"
 HOLD_MS: Final = 15_000
 RETRY_S: Final = 1.0
 AHEAD_MAX: Final = 256

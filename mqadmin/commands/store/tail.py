@@ -9,10 +9,11 @@ from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
 from mqadmin.parameters import Kind, option
-from mqadmin.records import Filter, body_form, row_at
+from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.times import parse_time
+from mqadmin.wanted import Filter
 from storefmt.message import Record
 from storefmt.offline.follow import Follower, Skipped
 from storefmt.offline.storedir import StoreDir

@@ -1,0 +1,1 @@
+"""Commands whose first word is ``dead-letter``; one file each."""

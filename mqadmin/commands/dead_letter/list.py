@@ -1,0 +1,86 @@
+"""``dead-letter list``: which groups have given up messages, and how many.
+
+Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, then per dead letter topic
+GET_ROUTEINFO_BY_TOPIC and GET_TOPIC_STATS_INFO.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.groups import PARALLEL_MAX
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import command
+from mqadmin.rows import EpochMs, Outcome, Row
+from mqclient.errors import NoRoute
+from storefmt.vocabulary import DLQ_PREFIX
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Whose."""
+
+    group: Annotated[str | None, argument("only this group", kind=Kind.GROUP)] = None
+    all: Annotated[bool, option("also groups whose dead letters are gone")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetters(Row):
+    """The dead letters of a group on one broker; ``last_ms`` when the newest was given up."""
+
+    group: str
+    broker: str
+    message_count: int
+    min_offset: int
+    max_offset: int
+    last_ms: EpochMs
+    topic: str
+
+
+@command(
+    "dead-letter list",
+    "list which groups have given up messages",
+    examples=(("mqadmin dead-letter list", "every group that has dead letters"),),
+    rows=DeadLetters,
+    columns=("group", "broker", "message_count", "last_time"),
+)
+async def list_dead_letters(call: Call, args: Arguments) -> Outcome:
+    """Return one row for each group and broker."""
+    admin = await call.admin()
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    topics = [
+        topic
+        for topic in await admin.topic_list()
+        if topic.startswith(DLQ_PREFIX) and args.group in (None, topic[len(DLQ_PREFIX) :])
+    ]
+    found = await asyncio.gather(*(_rows(admin, gate, topic) for topic in topics))
+    return Outcome([row for rows in found for row in rows if args.all or row.message_count])
+
+
+async def _rows(admin: "Admin", gate: asyncio.Semaphore, topic: str) -> list[DeadLetters]:
+    async with gate:
+        try:
+            stats = await admin.topic_stats(topic)
+        except NoRoute:
+            # Deleted since the list was asked for.
+            return []
+    brokers = sorted({queue.broker_name for queue in stats})
+    rows = []
+    for broker in brokers:
+        ends = [one for queue, one in stats.items() if queue.broker_name == broker]
+        rows.append(
+            DeadLetters(
+                group=topic[len(DLQ_PREFIX) :],
+                broker=broker,
+                message_count=sum(one.max_offset - one.min_offset for one in ends),
+                min_offset=min(one.min_offset for one in ends),
+                max_offset=max(one.max_offset for one in ends),
+                last_ms=max(one.last_update_timestamp for one in ends),
+                topic=topic,
+            )
+        )
+    return rows

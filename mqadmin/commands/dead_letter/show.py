@@ -1,0 +1,57 @@
+"""``dead-letter show``: the messages that a group has given up.
+
+Requests: as ``message print``, in ``%DLQ%group``.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.browse import Wish, parts
+from mqadmin.call import Call
+from mqadmin.deadletters import LetterRow, Letters, letter_row, topic_of
+from mqadmin.parameters import option
+from mqadmin.reading import Span, read
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+from mqclient.pullconsumer import PullConsumer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments(Letters):
+    """Which dead letters, and how much of them."""
+
+    no_body: Annotated[bool, option("leave the bodies out")] = False
+
+
+@command(
+    "dead-letter show",
+    "show the messages that a group has given up",
+    examples=(
+        ("mqadmin dead-letter show billing --from yesterday", "since yesterday"),
+        ("mqadmin dead-letter show billing --topic orders -o jsonl", "of one topic"),
+    ),
+    rows=LetterRow,
+    columns=("given_up_time", "origin_topic", "tags", "keys", "reconsume_times", "msg_id", "body"),
+)
+async def show_dead_letters(call: Call, args: Arguments) -> Outcome:
+    """Return one row a message, oldest first.
+
+    Raises:
+        NoRoute: the group has never given up a message.
+    """
+    wish = Wish(topic=topic_of(args.group), filter=args.filter(call.now_ms()))
+    consumer, spans = await parts(call, wish)
+    return Outcome(_rows(args, consumer, spans, wish))
+
+
+async def _rows(
+    args: Arguments, consumer: PullConsumer, spans: list[Span], wish: Wish
+) -> AsyncIterator[Row]:
+    left = args.limit
+    async for message in read(consumer, spans, wish.filter):
+        if left == 0:
+            return
+        if args.wants(message):
+            left = None if left is None else left - 1
+            yield letter_row(args.group, message, body=not args.no_body)

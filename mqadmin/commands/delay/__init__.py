@@ -1,0 +1,1 @@
+"""Commands whose first word is ``delay``; one file each."""

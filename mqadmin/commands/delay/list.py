@@ -1,0 +1,162 @@
+"""``delay list``: delayed messages that wait, level by level.
+
+    level N = queue N-1 of SCHEDULE_TOPIC_XXXX
+    pending    behind the broker's place in the queue: not delivered yet
+    due        of those, the ones whose time has come (their tags_code is that time)
+
+Requests on each master: GET_BROKER_CONFIG, GET_ALL_DELAY_OFFSET, and per level that waits
+QUERY_CONSUME_QUEUE: the times in a queue rise, so that a search of a few steps finds them.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.call import Call
+from mqadmin.parameters import Kind, option
+from mqadmin.places import Place, masters
+from mqadmin.registry import Needs, command
+from mqadmin.rows import EpochMs, Outcome, Row
+from mqclient.errors import BrokerRefused, NotFound
+from storefmt.vocabulary import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which levels."""
+
+    broker: Annotated[str | None, option("only on this broker", kind=Kind.BROKER)] = None
+    waiting: Annotated[bool, option("only levels where something waits")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayRow(Row):
+    """One level: ``queue_offset`` is the next entry to deliver, ``next_due_ms`` its time."""
+
+    broker: str | None
+    level: int
+    delay_ms: int
+    pending: int
+    due: int
+    queue_offset: int
+    max_offset: int
+    next_due_ms: EpochMs
+
+
+@command(
+    "delay list",
+    "list delayed messages that wait, by level",
+    examples=(
+        ("mqadmin delay list --waiting", "levels where something waits"),
+        ("mqadmin delay list --store DIR", "out of a store directory"),
+    ),
+    rows=DelayRow,
+    columns=("broker", "level", "delay_ms", "pending", "due", "next_due_time"),
+    needs=Needs.EITHER,
+)
+async def list_delays(call: Call, args: Arguments) -> Outcome:
+    """Return one row a level and broker.
+
+    Raises:
+        NotFound: there is no such broker.
+    """
+    if call.is_offline:
+        rows = _offline(call)
+    else:
+        admin = await call.admin()
+        places = await masters(admin, broker=args.broker, every=True)
+        now_ms = call.now_ms()
+        found = await asyncio.gather(*(_levels(admin, place, now_ms) for place in places))
+        rows = [row for part in found for row in part]
+    return Outcome([row for row in rows if row.pending or not args.waiting])
+
+
+async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
+    settings, offsets = await asyncio.gather(
+        admin.broker_config(place.address), admin.delay_offsets(place.address)
+    )
+    delays = parse_delay_levels(settings.get("messageDelayLevel", DELAY_LEVELS))
+    return list(
+        await asyncio.gather(
+            *(
+                _level(admin, place, level, delay_ms, offsets.get(level, 0), now_ms)
+                for level, delay_ms in enumerate(delays, start=1)
+            )
+        )
+    )
+
+
+async def _level(
+    admin: "Admin", place: Place, level: int, delay_ms: int, at: int, now_ms: int
+) -> DelayRow:
+    ends = await _entry(admin, place, level, at)
+    if ends is None:
+        # The broker has no such queue, or nothing behind its place in it.
+        return _row(place.broker, level, delay_ms, at, at, 0, 0)
+    first_ms, low, high = ends
+    at = max(at, low)
+    begin, end = at, high
+    while begin < end:
+        middle = (begin + end) // 2
+        found = await _entry(admin, place, level, middle)
+        if found is not None and found[0] <= now_ms:
+            begin = middle + 1
+        else:
+            end = middle
+    return _row(place.broker, level, delay_ms, at, high, begin - at, first_ms)
+
+
+async def _entry(
+    admin: "Admin", place: Place, level: int, queue_offset: int
+) -> tuple[int, int, int] | None:
+    """Return (time it is due, min, max of the queue) of an entry; None where there is none."""
+    try:
+        found = await admin.query_consume_queue(
+            place.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1
+        )
+    except (NotFound, BrokerRefused):
+        return None
+    if not found.queue_data:
+        return None
+    return found.queue_data[0].tags_code, found.min_queue_index, found.max_queue_index
+
+
+def _offline(call: Call) -> list[DelayRow]:
+    # A store is read by numpy, which nobody should wait for who asks a broker.
+    from mqadmin.offline import opened
+
+    now_ms = call.now_ms()
+    rows = []
+    with opened(call) as store:
+        offsets = store.delay_offsets()
+        here = {
+            number: store.queue(SCHEDULE_TOPIC, number)
+            for topic, number in store.queues()
+            if topic == SCHEDULE_TOPIC
+        }
+        for level, delay_ms in enumerate(parse_delay_levels(DELAY_LEVELS), start=1):
+            view = here.get(level - 1)
+            at = offsets.get(level, 0)
+            times = [entry.tags_code for _, entry in view.entries(at, None)] if view else []
+            due = sum(at_ms <= now_ms for at_ms in times)
+            first_ms = times[0] if times else 0
+            rows.append(_row(None, level, delay_ms, at, at + len(times), due, first_ms))
+    return rows
+
+
+def _row(
+    broker: str | None, level: int, delay_ms: int, at: int, high: int, due: int, first_ms: int
+) -> DelayRow:
+    return DelayRow(
+        broker=broker,
+        level=level,
+        delay_ms=delay_ms,
+        pending=high - at,
+        due=due,
+        queue_offset=at,
+        max_offset=high,
+        next_due_ms=first_ms,
+    )

@@ -1,0 +1,105 @@
+"""``message decode-id``: what is written in a message id, without asking anybody.
+
+    offset id   store host | log offset
+    unique id   client ip | pid | class loader | ms of the month | counter
+
+Both have 32 or 56 digits. The port of an offset id is a port, and its log offset lies in a
+file; the same bytes of a unique id nearly never do, so one reading is the likely one.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.parameters import argument
+from mqadmin.registry import Needs, command
+from mqadmin.rows import EpochMs, Outcome, Row
+from storefmt.hosts import host_text, port_of
+from storefmt.msgid import decode_unique_id, parse_offset_id
+
+PORT_MAX: Final = 65535
+LOG_MAX: Final = 1 << 50
+"""No commit log is a pebibyte long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which ids."""
+
+    id: Annotated[tuple[str, ...], argument("ids of messages")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedId(Row):
+    """One id; the fields of the other kind are None.
+
+    ``log_offset`` is in bytes. ``born_ms`` is right if the message is younger than a month
+    and its client's clock is in this machine's time zone; 0 for an offset id.
+    """
+
+    id: str
+    kind: str
+    host: str
+    log_offset: int | None
+    pid: int | None
+    counter: int | None
+    born_ms: EpochMs
+
+
+@command(
+    "message decode-id",
+    "show what is written in a message id",
+    examples=(
+        ("mqadmin message decode-id 7F00000100002A9F00000000000004D2", "broker and log offset"),
+        ("mqadmin message decode-id AC1100020B6B18B4AAC2064ED6A30000", "client, pid and time"),
+    ),
+    rows=DecodedId,
+    needs=Needs.NONE,
+)
+def decode_id(call: Call, args: Arguments) -> Outcome:
+    """Return one row an id.
+
+    Raises:
+        BadCall: one of them is no id.
+    """
+    return Outcome([decoded(text, now_ms=call.now_ms()) for text in args.id])
+
+
+def decoded(text: str, *, now_ms: int) -> DecodedId:
+    """Return what an id says in the reading that is the likely one."""
+    store_host, log_offset = parse_offset_id(text)
+    if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:
+        return DecodedId(
+            id=text,
+            kind="offset",
+            host=host_text(store_host),
+            log_offset=log_offset,
+            pid=None,
+            counter=None,
+            born_ms=0,
+        )
+    found = decode_unique_id(text)
+    return DecodedId(
+        id=text,
+        kind="unique",
+        host=found.ip,
+        log_offset=None,
+        pid=found.pid,
+        counter=found.counter,
+        born_ms=_born_ms(found.born_ms_in_month, now_ms=now_ms),
+    )
+
+
+def _born_ms(in_month_ms: int, *, now_ms: int) -> int:
+    """Return the last time that was so many ms after the beginning of a month."""
+    month = datetime.fromtimestamp(now_ms / 1000).replace(
+        day=1, hour=0, minute=0, second=0, microsecond=0
+    )
+    start_ms = round(month.timestamp() * 1000)
+    if start_ms + in_month_ms <= now_ms:
+        return start_ms + in_month_ms
+    before = month.replace(
+        year=month.year - (month.month == 1), month=12 if month.month == 1 else month.month - 1
+    )
+    return round(before.timestamp() * 1000) + in_month_ms

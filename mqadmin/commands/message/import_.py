@@ -1,0 +1,143 @@
+"""``message import``: send the messages of a jsonl file, resumable.
+
+    line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
+
+Rule: what the user gave is sent, ids and times are new. The count of lines that are done is
+written every 500 lines and at the end of a broken run, so that one that was killed sends at
+most 500 again.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import CommandError, Usage
+from mqadmin.output.progress import Progress
+from mqadmin.pace import Pace
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row, one
+from mqclient.message import Message
+from mqclient.producer import Producer
+from storefmt.properties import SYSTEM_NAMES
+
+NOTE_LINES: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which file, and where to."""
+
+    file: Annotated[Path, argument("lines of JSON as `message export` writes", kind=Kind.FILE)]
+    to: Annotated[
+        str | None, option("to this topic instead of the one of each line", kind=Kind.TOPIC)
+    ] = None
+    resume: Annotated[bool, option("go on with a broken import")] = False
+    rate: Annotated[float | None, option("so many a second at most")] = None
+    limit: Annotated[int | None, option("so many at most", short="c")] = None
+    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported(Row):
+    """An import; ``skipped`` lines were sent by an earlier run."""
+
+    file: str
+    sent: int
+    skipped: int
+    topics: tuple[str, ...]
+
+
+@command(
+    "message import",
+    "send the messages of a file",
+    examples=(
+        ("mqadmin message import orders.jsonl --to orders-test", "to another topic"),
+        ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
+        ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
+    ),
+    details="A line needs `body` or `body_base64`, and `topic` without --to.",
+    rows=Imported,
+    writes=True,
+)
+async def import_messages(call: Call, args: Arguments) -> Outcome:
+    """Return how many were sent.
+
+    Raises:
+        Usage: a line is no message, or an earlier run broke and --resume is missing.
+        NoRoute: there is no such topic.
+    """
+    held = args.file.with_name(args.file.name + ".sent")
+    skip = _done_before(held, resume=args.resume)
+    todo = list(_messages(args, skip))
+    topics = tuple(sorted({message.topic for message in todo}))
+    if call.dry_run:
+        return one(Imported(file=str(args.file), sent=0, skipped=skip, topics=topics))
+    await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
+    producer = Producer(await call.client(), args.group)
+    pace = Pace(args.rate)
+    sent = 0
+    try:
+        with Progress(call.console, "import") as progress:
+            for message in todo:
+                await pace.turn()
+                await producer.send(message)
+                sent += 1
+                progress(sent, len(todo))
+                if sent % NOTE_LINES == 0:
+                    held.write_text(f"{skip + sent}\n", encoding="ascii")
+    except BaseException:
+        held.write_text(f"{skip + sent}\n", encoding="ascii")
+        raise
+    held.unlink(missing_ok=True)
+    return one(Imported(file=str(args.file), sent=sent, skipped=skip, topics=topics))
+
+
+def _done_before(held: Path, *, resume: bool) -> int:
+    if not held.exists():
+        return 0
+    if not resume:
+        raise Usage(f"{held} is left of a broken import", hint="add --resume, or remove it")
+    text = held.read_text(encoding="ascii").strip()
+    if not text.isdecimal():
+        raise CommandError(f"{held} holds no number", hint="remove it and begin anew")
+    return int(text)
+
+
+def _messages(args: Arguments, skip: int) -> Iterator[Message]:
+    count = 0
+    with args.file.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if args.limit is not None and count >= args.limit:
+                return
+            if number > skip and line.strip():
+                count += 1
+                yield _message(args, f"{args.file} line {number}", line)
+
+
+def _message(args: Arguments, where: str, line: str) -> Message:
+    try:
+        row = json.loads(line)
+        text = row.get("body")
+        body = text.encode() if text is not None else base64.b64decode(row["body_base64"])
+        properties = {
+            str(name): str(value)
+            for name, value in (row.get("properties") or {}).items()
+            if name not in SYSTEM_NAMES
+        }
+        return Message(
+            args.to or row["topic"],
+            body,
+            tags=row.get("tags"),
+            keys=[str(key) for key in row.get("keys") or ()],
+            flag=int(row.get("flag", 0)),
+            properties=properties,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Usage(
+            f"{where} is no message: {error!r}", hint="`message export` writes such a file"
+        ) from None

@@ -1,0 +1,54 @@
+"""``message resend``: send a stored message once more, as a new message.
+
+Requests: those that find it, then SEND_MESSAGE_V2.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.again import Again, send_again
+from mqadmin.call import Call
+from mqadmin.findmessage import find_message
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.registry import command
+from mqadmin.rows import WOULD_CHANGE, Outcome
+from mqclient.producer import Producer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which message, and where to."""
+
+    id: Annotated[str, argument("an offset id, or with --topic a unique id")]
+    topic: Annotated[str | None, option("where to look for a unique id", kind=Kind.TOPIC)] = None
+    to: Annotated[str | None, option("to this topic instead of its own", kind=Kind.TOPIC)] = None
+    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
+
+
+@command(
+    "message resend",
+    "send a stored message once more",
+    examples=(
+        ("mqadmin message resend 7F0000010000...", "to the topic it is in"),
+        ("mqadmin message resend 7F0000010000... --to orders-test", "to another topic"),
+    ),
+    details="Body, tag, keys, flag and own properties are those of the stored message; its id "
+    "is a new one, so every group of the topic gets it.",
+    rows=Again,
+    writes=True,
+)
+async def resend(call: Call, args: Arguments) -> Outcome:
+    """Return one row: where it went.
+
+    Raises:
+        NotFound: there is no such message.
+        NoRoute: there is no such topic.
+    """
+    admin = await call.admin()
+    found = await find_message(admin, args.id, topic=args.topic)
+    producer = Producer(await call.client(), args.group)
+    target = args.to or found.topic
+    if call.dry_run:
+        return Outcome((Again.of(found, target, status=WOULD_CHANGE),))
+    await call.confirm(f"send {found.msg_id} to topic {target} once more?")
+    return Outcome((await send_again(producer, found, topic=target),))

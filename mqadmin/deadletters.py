@@ -1,0 +1,89 @@
+"""Dead letters: what a group gave up, in its topic ``%DLQ%group``.
+
+Rule: the message there is a copy; where it was sent to is its property RETRY_TOPIC (newer
+brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
+"""
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated
+
+from mqadmin.messages import MessageRow, row_of
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.rows import EpochMs
+from mqadmin.times import When, parse_when
+from mqadmin.wanted import Filter
+from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from storefmt.vocabulary import DLQ_PREFIX
+
+if TYPE_CHECKING:
+    from mqclient.message import MessageExt
+
+ORIGIN_TOPIC = "DLQ_ORIGIN_TOPIC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letters:
+    """Which dead letters: the arguments of `show` and `resend`."""
+
+    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
+    from_: Annotated[
+        When | None,
+        option("given up then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
+    ] = None
+    to: Annotated[
+        When | None,
+        option("given up then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
+    ] = None
+    topic: Annotated[str | None, option("sent to this topic first", kind=Kind.TOPIC)] = None
+    tag: Annotated[tuple[str, ...], option("with one of these tags", short="t")] = ()
+    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
+    id: Annotated[tuple[str, ...], option("with this offset id", metavar="ID")] = ()
+    limit: Annotated[int | None, option("so many at most", short="c")] = None
+
+    def filter(self, now_ms: int) -> Filter:
+        """Return which records are wanted; ``topic`` and ``id`` are for ``wants``."""
+        return Filter(
+            key=self.key,
+            tags=self.tag,
+            begin_ms=self.from_.ms(now_ms) if self.from_ else None,
+            end_ms=self.to.ms(now_ms) if self.to else None,
+        )
+
+    def wants(self, message: "MessageExt") -> bool:
+        """Return whether a message has the topic and one of the ids that were asked for."""
+        if self.topic is not None and origin_topic(message) != self.topic:
+            return False
+        return not self.id or message.msg_id in self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterRow(MessageRow):
+    """A dead letter; ``origin_…`` is where it was sent to first."""
+
+    group: str
+    origin_topic: str | None
+    origin_msg_id: str | None
+    given_up_ms: EpochMs
+
+
+def topic_of(group: str) -> str:
+    """Return the topic of a group's dead letters."""
+    return DLQ_PREFIX + group
+
+
+def origin_topic(message: "MessageExt") -> str | None:
+    """Return where a dead letter was sent to first; None where it does not say."""
+    return message.properties.get(ORIGIN_TOPIC) or message.properties.get(RETRY_TOPIC)
+
+
+def letter_row(group: str, message: "MessageExt", *, body: bool) -> LetterRow:
+    """Return the row of a dead letter."""
+    made = row_of(message, body=body)
+    known = {spot.name: getattr(made, spot.name) for spot in fields(MessageRow)}
+    return LetterRow(
+        **known,
+        group=group,
+        origin_topic=origin_topic(message),
+        origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID),
+        given_up_ms=message.store_ms,
+    )

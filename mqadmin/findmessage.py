@@ -1,0 +1,47 @@
+"""One message by any id, wherever it is: what every verb that takes an id shares.
+
+    offset id   store host | log offset          -> VIEW_MESSAGE_BY_ID at that host
+    unique id   client ip | pid | ... | counter  -> QUERY_MESSAGE in a topic
+
+Both have 32 digits (56 with IPv6); the port of an offset id is a port, the same bytes of
+a unique id nearly never are.
+"""
+
+from typing import TYPE_CHECKING
+
+from mqadmin.errors import NotFound, Usage
+from mqadmin.places import all_brokers
+from storefmt.hosts import host_text, port_of
+from storefmt.msgid import parse_offset_id
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+    from mqclient.message import MessageExt
+
+PORT_MAX = 65535
+
+
+async def find_message(admin: "Admin", message_id: str, *, topic: str | None) -> "MessageExt":
+    """Return the message with an offset id, or with a unique id in ``topic``.
+
+    Raises:
+        BadCall: that is no id.
+        NotFound: no message has this id.
+        Usage: it looks like a unique id and no topic is given.
+    """
+    store_host, log_offset = parse_offset_id(message_id)
+    if 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0:
+        places = await all_brokers(admin)
+        address = host_text(store_host)
+        broker = next((place.broker for place in places if place.address == address), "")
+        return await admin.view_message_at(address, log_offset, broker_name=broker)
+    if topic is None:
+        raise Usage(
+            f"{message_id} looks like a unique id", hint="add --topic TOPIC to look for it there"
+        )
+    found = await admin.query_message(topic, message_id, unique=True)
+    if not found:
+        raise NotFound(
+            f"no message {message_id} in topic {topic}", hint="check the topic and the id"
+        )
+    return found[0]

@@ -1,0 +1,130 @@
+"""Offset verbs against running servers: preview, skip, clone, files, and undo."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.mqadmin.commands.test_messages import fill, rows
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+TOPIC = "offset-verbs"
+
+
+@pytest.fixture(scope="module")
+def filled() -> list[bool]:
+    """Return a list that says whether the topic has its messages."""
+    return []
+
+
+@pytest.fixture
+def topic(at: Run, filled: list[bool]) -> str:
+    """Return a topic with 2 queues of 3 messages."""
+    if not filled:
+        at("topic", "create", TOPIC, "-q", "2")
+        fill(at, TOPIC, 6)
+        filled.append(True)
+    return TOPIC
+
+
+def moved(done: Result) -> list[tuple[object, ...]]:
+    return [(row["old_offset"], row["new_offset"]) for row in rows(done)]
+
+
+def test_a_dry_reset_tells_what_is_skipped_and_what_comes_first(at: Run, topic: str) -> None:
+    at("offset", "reset", "DryG", topic, "--to", "1", "-y")
+
+    ahead = rows(at("offset", "reset", "DryG", topic, "--to", "latest", "--dry-run", "-ojson"))
+    back = rows(at("offset", "reset", "DryG", topic, "--to", "0", "--dry-run", "-ojson"))
+
+    assert [(row["skipped"], row["replayed"], row["first_msg_id"]) for row in ahead] == [
+        (2, 0, None)
+    ] * 2
+    assert [(row["skipped"], row["replayed"], row["first_keys"]) for row in back] == [
+        (0, 1, ["k0"]),
+        (0, 1, ["k1"]),
+    ]
+    assert moved(at("offset", "reset", "DryG", topic, "--to", "1", "-y", "-ojson")) == [(1, 1)] * 2
+
+
+def test_messages_are_skipped(at: Run, topic: str) -> None:
+    at("offset", "reset", "SkipG", topic, "--to", "0", "-y")
+
+    assert moved(at("offset", "skip", "SkipG", topic, "2", "-y", "-ojson")) == [(0, 2)] * 2
+    java = ("skipAccumulatedMessage", "-g", "SkipG", "-t", topic, "-f", "true", "-y")
+    assert moved(at(*java, "--output", "json")) == [(2, 3)] * 2
+    assert at("offset", "skip", "SkipG", topic, "0", "-y").exit_code == 2
+    assert at("offset", "skip", "SkipG", topic).exit_code == 2
+    assert at("offset", "skip", "SkipG", "no-such-topic", "-y").exit_code == 3
+
+
+def test_what_was_overwritten_can_be_put_back(at: Run, topic: str) -> None:
+    at("offset", "reset", "UndoG", topic, "--to", "1", "-y")
+
+    told = at("offset", "reset", "UndoG", topic, "--to", "latest", "-y")
+    at("undo", "-y")
+
+    assert "undo" in told.err
+    shown = rows(at("offset", "show", "UndoG", topic, "-ojson"))
+    assert [row["consumer_offset"] for row in shown] == [1, 1]
+
+
+def test_a_group_gets_the_offsets_of_another(at: Run, topic: str) -> None:
+    at("offset", "reset", "FromG", topic, "--to", "2", "-y")
+
+    planned = rows(at("offset", "clone", "FromG", "ToG", "--dry-run", "-ojson"))
+    done = rows(at("offset", "clone", "FromG", "ToG", "-y", "-ojson"))
+    java = ("cloneGroupOffset", "-s", "FromG", "-d", "ToG", "-t", topic, "-o", "true", "-y")
+
+    assert {row["how"] for row in planned} == {"would change"}
+    assert [(row["group"], row["new_offset"], row["how"]) for row in done] == [
+        ("ToG", 2, "stored")
+    ] * 2
+    assert moved(at(*java, "--output", "json")) == [(2, 2)] * 2
+    assert at("offset", "clone", "NoSuchG", "ToG", "-y").exit_code == 3
+    assert at("offset", "clone", "FromG", "FromG", "-y").exit_code == 2
+    assert at("offset", "clone", "FromG", "ToG").exit_code == 2
+
+
+def test_offsets_go_into_a_file_and_out_of_it(at: Run, topic: str, tmp_path: Path) -> None:
+    at("offset", "reset", "FileG", topic, "--to", "2", "-y")
+    file = tmp_path / "offsets.jsonl"
+
+    written = rows(at("offset", "export", "FileG", "--to", str(file), "-ojson"))[0]
+    at("offset", "reset", "FileG", topic, "--to", "0", "-y")
+    planned = rows(at("offset", "import", str(file), "--dry-run", "-ojson"))
+    done = rows(at("offset", "import", str(file), "-y", "-ojson"))
+
+    assert (written["groups"], written["rows"]) == (1, 2)
+    assert {row["how"] for row in planned} == {"would change"}
+    assert [(row["old_offset"], row["new_offset"]) for row in done] == [(0, 2)] * 2
+    assert at("offset", "export", "FileG", "--to", str(file)).exit_code == 2
+    assert at("offset", "export", "NoSuchG", "--to", str(tmp_path / "x")).exit_code == 3
+    assert at("offset", "import", str(tmp_path / "none"), "-y").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "exit_code"),
+    [
+        ("nonsense", 2),
+        ("{}", 2),
+        ("", 2),
+        ('{"group":"G","topic":1,"queue_id":0,"consumer_offset":1,"broker":"broker-a"}', 2),
+        ('{"group":"G","topic":"offset-verbs","queue_id":0,"consumer_offset":1}', 2),
+        ('{"group":"G","topic":"never","queue_id":0,"consumer_offset":1,"broker":"broker-a"}', 3),
+        (
+            '{"group":"G","topic":"offset-verbs","queue_id":9,"consumer_offset":1,'
+            '"broker":"broker-a"}',
+            5,
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_right_is_refused(
+    at: Run, topic: str, tmp_path: Path, line: str, exit_code: int
+) -> None:
+    file = tmp_path / "offsets.jsonl"
+    file.write_text(line + "\n")
+
+    assert at("offset", "import", str(file), "-y").exit_code == exit_code, json.dumps(line)

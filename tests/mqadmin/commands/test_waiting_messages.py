@@ -1,0 +1,146 @@
+"""Dead letters and delayed messages against running servers."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from mqadmin.link import Link
+from mqadmin.shell.server import Addresses
+from mqclient.instance import MQClient
+from remoting.codes import RequestCode
+from remoting.headers import ConsumerSendMsgBack
+from tests.mqadmin.commands.test_messages import fill, rows
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+TOPIC, GROUP = "dead-letter-verbs", "DeadG"
+DLQ = "%DLQ%" + GROUP
+
+
+async def give_up(servers: Addresses, log_offset: int, unique_key: str) -> None:
+    """Send a message back as a consumer does that does not want it again."""
+    header = ConsumerSendMsgBack(
+        group=GROUP,
+        offset=log_offset,
+        delay_level=-1,
+        origin_msg_id=unique_key,
+        origin_topic=TOPIC,
+        max_reconsume_times=16,
+    )
+    async with MQClient(servers.namesrv) as client:
+        await client.call(
+            servers.broker, RequestCode.CONSUMER_SEND_MSG_BACK, header, what="send back"
+        )
+
+
+@pytest.fixture(scope="module")
+def given_up() -> list[object]:
+    """Return a list for the keys that were given up."""
+    return []
+
+
+@pytest.fixture
+def dead(at: Run, servers: Addresses, given_up: list[object]) -> list[object]:
+    """Return the keys of three dead letters of the group, in the order of giving up."""
+    if given_up:
+        return given_up
+    assert at("topic", "create", TOPIC, "-q", "2").exit_code == 0
+    # A group that a broker has settings of may send messages back.
+    at("offset", "reset", GROUP, TOPIC, "--to", "0", "-y")
+    sent = fill(at, TOPIC, 3)
+    link = Link()
+    for row in sent:
+        shown = rows(at("message", "query", "id", str(row["msg_id"]), "-ojson"))[0]
+        link.run(give_up(servers, int(str(shown["log_offset"])), str(row["unique_key"])))
+    link.close()
+    given_up += [f"k{i}" for i in range(3)]
+    return given_up
+
+
+def keys(done: Result) -> list[object]:
+    return [row["keys"][0] for row in rows(done)]  # type: ignore[index]
+
+
+def test_groups_with_dead_letters_are_listed(at: Run, dead: list[object]) -> None:
+    (row,) = rows(at("dead-letter", "list", GROUP, "-ojson"))
+
+    assert (row["group"], row["message_count"], row["topic"]) == (GROUP, len(dead), DLQ)
+    assert rows(at("dead-letter", "list", "Nobody", "-ojson")) == []
+
+
+def test_dead_letters_are_shown_by_what_is_asked_for(at: Run, dead: list[object]) -> None:
+    every = rows(at("dead-letter", "show", GROUP, "-ojson"))
+
+    assert [row["keys"] for row in every] == [[key] for key in dead]
+    assert {row["origin_topic"] for row in every} == {TOPIC}
+    assert keys(at("dead-letter", "show", GROUP, "--key", "k1", "-ojson")) == ["k1"]
+    assert keys(at("dead-letter", "show", GROUP, "--tag", "A", "-ojson")) == ["k0", "k2"]
+    assert keys(at("dead-letter", "show", GROUP, "-c", "1", "-ojson")) == ["k0"]
+    by_id = at("dead-letter", "show", GROUP, "--id", str(every[2]["msg_id"]), "-ojson")
+    assert keys(by_id) == ["k2"]
+    assert rows(at("dead-letter", "show", GROUP, "--topic", "other", "-ojson")) == []
+    assert rows(at("dead-letter", "show", GROUP, "--to", "-1h", "-ojson")) == []
+    assert at("dead-letter", "show", "NeverDead").exit_code == 3
+
+
+def test_dead_letters_go_back_to_the_group_alone(at: Run, dead: list[object]) -> None:
+    planned = rows(at("dead-letter", "resend", GROUP, "--dry-run", "-ojson"))
+    done = rows(at("dead-letter", "resend", GROUP, "--key", "k1", "--rate", "100", "-y", "-ojson"))
+
+    assert {row["status"] for row in planned} == {"would change"}
+    assert [(row["status"], row["to"]) for row in done] == [("SEND_OK", "%RETRY%" + GROUP)]
+    shown = rows(at("message", "query", "id", str(done[0]["new_msg_id"]), "-ojson"))[0]
+    assert (shown["body"], shown["keys"]) == ("m1", ["k1"])
+    assert shown["properties"]["RETRY_TOPIC"] == TOPIC  # type: ignore[index]
+
+
+def test_dead_letters_go_to_a_topic(at: Run, dead: list[object]) -> None:
+    back = rows(at("dead-letter", "resend", GROUP, "--into", "origin", "-c", "1", "-y", "-ojson"))
+    other = rows(at("dead-letter", "resend", GROUP, "--into", "elsewhere", "-y", "-ojson"))
+
+    assert [row["to"] for row in back] == [TOPIC]
+    assert [row["to"] for row in other] == ["elsewhere"] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        ((GROUP, "--key", "none", "-y"), 3),
+        (("NeverDead", "-y"), 3),
+        ((GROUP,), 2),
+        ((GROUP, "--rate", "0", "-y"), 2),
+        ((GROUP, "--into", "%DLQ%bad/name", "-y"), 1),
+    ],
+)
+def test_a_resend_that_cannot_be_says_why(
+    at: Run, dead: list[object], words: tuple[str, ...], exit_code: int
+) -> None:
+    assert at("dead-letter", "resend", *words).exit_code == exit_code
+
+
+def test_the_trace_of_a_message_knows_that_it_was_given_up(at: Run, dead: list[object]) -> None:
+    at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
+
+    steps = rows(at("message", "trace", "k2", "--topic", TOPIC, "-ojson"))
+
+    told = [(row["step"], row["group"]) for row in steps]
+    assert told[0] == ("store", None)
+    assert ("dead_letter", GROUP) in told
+    assert told[-1] == ("group", GROUP)
+
+
+def test_delayed_messages_are_counted_by_level(at: Run) -> None:
+    at("topic", "create", "delayed", "-q", "1")
+    for _ in range(2):
+        at("message", "send", "delayed", "later", "--delay-level", "18")
+
+    levels = rows(at("delay", "list", "-ojson"))
+    waiting = rows(at("delay", "list", "--waiting", "-ojson"))
+
+    assert len(levels) == 18
+    last = levels[-1]
+    assert (last["level"], last["delay_ms"], last["pending"], last["due"]) == (18, 7_200_000, 2, 0)
+    assert str(last["next_due_time"]).endswith("Z")
+    assert last in json.loads(json.dumps(waiting))
+    assert at("delay", "list", "--broker", "nobody").exit_code == 3
