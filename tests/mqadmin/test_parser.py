@@ -111,7 +111,7 @@ def test_flags_of_one_letter_join() -> None:
         (("topic", "lst"), "unknown command `topic lst`", "did you mean `topic list`?"),
         (("topc", "list"), "unknown command `topc`", "did you mean `topic list`?"),
         (("topicLst",), "unknown command `topicLst`", "did you mean `topicList`?"),
-        (("topic",), "topic what?", "one of: topic create"),
+        (("topic",), "topic what?", "topic create"),
         (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help` lists them"),
         (("topic", "show"), "missing TOPIC", "-h shows the usage"),
         (("topic", "show", "a", "b"), "unexpected argument 'b'", "-h shows the usage"),
