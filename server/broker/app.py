@@ -14,7 +14,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +63,8 @@ class BrokerApp:
         self._services = Services(clock)
         self._client = RemotingClient(tls=config.tls.client)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
-        self._cleaning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="retention")
+        # Deletes old log files and makes new ones; the first may take long, so two.
+        self._log_files = ThreadPoolExecutor(max_workers=2, thread_name_prefix="log-files")
         self._server = RemotingServer(
             on_frame=self._too_early,
             on_close=self._on_close,
@@ -106,7 +107,7 @@ class BrokerApp:
             await self._server.stop()
             store.close(self._clock.now_ms())
             self._disk.shutdown()
-            self._cleaning.shutdown()
+            self._log_files.shutdown()
             raise
         self._report(store)
         for level, count in broker.delay.stranded().items():
@@ -189,7 +190,7 @@ class BrokerApp:
             await self._files.close()
         finally:
             self._disk.shutdown()
-            self._cleaning.shutdown()
+            self._log_files.shutdown()
             broker.store.close(self._clock.now_ms())
 
     # Frames.
@@ -271,6 +272,7 @@ class BrokerApp:
         every(config.flush_delay_offset_interval_ms, self._save_delay_offsets, name="delay offsets")
         every(FILTERS_MS, self._save_filters, name="filters")
         every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
+        every(HOUSEKEEPING_MS, self._make_log_file, name="next log file")
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
@@ -326,6 +328,15 @@ class BrokerApp:
     async def _housekeeping(self, now_ms: int) -> None:
         await self._run_job(self.broker.store.housekeeping(now_ms))
 
+    async def _make_log_file(self, now_ms: int) -> None:
+        job = self.broker.store.begin_next_file()
+        try:
+            await self._run_job(job, self._log_files)
+        except asyncio.CancelledError:
+            if job is not None:
+                job.give_up()
+            raise
+
     def _sample(self, now_ms: int) -> None:
         self.broker.stats.second(now_ms, put_count=self.broker.store.put_count)
 
@@ -344,14 +355,14 @@ class BrokerApp:
         cleaner = self.broker.store.cleaner
         job = cleaner.step(now_ms)
         if job is not None:
-            await asyncio.get_running_loop().run_in_executor(self._cleaning, job.run)
+            await asyncio.get_running_loop().run_in_executor(self._log_files, job.run)
             cleaner.end(job)
 
-    async def _run_job(self, job: SyncJob | None) -> None:
+    async def _run_job(self, job: SyncJob | None, threads: Executor | None = None) -> None:
         """Let a thread do what waits for the disk, then tell the store."""
         if job is None:
             return
-        await asyncio.get_running_loop().run_in_executor(self._disk, job.run)
+        await asyncio.get_running_loop().run_in_executor(threads or self._disk, job.run)
         try:
             self.broker.store.end_flush(job)
         except StoreFailed as error:

@@ -57,6 +57,10 @@ class StoreConfig:
     )
     sync_flush_timeout_ms: int = field(default=5_000, metadata=_key("syncFlushTimeout"))
     """How long a message waits for the disk before it is answered FLUSH_DISK_TIMEOUT."""
+    warm_maped_file_enable: bool = False
+    """Write zeros over each log file that is made ahead, so that its blocks are in place."""
+    flush_least_pages_when_warm_maped_file: int = 4096
+    """Pages (4 KiB) of such zeros after which the disk is asked to keep up."""
     os_page_cache_busy_time_out_ms: int = field(
         default=1_000, metadata=_key("osPageCacheBusyTimeOutMills")
     )
@@ -114,6 +118,11 @@ class StoreConfig:
     def record_size_max(self) -> int:
         """Return the largest record that is stored, in bytes."""
         return self.max_message_size + (64 << 10)
+
+    @property
+    def warm_size(self) -> int:
+        """Return the bytes of zeros after which a file that is warmed is synced, 0 for none."""
+        return self.flush_least_pages_when_warm_maped_file * 4096 * self.warm_maped_file_enable
 
     @property
     def is_sync_flush(self) -> bool:

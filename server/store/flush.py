@@ -127,9 +127,14 @@ class QueueSyncJob:
         except OSError as error:
             self.error = error
             return
+        # Each of them, whatever becomes of the other: what ``say`` takes note of is true now,
+        # and the next job, which covers other queues, relies on it.
+        self._write_down(lambda: write_checkpoint(self._disk, self._store, self._checkpoint))
+        self._write_down(self._say)
+
+    def _write_down(self, write: Callable[[], None]) -> None:
         try:
-            write_checkpoint(self._disk, self._store, self._checkpoint)
-            self._say()
+            write()
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
                 self.full = error

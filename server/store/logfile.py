@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from server.store.disk import Disk, DiskFile
+from server.store.nextfile import NextFile
 from storefmt.message import BLANK_SIZE_MIN, blank
 from storefmt.paths import log_file_name
 
@@ -65,6 +66,9 @@ class CommitLog:
         self._unsynced: dict[int, None] = {}
         self._syncing: dict[int, None] = {}
         self.directory_unsynced = False
+        self.warm_size = 0
+        """Bytes of a file made ahead that are written and then synced at once; 0 for none."""
+        self._next: NextFile | None = None
         self._file_end = self._written_file_end = 0
         self._blank_size = self._written_blank_size = 0
         self.set_end(end)
@@ -125,28 +129,40 @@ class CommitLog:
         """
         if self.bases and self.bases[-1] >= base:
             return
-        self._disk.mkdir(self._directory)
-        path = self._directory / log_file_name(base)
-        file = self._disk.open(path, create=True)
-        try:
-            file.allocate(self.file_size)
-        except OSError:
-            file.close()
-            self._disk.unlink(path)
-            raise
+        made, self._next = self._next, None
+        if made is None or made.error is not None:
+            made = self._next_file(base)
+        file = made.take()
         self.bases.append(base)
         self._known.add(base)
         self._keep(base, file)
         self.directory_unsynced = True
 
-    def allocate_ahead(self) -> None:
-        """Make the next file once three quarters of this one are full.
+    def _next_file(self, base: int) -> NextFile:
+        path = self._directory / log_file_name(base)
+        return NextFile(self._disk, path, base=base, size=self.file_size, warm_size=self.warm_size)
 
-        Raises:
-            OSError: there is no space for it; it is tried again when it is needed.
+    def begin_next(self) -> NextFile | None:
+        """Return a job that makes the next file, once three quarters of this one are full.
+
+        None also while a job is under way. Run it (any thread), then call ``end_next``.
         """
-        if self.bases and self._file_end - self.end < self.file_size // 4:
-            self.open_next(self._file_end)
+        base = self._file_end
+        if self._next is not None or not self.bases or self.bases[-1] >= base:
+            return None
+        if base - self.end >= self.file_size // 4:
+            return None
+        self._next = self._next_file(base)
+        return self._next
+
+    def end_next(self, job: NextFile) -> None:
+        """Take the outcome of a job of ``begin_next``; without one, the file is tried again."""
+        if job is not self._next:
+            return
+        if job.error is None:
+            self.open_next(job.base)
+        else:
+            self._next = None
 
     def write(self) -> None:
         """Write all that is pending; afterwards ``written_offset == end``.
@@ -290,6 +306,9 @@ class CommitLog:
 
     def drop_unused(self) -> None:
         """Remove the file that was made ahead and holds nothing yet, as Java does on stop."""
+        if self._next is not None:
+            self._next.give_up()
+            self._next = None
         while self.bases and self.bases[-1] >= self.end and self.bases[-1] > 0:
             self.remove(self.bases[-1])
 

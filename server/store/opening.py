@@ -337,6 +337,7 @@ class _Opening:
         elif not sizes and len(self._listing.queues):
             known = False
         log = CommitLog(self._disk, directory, file_size=file_size, bases=list(sizes), end=end)
+        log.warm_size = self._config.warm_size
         return log, known
 
     def _fix_lengths(self, sizes: dict[int, int], file_size: int) -> None:

@@ -34,6 +34,7 @@ from server.store.disk import Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
+from server.store.nextfile import NextFile
 from server.store.nowait import may_wait, no_wait
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
@@ -42,7 +43,6 @@ from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
-_NO_FILE: Final = PutResult(PutStatus.CREATE_MAPPED_FILE_FAILED, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
 
 
@@ -120,19 +120,14 @@ class MessageStore:
     # Writing.
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Give a message its queue offset and log offset; ``write`` stores it.
-
-        Args:
-            now_ms: store time of the record.
-        """
+        """Give a message its queue offset and log offset; ``write`` stores it."""
         if self.is_read_only or self._closed or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return _REFUSED
         try:
             return self._appender.put(message, now_ms)
         except OSError as error:
-            self.failure = f"no next commit log file: {error}; free space on its disk"
-            return _NO_FILE
+            return PutResult(self._no_file(error), -1, -1, 0)
 
     def append(
         self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
@@ -150,8 +145,7 @@ class MessageStore:
                 store_host, reconsume_times, prepared_transaction_offset, tags_code, keys, now_ms,
             )  # fmt: skip
         except OSError as error:
-            self.failure = f"no next commit log file: {error}; free space on its disk"
-            return _NO_FILE
+            return PutResult(self._no_file(error), -1, -1, 0)
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Give messages of one queue their places, as ``put`` does for one; all or none."""
@@ -161,8 +155,12 @@ class MessageStore:
         try:
             return self._appender.put_run(run, now_ms)
         except OSError as error:
-            self.failure = f"no next commit log file: {error}; free space on its disk"
-            return RunResult(PutStatus.CREATE_MAPPED_FILE_FAILED, -1, [], 0)
+            return RunResult(self._no_file(error), -1, [], 0)
+
+    def _no_file(self, error: OSError) -> PutStatus:
+        self.failure = f"no next commit log file: {error}; free space on its disk"
+        is_full = error.errno in OUT_OF_SPACE
+        return _REFUSED.status if is_full else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; in ASYNC_FLUSH it can be read then.
@@ -211,7 +209,7 @@ class MessageStore:
         return self._flushing
 
     def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
-        """Take the outcome of a job of ``begin_flush``, ``begin_delete`` or ``housekeeping``.
+        """Take the outcome of a job of ``begin_…`` or ``housekeeping``.
 
         Args:
             now_ms: names a new index file; None for the store time of the last record.
@@ -224,7 +222,9 @@ class MessageStore:
             self._flushing = None
         if isinstance(job, QueueSyncJob):
             self._upkeep.job_ended()
-        if job.error is not None:
+        if isinstance(job, NextFile):
+            self._log.end_next(job)
+        elif job.error is not None:
             raise self._fail("disk sync", job.error) from job.error
         if self.is_read_only:
             raise StoreFailed(self.failure)
@@ -271,6 +271,10 @@ class MessageStore:
                 self.failure = f"no space for queues, index or next file: {error}; free some"
                 return None
             raise self._fail("queues and index not written", error) from error
+
+    def begin_next_file(self) -> NextFile | None:
+        """Return a job that makes the next log file, if it is time; call it every 200 ms."""
+        return None if self.is_read_only or self._closed else self._log.begin_next()
 
     def begin_delete(self, topic: str) -> tuple[int, RemoveJob]:
         """Forget a topic's queues for good; returns how many, and a job for ``end_flush``.

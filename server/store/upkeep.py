@@ -98,7 +98,6 @@ class Upkeep:
             OSError: the disk did not take something; nothing is lost from memory.
         """
         self._write_some(now_ms)
-        self._log.allocate_ahead()
         if self._job_running:
             return None
         if self._round is None:

@@ -111,6 +111,14 @@ def flush(store: MessageStore) -> None:
         store.end_flush(job)
 
 
+def make_ahead(store: MessageStore) -> None:
+    """Make the next log file in this thread, if it is time."""
+    job = store.begin_next_file()
+    if job is not None:
+        job.run()
+        store.end_flush(job)
+
+
 def delete_topic(store: MessageStore, topic: str) -> int:
     """Delete a topic in this thread; returns how many queues it had."""
     count, job = store.begin_delete(topic)

@@ -238,7 +238,7 @@ def test_run_without_space_for_its_next_file_leaves_nothing(tmp_path: Path) -> N
     taken = store.put_run(replace(run, messages=[first] * 3), START_MS)
     store.write(START_MS)
 
-    assert refused.status is PutStatus.CREATE_MAPPED_FILE_FAILED
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
     assert (taken.queue_offset, taken.log_offsets[0]) == (1, LOG_FILE_SIZE)
     assert store.max_offset("topic-a", 0) == 4
     store.close(START_MS)

@@ -1,8 +1,8 @@
 """Disk errors at every call: nothing is acknowledged after one, what was acknowledged stays."""
 
+import contextlib
 import errno
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from server.store.store import MessageStore
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
+    make_ahead,
     message,
     open_store,
     records_in,
@@ -61,6 +62,7 @@ def send(store: MessageStore, history: History, chance: random.Random) -> None:
         store.end_flush(job)
     history.acknowledged.update(batch)
     history.now_ms += chance.randrange(20)
+    make_ahead(store)
     upkeep = store.housekeeping(history.now_ms)
     if upkeep is not None:
         upkeep.run()
@@ -94,68 +96,123 @@ def read_all(store: MessageStore, queue_id: int) -> list[bytes]:
     return found
 
 
-def fail_nth(names: set[str], number: int, code: int, *, until: int | None = None) -> Callable:
-    """Return an ``on_call`` that fails the calls from ``number`` on (up to ``until``)."""
-    seen = 0
+class Failing:
+    """An ``on_call`` that fails calls of some kinds, the first of them the ``number``-th.
 
-    def fail(name: str, path: Path) -> None:
-        nonlocal seen
-        if name in names:
-            seen += 1
-            if seen == number or (until is not None and number <= seen < until):
-                raise OSError(code, "told to fail")
+    Args:
+        count: how many calls fail; None for all from then on.
+    """
 
-    return fail
+    def __init__(self, names: set[str], number: int, code: int, *, count: int | None = 1) -> None:
+        self.seen = 0
+        self._names = names
+        self._number = number
+        self._code = code
+        self._until = number + (1 << 30 if count is None else count)
+
+    def __call__(self, name: str, path: Path) -> None:
+        if name in self._names:
+            self.seen += 1
+            if self._number <= self.seen < self._until:
+                raise OSError(self._code, "told to fail")
+
+    @property
+    def was_reached(self) -> bool:
+        """Tell whether any call failed."""
+        return self.seen >= self._number
 
 
-@pytest.mark.parametrize("names", [{"fdatasync", "fsync_dir"}, {"pwrite"}])
-def test_nothing_is_acknowledged_after_an_io_error(names: set[str]) -> None:
-    for number in range(1, 200):
-        disk, history = SimDisk(), History()
-        store = open_store(config_for(), disk=disk)
-        disk.on_call = fail_nth(names, number, errno.EIO)
-        chance = random.Random(number)
-        try:
-            while history.number < MESSAGES:
-                send(store, history, chance)
-        except StoreFailed:
-            assert "look at the disk" in store.failure
-        else:
-            if number > 20:
-                return
-            continue
-
+def io_error_run(names: set[str], number: int, *, count: int | None) -> bool:
+    """Let the calls from ``number`` on fail with EIO; False when the run has no such call."""
+    disk, history = SimDisk(), History()
+    store = open_store(config_for(), disk=disk)
+    failing = disk.on_call = Failing(names, number, errno.EIO, count=count)
+    chance = random.Random(number)
+    try:
+        while history.number < MESSAGES:
+            send(store, history, chance)
+        store.close(history.now_ms)
+    except StoreFailed:
+        assert "look at the disk" in store.failure
         assert store.is_read_only
         assert store.put(message(1), START_MS).status is PutStatus.SERVICE_NOT_AVAILABLE
         assert store.begin_flush() is None
-        assert len(read_all(store, 0)) == store.max_offset("topic-a", 0)
-        store.close(history.now_ms)
-        check(disk.crash(number), history)
-    pytest.fail("the run never ended without an error")
+        assert store.begin_next_file() is None
+        if not store._closed:
+            assert len(read_all(store, 0)) == store.max_offset("topic-a", 0)
+            store.close(history.now_ms)
+    check(disk.crash(number), history)
+    return failing.was_reached
 
 
-@pytest.mark.parametrize("names", [{"pwrite"}, {"allocate", "create", "truncate"}])
-def test_full_disk_undoes_the_puts_and_the_next_ones_succeed(names: set[str]) -> None:
-    for number in range(1, 200):
+@pytest.mark.parametrize("count", [1, None])
+@pytest.mark.parametrize(
+    "names", [{"fdatasync"}, {"fsync_dir"}, {"pwrite"}, {"truncate"}, {"rename"}, {"unlink"}]
+)
+def test_nothing_is_acknowledged_after_an_io_error(names: set[str], count: int | None) -> None:
+    number = 1
+    while io_error_run(names, number, count=count):
+        number += 1
+    assert number > (1 if names == {"unlink"} else 5)
+
+
+@pytest.mark.parametrize("names", [{"allocate"}, {"create"}, {"mkdir"}])
+def test_file_that_cannot_be_made_refuses_puts_until_it_can(names: set[str]) -> None:
+    """Nothing was to be made durable, so the store goes on when the disk does."""
+    number, was_reached = 1, True
+    while was_reached:
         disk, history = SimDisk(), History()
         store = open_store(config_for(), disk=disk)
-        disk.on_call = fail_nth(names, number, errno.ENOSPC, until=number + 3)
+        failing = disk.on_call = Failing(names, number, errno.EIO, count=3)
         chance = random.Random(number)
-        failures = 0
-        while history.number < MESSAGES:
-            try:
+        with contextlib.suppress(StoreFailed):
+            while history.number < MESSAGES:
                 send(store, history, chance)
-            except StoreFull:
-                failures += 1
-
-        assert not store.is_read_only
-        for queue_id in (0, 1):
-            assert len(read_all(store, queue_id)) == store.max_offset("topic-a", queue_id)
-        disk.on_call = lambda name, path: None
+        was_reached = failing.was_reached
+        disk.on_call = SimDisk().on_call
         store.close(history.now_ms)
-        check(disk.crash(number), history).close(history.now_ms)
-        if disk.clock and number > 60:
-            return
+        check(disk.crash(number), history)
+        number += 1
+    assert number > 3
+
+
+def full_disk_run(names: set[str], number: int, *, count: int) -> bool:
+    """Let ``count`` calls from ``number`` on fail for want of space, as ``io_error_run``."""
+    disk, history = SimDisk(), History()
+    store = open_store(config_for(), disk=disk)
+    failing = disk.on_call = Failing(names, number, errno.ENOSPC, count=count)
+    chance = random.Random(number)
+    refusals = 0
+    while history.number < MESSAGES:
+        try:
+            send(store, history, chance)
+        except StoreFull:
+            refusals += 1
+            assert "free space on its disk" in store.failure
+
+    assert not store.is_read_only
+    for queue_id in (0, 1):
+        assert len(read_all(store, queue_id)) == store.max_offset("topic-a", queue_id)
+    was_reached = failing.was_reached
+    disk.on_call = SimDisk().on_call
+    result = store.put(message(0), history.now_ms)
+    assert result.status is PutStatus.PUT_OK
+    store.write(history.now_ms)
+    history.put.setdefault((0, result.queue_offset), set()).add(message(0).body)
+    store.close(history.now_ms)
+    check(disk.crash(number), history).close(history.now_ms)
+    return was_reached
+
+
+@pytest.mark.parametrize("count", [1, 4, 40])
+@pytest.mark.parametrize(
+    "names", [{"pwrite"}, {"allocate"}, {"create"}, {"truncate"}, {"mkdir"}, {"rename"}]
+)
+def test_full_disk_undoes_the_puts_and_the_next_ones_succeed(names: set[str], count: int) -> None:
+    number = 1
+    while full_disk_run(names, number, count=count):
+        number += 1
+    assert number > 2
 
 
 def test_message_seen_after_a_kill_survives_a_power_cut() -> None:
@@ -179,7 +236,7 @@ def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
     store = open_store(config_for(), disk=disk)
     for number in range(4):
         store.put(message(2 * number, body=b"x" * 300), START_MS)
-    disk.on_call = fail_nth({"pwrite"}, 1, errno.ENOSPC)
+    disk.on_call = Failing({"pwrite"}, 1, errno.ENOSPC)
     with pytest.raises(StoreFull):
         store.write(START_MS)
     place = store.put(message(0, body=b"x" * 300), START_MS)

@@ -18,7 +18,14 @@ from server.store.config import StoreConfig
 from server.store.store import MessageStore
 from tests.server.store.crashstates import TOPIC, Explorer, Promise, send
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, delete_topic, message, open_store, small_config
+from tests.server.store.stores import (
+    START_MS,
+    delete_topic,
+    make_ahead,
+    message,
+    open_store,
+    small_config,
+)
 
 ROOT = Path("/store")
 KINDS = ("sync", "async", "retention", "deletion")
@@ -53,6 +60,7 @@ def flush(store: MessageStore, promise: Promise) -> None:
 
 def upkeep(store: MessageStore, now_ms: int) -> None:
     """Do what is due, as the broker's timer does."""
+    make_ahead(store)
     job = store.housekeeping(now_ms)
     if job is not None:
         job.run()

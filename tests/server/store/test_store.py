@@ -17,6 +17,7 @@ from tests.server.store.stores import (
     abandon,
     delete_topic,
     flush,
+    make_ahead,
     message,
     open_store,
     put_all,
@@ -86,7 +87,7 @@ def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(tmp_path:
     store.put(message(0, body=b"x" * (LOG_FILE_SIZE * 7 // 8)), START_MS)
     store.write(START_MS)
 
-    store.housekeeping(START_MS)
+    make_ahead(store)
 
     assert len(list((tmp_path / "commitlog").iterdir())) == 2
     store.close(START_MS)

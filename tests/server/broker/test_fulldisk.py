@@ -1,0 +1,114 @@
+"""A running broker on a small disk that becomes full, and then has space again."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
+from tests.server.broker.desk import Desk, broker_settings, running
+
+DISK_SIZE = 24 << 20
+BODY = b"x" * 4000
+RESUMED_WITHIN_S = 5.0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A tmpfs of 24 MiB."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", str(mount)]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount(8)")
+    if found.returncode:
+        pytest.skip(f"a tmpfs cannot be mounted here: {found.stderr.strip()}")
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+def fill(path: Path, leave: int) -> None:
+    """Let a file of somebody else take all of the disk but ``leave`` bytes."""
+    found = os.statvfs(path.parent)
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - leave)
+
+
+async def send_until(desk: Desk, code: int, sent: list[bytes]) -> str:
+    """Send until the answer has ``code``; returns its remark."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        body = b"%d:" % len(sent) + BODY
+        answer = await desk.send(body)
+        if answer.code == ResponseCode.SUCCESS:
+            sent.append(body)
+        if answer.code == code:
+            return answer.remark or ""
+        if answer.code != ResponseCode.SUCCESS:
+            await asyncio.sleep(0.01)
+    raise AssertionError(f"no send is answered {code}")
+
+
+async def bodies(desk: Desk) -> list[bytes]:
+    return [record.body for record in await desk.messages()]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [(90, "over diskSpaceWarningLevelRatio=90; free space"), (100, "free space on its disk")],
+)
+def test_full_disk_refuses_sends_until_there_is_space(
+    small_disk: Path, ratio: int, words: str, *, sync: bool
+) -> None:
+    """With ratio 100 nothing warns: calls of the store fail with ENOSPC."""
+    config = broker_settings(small_disk / "store", sync=sync)
+    config.store.disk_space_warning_level_ratio = ratio
+    filler = small_disk / "filler"
+    sent: list[bytes] = []
+
+    async def run() -> float:
+        async with running(small_disk / "store", config=config) as desk:
+            await desk.create_topic()
+            await send_until(desk, ResponseCode.SUCCESS, sent)
+            fill(filler, 2 << 20)
+            # One look at the disk, where a look is to tell.
+            await asyncio.sleep(1.5 if ratio < 100 else 0)
+            remark = await send_until(desk, ResponseCode.SERVICE_NOT_AVAILABLE, sent)
+            assert words in remark
+            # Reads and everything else go on, and the state is shown.
+            assert await bodies(desk) == sent
+            await desk.heartbeat()
+            table = KVTable.decode((await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)).body).table
+            assert words in table["storeFailure"]
+            # State files, queues and index have no space for a while, either.
+            await asyncio.sleep(1.5)
+            assert await bodies(desk) == sent
+
+            filler.unlink()
+            began = time.monotonic()
+            await send_until(desk, ResponseCode.SUCCESS, sent)
+            took_s = time.monotonic() - began
+            assert await bodies(desk) == sent
+            return took_s
+
+    assert asyncio.run(run()) < RESUMED_WITHIN_S
+    assert len(sent) >= 2
+
+    async def restart() -> list[bytes]:
+        with contextlib.suppress(FileNotFoundError):
+            (small_disk / "store" / "dispatch.json").unlink()
+        async with running(small_disk / "store") as desk:
+            return await bodies(desk)
+
+    assert asyncio.run(restart()) == sent
