@@ -9,7 +9,7 @@ Rule: rows come before the damage is told, so a damaged store gives what it stil
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -33,12 +33,18 @@ class Engine:
 
 
 def rows_of(
-    job: str, store_dir: Path | None, where: Engine, *, row: Callable[..., R]
+    job: str,
+    store_dir: Path | None,
+    where: Engine,
+    *,
+    row: Callable[..., R],
+    options: Mapping[str, str] | None = None,
 ) -> Iterator[R]:
     """Yield the rows of a job; its error, or the damage it met, is raised at the end.
 
     Args:
         row: makes a row of the fields that the job prints.
+        options: the job's own, by name.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
@@ -46,6 +52,8 @@ def rows_of(
     """
     line = [sys.executable, "-m", "pipeline", job, str(store_dir)]
     line += ["--engine", where.engine, "--master", where.master]
+    for name, value in (options or {}).items():
+        line += ["--option", f"{name}={value}"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     for text in done.stdout.splitlines():
         yield row(**json.loads(text))

@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from pipeline.errors import PipelineError
-from pipeline.jobs import duplicates, lag, stats
+from pipeline.errors import BadOption, PipelineError
+from pipeline.jobs import duplicates, grep, lag, stats
 from pipeline.session import session
 from pipeline.tables import DAMAGE, Reading, default_columns, plan, read
 from storefmt.errors import NotAStore, StoreError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 class Row(Protocol):
@@ -29,17 +29,19 @@ class Row(Protocol):
 
 
 class Job(NamedTuple):
-    """One job: a frame with Spark, a table without, and its rows."""
+    """One job: a frame with Spark, a table without, and its rows; each takes its options."""
 
-    spark: Callable[["SparkSession", str], "DataFrame"]
-    local: Callable[[str], Any]
-    rows_of: Callable[[Any], Sequence[Row]]
+    spark: Callable[..., "DataFrame"]
+    local: Callable[..., Any]
+    rows_of: Callable[..., Sequence[Row]]
+    options: tuple[str, ...] = ()
 
 
 JOBS: Final = {
     "stats": Job(stats.stats, stats.stats_local, stats.rows_of),
     "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
     "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
+    "grep": Job(grep.grep, grep.grep_local, grep.rows_of, ("pattern",)),
 }
 ENGINES = ("spark", "local")
 EXIT_NOT_FOUND = 3
@@ -52,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("directory")
     parser.add_argument("--engine", choices=ENGINES, default="spark")
     parser.add_argument("--master", default="local[*]")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args(argv)
     try:
         # What is no store is told before Spark takes its seconds to start.
@@ -72,9 +75,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> Sequence[Row]:
     job = JOBS[options.job]
+    given = _given(job, options)
     if options.engine == "local":
-        return job.rows_of(job.local(options.directory))
-    return job.rows_of(job.spark(session(options.master), options.directory).toArrow())
+        return job.rows_of(job.local(options.directory, **given), **given)
+    frame = job.spark(session(options.master), options.directory, **given)
+    return job.rows_of(frame.toArrow(), **given)
+
+
+def _given(job: Job, options: argparse.Namespace) -> dict[str, str]:
+    """Return the job's options; raises BadOption for one it has not, or that is missing."""
+    given = dict(text.partition("=")[::2] for text in options.option)
+    if set(given) != set(job.options):
+        raise BadOption(
+            f"job {options.job} takes the options {', '.join(job.options) or '(none)'}, "
+            f"not {', '.join(given) or '(none)'}"
+        )
+    return given
 
 
 def _damage_count(directory: Path) -> int:

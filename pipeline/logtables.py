@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from pipeline.errors import BadOption
 from pipeline.reading import Reading
 from storefmt.columns import iter_batches
 from storefmt.errors import NotAStore
@@ -37,6 +39,18 @@ class Split(NamedTuple):
     path: str
     start: int
     end: int
+
+
+def check_expression(text: str) -> None:
+    """Refuse what is no regular expression (RE2).
+
+    Raises:
+        BadOption: it is none; the text says where.
+    """
+    try:
+        pc.match_substring_regex(pa.array([b""], pa.binary()), text)
+    except pa.ArrowInvalid as error:
+        raise BadOption(f"{text!r} is no regular expression: {error}") from error
 
 
 def plan_log(directory: Path, reading: Reading) -> list[Split]:
@@ -67,12 +81,26 @@ def plan_log(directory: Path, reading: Reading) -> list[Split]:
 def read_log(split: Split, reading: Reading) -> Iterator[Any]:
     """Yield the messages of a split as Arrow record batches with ``reading.columns``.
 
+    Bodies that do not match are dropped here: they never reach Spark.
+
     Raises:
         RecordDamaged: there is damage, and ``reading.fail_on_damage``.
     """
+    if not reading.body_matches:
+        yield from _messages(split, reading, reading.columns)
+        return
+    columns = tuple(dict.fromkeys((*reading.columns, "body")))
+    for batch in _messages(split, reading, columns):
+        hits = pc.match_substring_regex(batch.column("body"), reading.body_matches)
+        found = batch.filter(hits)
+        if found.num_rows:
+            yield found.select(list(reading.columns))
+
+
+def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
     yield from iter_batches(
         [Path(split.path)],
-        columns=reading.columns,
+        columns=columns,
         start=split.start,
         end=split.end,
         rows_max=reading.rows_max,

@@ -18,3 +18,5 @@ class Reading(NamedTuple):
     bytes_max: int = BYTES_MAX
     check_crc: bool = False
     fail_on_damage: bool = False
+    body_matches: str = ""
+    """Only messages whose body has a match of this expression (RE2), where the table has bodies."""

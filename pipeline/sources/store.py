@@ -3,7 +3,8 @@
     spark.read.format("rocketmq_store").option("table", "commitlog").load(DIR)
 
 Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), ``splitBytes``,
-``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail).
+``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail),
+``bodyMatches`` (an RE2 expression, table commitlog: other messages stay in the worker).
 
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
 with ``columns``, with ``.schema("topic string, store_size int")``, or with
@@ -20,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pipeline.errors import BadOption
+from pipeline.logtables import check_expression
 from pipeline.tables import (
     COMMITLOG,
     SPLIT_SIZE,
@@ -41,6 +43,7 @@ _OPTIONS: Final = (
     "batchBytes",
     "checkCrc",
     "onDamage",
+    "bodyMatches",
 )
 
 
@@ -67,7 +70,16 @@ def reading_of(options: Mapping[str, str]) -> Reading:
         bytes_max=_number(options, "batchBytes", BYTES_MAX),
         check_crc=_choice(options, "checkCrc", {"false": False, "true": True}),
         fail_on_damage=_choice(options, "onDamage", {"skip": False, "fail": True}),
+        body_matches=_expression(options, table),
     )
+
+
+def _expression(options: Mapping[str, str], table: str) -> str:
+    text = options.get("bodyMatches", "")
+    if text and table != COMMITLOG:
+        raise BadOption(f"option bodyMatches is for table {COMMITLOG}, not {table}")
+    check_expression(text)
+    return text
 
 
 def _number(options: Mapping[str, str], name: str, default: int) -> int:

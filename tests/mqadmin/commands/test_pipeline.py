@@ -68,3 +68,15 @@ def test_other_jobs_print_rows_and_refuse_what_is_no_store(
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) != [] or job == "duplicates"
     assert refused.returncode == 3
+
+
+def test_grep_prints_hits_and_refuses_a_bad_expression(golden: Golden) -> None:
+    store = str(golden.store("basic"))
+
+    done = mqadmin("pipeline", "grep", store, "[0-9][0-9]", "--engine", "local", "-o", "json")
+    refused = mqadmin("pipeline", "grep", store, "[", "--engine", "local")
+
+    assert done.returncode == 0, done.stderr
+    assert all(any(char.isdigit() for char in row["excerpt"]) for row in json.loads(done.stdout))
+    assert refused.returncode == 2
+    assert "no regular expression" in refused.stderr

@@ -1,0 +1,88 @@
+"""``grep``: messages whose body has a match of an expression (RE2).
+
+Rule: bodies are looked at where they are read; only hits leave the worker. An excerpt is text
+around the first match, with what is not UTF-8 shown as a replacement character. Compressed
+bodies are matched as they are stored. Both engines give the same rows, in log order.
+"""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.frames import commitlog
+from pipeline.logtables import check_expression
+from pipeline.reading import Reading
+from pipeline.tables import plan, read, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS: Final = (
+    "topic",
+    "queue_id",
+    "queue_offset",
+    "commit_log_offset",
+    "uniq_key",
+    "store_timestamp",
+    "body",
+)
+AROUND: Final = 40
+"""Bytes of the excerpt before and after the start of a match."""
+
+
+class Hit(NamedTuple):
+    """One message; ``log_offset`` is bytes of the commit log."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    log_offset: int
+    unique_key: str | None
+    store_ms: int
+    excerpt: str
+
+
+def grep(spark: "SparkSession", path: str, *, pattern: str) -> "DataFrame":
+    """Return a frame with the messages that match, body and all, in log order."""
+    options = {"bodyMatches": pattern}
+    frame = commitlog(spark, path, columns=COLUMNS, options=options)
+    return frame.orderBy("commit_log_offset")
+
+
+def grep_local(path: str, *, pattern: str) -> Any:
+    """Return the same as a ``pyarrow.Table``, in this process.
+
+    Raises:
+        BadOption: the expression is none.
+    """
+    check_expression(pattern)
+    reading = Reading(columns=COLUMNS, body_matches=pattern)
+    batches = [batch for task in plan(Path(path), reading) for batch in read(task, reading)]
+    return pa.Table.from_batches(batches, schema=schema_of(reading.table, COLUMNS))
+
+
+def rows_of(table: Any, *, pattern: str) -> list[Hit]:
+    """Return the rows of an Arrow table of either engine."""
+    starts = pc.find_substring_regex(table.column("body"), pattern)
+    return [
+        Hit(
+            row["topic"],
+            row["queue_id"],
+            row["queue_offset"],
+            row["commit_log_offset"],
+            row["uniq_key"],
+            0
+            if row["store_timestamp"] is None
+            else round(row["store_timestamp"].timestamp() * 1000),
+            _excerpt(row["body"], start),
+        )
+        for row, start in zip(table.to_pylist(), starts.to_pylist(), strict=True)
+    ]
+
+
+def _excerpt(body: bytes, start: int) -> str:
+    part = body[max(0, start - AROUND) : start + AROUND].decode("utf-8", "replace")
+    return re.sub(r"\s+", " ", part)

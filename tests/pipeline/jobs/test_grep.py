@@ -1,0 +1,46 @@
+"""``grep`` on both engines."""
+
+import re
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.errors import BadOption
+from pipeline.jobs import grep
+from storefmt.message import Record
+from storefmt.offline.storedir import StoreDir
+from tests.golden import Golden
+
+PATTERN = "[0-9][0-9]"
+
+
+def expected(golden: Golden, name: str) -> list[int]:
+    with StoreDir.open(golden.store(name)) as store:
+        return [
+            item.log_offset
+            for item in store.records()
+            if isinstance(item, Record) and re.search(PATTERN.encode(), item.body)
+        ]
+
+
+@pytest.mark.parametrize("name", ["basic", "kinds"])
+def test_hits_are_those_of_a_plain_search(golden: Golden, name: str) -> None:
+    found = grep.rows_of(grep.grep_local(str(golden.store(name)), pattern=PATTERN), pattern=PATTERN)
+
+    assert [hit.log_offset for hit in found] == expected(golden, name)
+    assert found
+    assert len(found) < 1420
+
+
+def test_what_is_no_expression_is_refused(golden: Golden) -> None:
+    with pytest.raises(BadOption, match="no regular expression"):
+        grep.grep_local(str(golden.store("basic")), pattern="[")
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
+    store = str(golden.store("kinds"))
+
+    there = grep.rows_of(grep.grep(spark, store, pattern=PATTERN).toArrow(), pattern=PATTERN)
+
+    assert there == grep.rows_of(grep.grep_local(store, pattern=PATTERN), pattern=PATTERN)
