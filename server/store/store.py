@@ -347,13 +347,7 @@ class MessageStore:
         return self._reader.read_record(log_offset)
 
     def query(
-        self,
-        topic: str,
-        key: str,
-        *,
-        count_max: int,
-        begin_ms: int = 0,
-        end_ms: int = _FOR_EVER_MS,
+        self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
     ) -> QueryResult:
         """Return the records whose key has the hash of ``key``; see ``Reader``."""
         with may_wait():
