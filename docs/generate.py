@@ -5,6 +5,8 @@
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
     docs/client.md    every parameter of the client
+    completions/      the completion scripts
+    man/              a page for every command
 
 Rule: what is declared once in the code is not written a second time by hand. A test fails
 where a file here is not what this prints.
@@ -19,7 +21,8 @@ import server.broker.handlers
 import server.namesrv.handlers
 from docs.access import security
 from docs.clientpage import client
-from mqadmin import catalog, helptext
+from mqadmin import catalog, helptext, manpage
+from mqadmin.completion import bash, fish, zsh
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import Handlers, collect
@@ -99,6 +102,17 @@ def commands() -> str:
     return "\n".join(lines) + "\n"
 
 
+def printed_files() -> dict[Path, str]:
+    """Return the files outside of docs/ that are printed, by path."""
+    root = DIRECTORY.parent
+    made = {
+        root / "completions" / "mqadmin.bash": bash.script(),
+        root / "completions" / "_mqadmin": zsh.script(),
+        root / "completions" / "mqadmin.fish": fish.script(),
+    }
+    return made | {root / "man" / name: page for name, page in manpage.pages().items()}
+
+
 DOCUMENTS: dict[str, Callable[[], str]] = {
     "wire.md": wire,
     "format.md": layouts,
@@ -112,6 +126,13 @@ def main() -> int:
     """Write every document."""
     for name, make in DOCUMENTS.items():
         (DIRECTORY / name).write_text(make())
+    wanted = printed_files()
+    for directory in {path.parent for path in wanted}:
+        directory.mkdir(exist_ok=True)
+        for gone in set(directory.iterdir()) - set(wanted):
+            gone.unlink()
+    for path, text in wanted.items():
+        path.write_text(text)
     return 0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import DIRECTORY, DOCUMENTS
+from docs.generate import DIRECTORY, DOCUMENTS, printed_files
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
@@ -17,6 +17,18 @@ def test_document_is_what_the_code_prints(name: str) -> None:
 
     # The difference of two whole documents would bury the advice.
     assert is_current, f"docs/{name} is not what the code says: run `make docs`"
+
+
+def test_completions_and_man_pages_are_what_the_code_prints() -> None:
+    wanted = printed_files()
+    there = {path for name in ("completions", "man") for path in (REPOSITORY / name).iterdir()}
+
+    old = [
+        path.name for path, text in wanted.items() if path not in there or path.read_text() != text
+    ]
+    old += sorted(path.name for path in there - set(wanted))
+
+    assert old == [], "run `make docs`"
 
 
 def test_every_link_of_a_document_leads_somewhere() -> None:

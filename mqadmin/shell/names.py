@@ -11,15 +11,24 @@ import asyncio
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mqadmin.call import Call
 from mqadmin.contexts import ContextFile
 from mqadmin.errors import CommandError
+from mqadmin.groups import PARALLEL_MAX
 from mqadmin.parameters import Kind
-from mqadmin.places import all_brokers
+from mqadmin.places import Place, all_brokers
 from mqadmin.topics import kind_of
+from mqadmin.windowed import windowed
+from mqclient.errors import ClientError
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
 
 FRESH_S = 10.0
+CLIENT_GROUPS_MAX = 200
+"""Groups whose members are asked for; each costs a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,10 @@ async def fetch(call: Call) -> Names:
     for table in tables:
         if not isinstance(table, BaseException):
             groups.update(table.groups)
+    asked = [(place, group) for place in masters for group in sorted(groups)[:CLIENT_GROUPS_MAX]]
+    clients: set[str] = set()
+    async for members in windowed(asked, lambda at: _members(admin, at), width=PARALLEL_MAX):
+        clients.update(members)
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}
     names = {
@@ -86,10 +99,19 @@ async def fetch(call: Call) -> Names:
         Kind.GROUP: sorted(groups),
         Kind.BROKER: sorted({place.broker for place in brokers}),
         Kind.CLUSTER: clusters,
+        Kind.CLIENT: sorted(clients),
         Kind.QUEUE: sorted({place.broker for place in masters}),
         Kind.ADDRESS: sorted({place.address for place in brokers}),
     }
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
+
+
+async def _members(admin: "Admin", at: tuple[Place, str]) -> list[str]:
+    try:
+        return await admin.consumer_ids(at[0].address, at[1])
+    except ClientError:
+        # One broker that does not answer takes only its own members away.
+        return []
 
 
 def _rank(topic: str, own: set[str]) -> int:

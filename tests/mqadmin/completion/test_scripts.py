@@ -1,0 +1,114 @@
+"""The scripts in the real shells: what Tab offers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+COMPLETIONS = Path(__file__).resolve().parents[3] / "completions"
+
+BASH = """
+source {script}
+COMP_WORDS=(mqadmin "$@"); COMP_CWORD=$#
+_mqadmin 2>/dev/null
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+ZSH = """
+compdef() {{ }}
+source {script}
+typeset -a __mq_reply; typeset __mq_paths
+__mqadmin_complete "$@"
+print -rl -- "${{__mq_reply[@]}}"
+[[ -n $__mq_paths ]] && print -r -- $__mq_paths
+true
+"""
+FISH = """
+source {script}
+complete -C "mqadmin $argv"
+"""
+
+Offer = Callable[..., set[str]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return a PATH on which ``mqadmin`` is this checkout."""
+    program = tmp_path / "bin" / "mqadmin"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m mqadmin "$@"\n')
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
+@pytest.fixture(params=["bash", "zsh", "fish"])
+def offer(
+    request: pytest.FixtureRequest, path: str, servers: Addresses, env: dict[str, str]
+) -> Offer:
+    """Return a function that completes words in a real shell; skip where it is not installed."""
+    name = str(request.param)
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"{name} is not installed (Debian: apt-get install {name})")
+    file = {"bash": "mqadmin.bash", "zsh": "_mqadmin", "fish": "mqadmin.fish"}[name]
+    text = {"bash": BASH, "zsh": ZSH, "fish": FISH}[name].format(script=COMPLETIONS / file)
+    words_of = {
+        "bash": lambda words: ["--norc", "-c", text, "bash", *words],
+        "zsh": lambda words: ["-f", "-c", text, "zsh", *words],
+        "fish": lambda words: ["--no-config", "-c", text, "--", " ".join(words)],
+    }[name]
+
+    def offered(*words: str) -> set[str]:
+        done = subprocess.run(
+            [program, *words_of(words)],
+            env={
+                **os.environ,
+                **env,
+                "PATH": path,
+                "PYTHONPATH": os.getcwd(),
+                "NAMESRV_ADDR": servers.namesrv,
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        assert done.stderr == ""
+        return {line.split("\t")[0] for line in done.stdout.splitlines() if line}
+
+    return offered
+
+
+def test_words_of_commands_are_offered(offer: Offer) -> None:
+    assert {"topic", "group", "message"} <= offer("")
+    assert offer("topi") == {"topic"}
+    assert {"list", "show", "create"} <= offer("topic", "")
+    assert {"key", "id", "unique-key"} <= offer("message", "query", "")
+    assert offer("-o", "json", "topic", "li") == {"list"}
+
+
+def test_options_and_their_values_are_offered(offer: Offer) -> None:
+    assert offer("topic", "list", "--ki") == {"--kind"}
+    assert "--namesrv" in offer("topic", "list", "--")
+    assert {"normal", "retry"} <= offer("topic", "list", "--kind", "")
+    assert offer("topic", "list", "-o", "jsonl") == {"jsonl"}
+
+
+def test_live_names_are_offered_where_one_is_due(offer: Offer, at: Callable[..., Result]) -> None:
+    at("topic", "create", "SHELL_ONE", "-q", "1")
+    at("completion", "names", "topic", "--refresh")
+
+    assert offer("topic", "show", "SHELL_") == {"SHELL_ONE"}
+    assert offer("--timeout", "3", "topic", "show", "SHELL_") == {"SHELL_ONE"}
+    assert "broker-a" in offer("broker", "config", "get", "-b", "bro")
+    assert "SHELL_ONE" not in offer("topic", "show", "SHELL_ONE", "")
+
+
+def test_nothing_is_offered_after_a_text_that_is_free(offer: Offer) -> None:
+    assert offer("topic", "list", "--timeout", "") == set()
