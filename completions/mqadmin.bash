@@ -358,12 +358,17 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='duplicates lag stats'
+      words='duplicates grep lag stats'
       ;;
     'pipeline duplicates')
       options='--engine --master --store'
       values='--engine=spark local|--master=|--store=@dir'
       arguments='@dir|'
+      ;;
+    'pipeline grep')
+      options='--engine --master --store'
+      values='--engine=spark local|--master=|--store=@dir'
+      arguments='@dir||'
       ;;
     'pipeline lag')
       options='--engine --master --store'
