@@ -9,7 +9,12 @@ __mqadmin_of() {
   words='' options='' values='' arguments='' repeats=''
   case "$1" in
     '')
-      words='assert broker cluster completion context dead-letter delay doctor embedded group lock message namesrv offset pipeline queue rebalance shell store topic transaction undo wait'
+      words='apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store topic transaction undo wait'
+      ;;
+    'apply')
+      options='--prune --cluster'
+      values='--cluster=@cluster'
+      arguments='@file|'
       ;;
     'assert')
       words='group lag message-count topic'
@@ -163,6 +168,11 @@ __mqadmin_of() {
       options='--broker --waiting'
       values='--broker=@broker'
       ;;
+    'diff')
+      options='--cluster'
+      values='--cluster=@cluster'
+      arguments='@file|@file|'
+      ;;
     'doctor')
       options='--check --fail-on --slave-lag --skew'
       values='--check=address master disk clock slave route subscription queue|-c=address master disk clock slave route subscription queue|--fail-on=error warning info never|--slave-lag=|--skew='
@@ -170,6 +180,10 @@ __mqadmin_of() {
     'embedded')
       options='--store --port --broker-port'
       values='--store=@dir|--port=|--broker-port='
+      ;;
+    'export')
+      options='--cluster'
+      values='--cluster=@cluster'
       ;;
     'group')
       words='config create delete lag list running show tps update'

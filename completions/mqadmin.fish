@@ -33,8 +33,9 @@ end
 complete -c mqadmin -f
 
 set -g __mqadmin_with_value --access-key --add --broadcast --broker --broker-id --broker-port --by --check --checksums --client --cluster --columns --command --consume --context --count --default-output --default-timeout --delay-level --delay-levels --duration --engine --every --fail-on --file --for --format --from --from-min --group --html --id --index-entries --index-slots --interval --into --jobs --key --kind --limit --log-file-size --log-offset --map --master --max --members --method --min --min-lag --namesrv --notify --order --output --perm --port --pos --producer --property --queue --queue-file-size --queues --rate --read-queues --remove --retry-max --retry-queues --room --secret-key --size --skew --slave-lag --slow-broker-id --sort --start --store --strategy --tag --threads --timeout --tls-ca --tls-cert --tls-key --to --topic --trace-topic --until --watch --within --write-queues -b -c -f -g -k -n -o -p -q -s -t
-set -g __mqadmin_paths 'assert' 'assert group' 'assert lag' 'assert message-count' 'assert topic' 'broker' 'broker clean' 'broker clean expired-log' 'broker clean expired-queues' 'broker clean unused-topics' 'broker config' 'broker config get' 'broker config set' 'broker connections' 'broker consume-stats' 'broker list' 'broker stats' 'broker status' 'broker write-perm' 'broker write-perm add' 'broker write-perm wipe' 'cluster' 'cluster list' 'cluster rt' 'cluster status' 'completion' 'completion names' 'context' 'context add' 'context list' 'context remove' 'context show' 'context use' 'dead-letter' 'dead-letter list' 'dead-letter resend' 'dead-letter show' 'delay' 'delay list' 'doctor' 'embedded' 'group' 'group config' 'group create' 'group delete' 'group lag' 'group list' 'group running' 'group show' 'group tps' 'group update' 'lock' 'lock list' 'message' 'message bench' 'message consume-direct' 'message decode-id' 'message export' 'message import' 'message print' 'message query' 'message query id' 'message query key' 'message query offset' 'message query time' 'message query unique-key' 'message resend' 'message send' 'message tail' 'message trace' 'namesrv' 'namesrv config' 'namesrv config get' 'namesrv config set' 'namesrv kv' 'namesrv kv delete' 'namesrv kv get' 'namesrv kv set' 'offset' 'offset clone' 'offset export' 'offset import' 'offset reset' 'offset show' 'offset skip' 'pipeline' 'pipeline duplicates' 'pipeline grep' 'pipeline lag' 'pipeline stats' 'queue' 'queue show' 'rebalance' 'rebalance plan' 'rebalance show' 'rebalance watch' 'shell' 'store' 'store carve' 'store checkpoint' 'store diff' 'store export' 'store get' 'store hexdump' 'store index' 'store info' 'store log' 'store ls' 'store offsets' 'store query' 'store query key' 'store queue' 'store rebuild' 'store repair' 'store report' 'store seal' 'store stats' 'store tail' 'store timeline' 'store trace' 'store verify' 'topic' 'topic clusters' 'topic consumers' 'topic create' 'topic delete' 'topic list' 'topic order-conf' 'topic perm' 'topic route' 'topic show' 'topic status' 'topic update' 'transaction' 'transaction list' 'undo' 'wait' 'wait broker' 'wait group' 'wait lag' 'wait topic'
+set -g __mqadmin_paths 'apply' 'assert' 'assert group' 'assert lag' 'assert message-count' 'assert topic' 'broker' 'broker clean' 'broker clean expired-log' 'broker clean expired-queues' 'broker clean unused-topics' 'broker config' 'broker config get' 'broker config set' 'broker connections' 'broker consume-stats' 'broker list' 'broker stats' 'broker status' 'broker write-perm' 'broker write-perm add' 'broker write-perm wipe' 'cluster' 'cluster list' 'cluster rt' 'cluster status' 'completion' 'completion names' 'context' 'context add' 'context list' 'context remove' 'context show' 'context use' 'dead-letter' 'dead-letter list' 'dead-letter resend' 'dead-letter show' 'delay' 'delay list' 'diff' 'doctor' 'embedded' 'export' 'group' 'group config' 'group create' 'group delete' 'group lag' 'group list' 'group running' 'group show' 'group tps' 'group update' 'lock' 'lock list' 'message' 'message bench' 'message consume-direct' 'message decode-id' 'message export' 'message import' 'message print' 'message query' 'message query id' 'message query key' 'message query offset' 'message query time' 'message query unique-key' 'message resend' 'message send' 'message tail' 'message trace' 'namesrv' 'namesrv config' 'namesrv config get' 'namesrv config set' 'namesrv kv' 'namesrv kv delete' 'namesrv kv get' 'namesrv kv set' 'offset' 'offset clone' 'offset export' 'offset import' 'offset reset' 'offset show' 'offset skip' 'pipeline' 'pipeline duplicates' 'pipeline grep' 'pipeline lag' 'pipeline stats' 'queue' 'queue show' 'rebalance' 'rebalance plan' 'rebalance show' 'rebalance watch' 'shell' 'store' 'store carve' 'store checkpoint' 'store diff' 'store export' 'store get' 'store hexdump' 'store index' 'store info' 'store log' 'store ls' 'store offsets' 'store query' 'store query key' 'store queue' 'store rebuild' 'store repair' 'store report' 'store seal' 'store stats' 'store tail' 'store timeline' 'store trace' 'store verify' 'topic' 'topic clusters' 'topic consumers' 'topic create' 'topic delete' 'topic list' 'topic order-conf' 'topic perm' 'topic route' 'topic show' 'topic status' 'topic update' 'transaction' 'transaction list' 'undo' 'wait' 'wait broker' 'wait group' 'wait lag' 'wait topic'
 
+complete -c mqadmin -n '__mqadmin_at \'\' 0' -a apply -d 'bring topics and groups to what a YAML document says'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a assert -d 'assert ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a broker -d 'broker ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a cluster -d 'cluster ...'
@@ -42,8 +43,10 @@ complete -c mqadmin -n '__mqadmin_at \'\' 0' -a completion -d 'print the complet
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a context -d 'context ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a dead-letter -d 'dead-letter ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a delay -d 'delay ...'
+complete -c mqadmin -n '__mqadmin_at \'\' 0' -a diff -d 'compare topics and groups of two clusters, or of a file and a cluster'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a doctor -d 'look for everything that is wrong with a cluster'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a embedded -d 'run a name server and a broker, until interrupted'
+complete -c mqadmin -n '__mqadmin_at \'\' 0' -a export -d 'write topics and groups as a YAML document'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a group -d 'group ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a lock -d 'lock ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a message -d 'message ...'
@@ -194,6 +197,9 @@ complete -c mqadmin -l secret-key -d 'its secret (better: MQADMIN_SECRET_KEY)' -
 complete -c mqadmin -l schema -d 'print the JSON schema of the rows, and do nothing'
 complete -c mqadmin -l help -s h -d 'this text'
 complete -c mqadmin -l version -d 'print the version'
+complete -c mqadmin -n '__mqadmin_at \'apply\'' -l prune -d 'delete topics and groups that it does not name'
+complete -c mqadmin -n '__mqadmin_at \'apply\'' -l cluster -d 'on this cluster, where there are several' -x -a '(__mqadmin_names cluster)'
+complete -c mqadmin -n '__mqadmin_at \'apply\' 0' -F
 complete -c mqadmin -n '__mqadmin_at \'assert group\'' -l members -d 'online, at least' -x
 complete -c mqadmin -n '__mqadmin_at \'assert group\'' -l within -d 'until then' -x
 complete -c mqadmin -n '__mqadmin_at \'assert group\' 0' -a '(__mqadmin_names group)'
@@ -281,6 +287,9 @@ complete -c mqadmin -n '__mqadmin_at \'dead-letter show\'' -l no-body -d 'leave 
 complete -c mqadmin -n '__mqadmin_at \'dead-letter show\' 0' -a '(__mqadmin_names group)'
 complete -c mqadmin -n '__mqadmin_at \'delay list\'' -l broker -d 'only on this broker' -x -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'delay list\'' -l waiting -d 'only levels where something waits'
+complete -c mqadmin -n '__mqadmin_at \'diff\'' -l cluster -d 'this cluster, where there are several' -x -a '(__mqadmin_names cluster)'
+complete -c mqadmin -n '__mqadmin_at \'diff\' 0' -F
+complete -c mqadmin -n '__mqadmin_at \'diff\' 1' -F
 complete -c mqadmin -n '__mqadmin_at \'doctor\'' -l check -s c -d 'only this one' -x -a 'address master disk clock slave route subscription queue'
 complete -c mqadmin -n '__mqadmin_at \'doctor\'' -l fail-on -d 'exit 1 from this severity on' -x -a 'error warning info never'
 complete -c mqadmin -n '__mqadmin_at \'doctor\'' -l slave-lag -d 'bytes a slave may be behind' -x
@@ -288,6 +297,7 @@ complete -c mqadmin -n '__mqadmin_at \'doctor\'' -l skew -d 'seconds that clocks
 complete -c mqadmin -n '__mqadmin_at \'embedded\'' -l store -d 'keep the data here' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'embedded\'' -l port -d 'port of the name server; 0 takes a free one' -x
 complete -c mqadmin -n '__mqadmin_at \'embedded\'' -l broker-port -d 'port of the broker; 0 takes a free one' -x
+complete -c mqadmin -n '__mqadmin_at \'export\'' -l cluster -d 'this cluster' -x -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'group config\' 0' -a '(__mqadmin_names group)'
 complete -c mqadmin -n '__mqadmin_at \'group create\'' -l retry-max -d 'deliveries before a message is a dead letter' -x
 complete -c mqadmin -n '__mqadmin_at \'group create\'' -l retry-queues -d 'queues of its retry topic' -x

@@ -56,6 +56,7 @@ class Outcome:
         follow: rows come one by one for a person who watches: print each at once.
         notes: sentences for people, printed on standard error.
         columns: what a table shows, where it is not what the command declares.
+        format: how it is printed where nobody says otherwise; empty: as a table.
         picture: lines that a table on a terminal or a pipe ends with; no other format has them.
     """
 
@@ -65,6 +66,7 @@ class Outcome:
     follow: bool = False
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    format: str = ""
     picture: tuple[str, ...] = ()
 
 

@@ -179,7 +179,7 @@ def _check_columns(settings: Settings, row_class: type[Row]) -> None:
 def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
     """Print the rows as they come; close the document whatever ends them."""
     settings = call.settings
-    chosen = _format(call)
+    chosen = _format(call, default=outcome.format)
     rows = _iterate(outcome, call.workplace)
     if settings.sort and not outcome.follow:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
@@ -257,13 +257,14 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
         yield from batch
 
 
-def _format(call: Call) -> Format:
-    """Return the format: of the line, else of the shell, else of the context."""
+def _format(call: Call, *, default: str = "") -> Format:
+    """Return the format: of the line, else of the shell, of the context, of the command."""
     chosen = call.settings.output or cast("Format | None", call.workplace.output)
     if chosen is not None:
         return chosen
     context = call.defaults()
-    return cast("Format | None", context.output if context is not None else None) or "table"
+    told = context.output if context is not None else None
+    return cast("Format", told or default or "table")
 
 
 def _wants_json(tokens: Sequence[str], workplace: Workplace) -> bool:

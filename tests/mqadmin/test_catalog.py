@@ -15,7 +15,7 @@ from mqadmin.settings import GLOBALS
 COMMANDS = list(everything())
 WRITING = {
     *("create", "update", "delete", "reset", "send", "set", "undo"),
-    *("add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
+    *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
     *("skip", "clone", "import", "resend", "consume-direct", "bench"),
 }
 """Words of commands that change something on a server."""

@@ -1,0 +1,202 @@
+"""``apply``: bring a cluster to what a YAML document says.
+
+    document + brokers --> steps of mqadmin.writes: read, ask, keep, write, read back
+
+Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
+
+Requests: see ``mqadmin.declaredfrom``; UPDATE_AND_CREATE_TOPIC,
+UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER, DELETE_TOPIC_IN_NAMESRV
+and DELETE_SUBSCRIPTIONGROUP.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from mqadmin.call import Call
+from mqadmin.declared import GROUPS, TOPICS, Settings, State, expand
+from mqadmin.declared import Kind as Section
+from mqadmin.declaredfrom import of_cluster, of_file
+from mqadmin.errors import NotFound
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import Place, masters, namesrvs
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row, exit_code_of
+from mqadmin.things.base import Thing
+from mqadmin.things.group import GroupThing
+from mqadmin.things.route import RouteThing
+from mqadmin.things.topic import TopicThing
+from mqadmin.writes import Step, carry_out, plan
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which document, and whether the rest goes."""
+
+    file: Annotated[str, argument("YAML of `export`; '-' reads standard input", kind=Kind.FILE)]
+    prune: Annotated[bool, option("delete topics and groups that it does not name")] = False
+    cluster: Annotated[
+        str | None, option("on this cluster, where there are several", kind=Kind.CLUSTER)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRow(Row):
+    """One thing on one server; ``was`` and ``now`` are its settings, None where it is not there."""
+
+    kind: str
+    name: str
+    server: str
+    was: dict[str, object] | None
+    now: dict[str, object] | None
+    result: str
+    remark: str | None
+
+
+@command(
+    "apply",
+    "bring topics and groups to what a YAML document says",
+    examples=(
+        ("mqadmin apply cluster.yaml --dry-run", "what would change"),
+        ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
+        ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
+    ),
+    details="Topics and groups that brokers make themselves are never pruned. `undo` puts\n"
+    "settings back, but no messages.",
+    rows=AppliedRow,
+    columns=("kind", "name", "server", "result", "remark"),
+    writes=True,
+)
+async def apply(call: Call, args: Arguments) -> Outcome:
+    """Return one row a thing and server that the document is about.
+
+    Raises:
+        Usage: the file is no document.
+        NotFound: it names a broker that there is not, or there is no such cluster.
+    """
+    document = of_file(call, args.file)
+    admin = await call.admin()
+    places = {place.broker: place for place in await masters(admin, cluster=args.cluster)}
+    wanted = expand(document, places)
+    _check_brokers(wanted, places)
+    steps = [step async for step in _wanted_steps(admin, wanted, places)]
+    question = None
+    if args.prune:
+        having = await of_cluster(admin, list(places.values()))
+        rest = await _prune_steps(call, admin, having, wanted=wanted, places=places)
+        writes = [step for step in rest if step.is_write]
+        if writes:
+            names = sorted({step.thing.names[0] for step in writes})
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            question = f"delete {len(names)} that {args.file} does not name ({shown})?"
+        steps += rest
+    done = await carry_out(call, steps, title=f"apply {args.file}", question=question)
+    rows = [
+        AppliedRow(
+            one.step.thing.kind,
+            one.step.thing.names[0],
+            one.step.thing.place.broker,
+            _shown(one.step.old),
+            _shown(one.value),
+            one.result,
+            one.remark,
+        )
+        for one in done
+    ]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
+    for section, things in wanted.sections.items():
+        for name, held in things.items():
+            for broker in held:
+                if broker not in places:
+                    known = ", ".join(sorted(places))
+                    raise NotFound(
+                        f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
+                    )
+
+
+async def _wanted_steps(
+    admin: "Admin", wanted: State, places: Mapping[str, Place]
+) -> AsyncIterator[Step[object]]:
+    """Yield a step for everything that the document names."""
+    for name, broker, settings in _each(wanted, TOPICS.name):
+        topic = TopicThing(admin, places[broker], (name,))
+        yield (await _step(topic, TOPICS, settings)).untyped()
+    for name, broker, settings in _each(wanted, GROUPS.name):
+        group = GroupThing(admin, places[broker], (name,))
+        yield (await _step(group, GROUPS, settings)).untyped()
+
+
+async def _step(thing: Thing[T], kind: Section[T], settings: Settings) -> Step[T]:
+    steps = await plan([thing], lambda old: kind.over(old, thing.names[0], settings))
+    return steps[0]
+
+
+def _each(state: State, section: str) -> Iterator[tuple[str, str, Settings]]:
+    for name, held in sorted(state.sections.get(section, {}).items()):
+        for broker, settings in held.items():
+            yield name, broker, settings
+
+
+def _beyond(having: State, wanted: State) -> State:
+    """Return what a cluster has and a document does not name.
+
+    A section that the document leaves out is left alone.
+    """
+    made = State()
+    for section, named in wanted.sections.items():
+        for name, broker, settings in _each(having, section):
+            if broker not in named.get(name, {}):
+                made.of(section).setdefault(name, {})[broker] = settings
+    return made
+
+
+async def _prune_steps(
+    call: Call, admin: "Admin", having: State, *, wanted: State, places: Mapping[str, Place]
+) -> list[Step[object]]:
+    """Return the deletions: from the brokers first, which would register a topic again."""
+    beyond = _beyond(having, wanted)
+    topics = [(name, broker) for name, broker, _ in _each(beyond, TOPICS.name)]
+    named = wanted.sections.get(TOPICS.name, {})
+    on_brokers = await plan(
+        [TopicThing(admin, places[broker], (name,)) for name, broker in topics], _gone
+    )
+    routes = await plan(
+        [
+            RouteThing(admin, place, (name,))
+            for name in sorted({name for name, _ in topics} - set(named))
+            for place in await namesrvs(call)
+        ],
+        _gone,
+    )
+    groups = await plan(
+        [
+            GroupThing(admin, places[broker], (name,))
+            for name, broker, _ in _each(beyond, GROUPS.name)
+        ],
+        _gone,
+    )
+    return [
+        *(step.untyped() for step in on_brokers),
+        *(step.untyped() for step in routes),
+        *(step.untyped() for step in groups),
+    ]
+
+
+def _gone(_: object) -> None:
+    return None
+
+
+def _shown(value: object) -> dict[str, object] | None:
+    """Return the settings of a thing for the row; a route has none."""
+    for kind in (TOPICS, GROUPS):
+        if type(value) is type(kind.fresh("x")):
+            return dict(kind.describe(value))  # type: ignore[arg-type]
+    return None

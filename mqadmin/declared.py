@@ -1,0 +1,223 @@
+"""Topics and groups as a document: what a cluster has, and what it is to have.
+
+    topics:
+      orders:
+        '*': {read_queues: 8, write_queues: 8, perm: RW-, order: false, sys_flag: 0}
+    groups:
+      billing:
+        broker-a: {consume_enable: true, retry_max_times: 16, ...}
+        broker-b: {consume_enable: false, ...}
+
+``'*'`` is every master: so a document fits another cluster, with other brokers.
+
+Rule: pure; a setting that is not named is left as it is, one that nobody knows is an error.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Final, Generic, TypeVar
+
+from mqadmin.errors import Usage
+from mqadmin.topics import parse_perm, perm_text
+from storefmt.configs import SubscriptionGroup, TopicConfig
+
+T = TypeVar("T")
+Setting = bool | int | str
+Settings = Mapping[str, Setting]
+EVERY: Final = "*"
+
+TOPIC_FIELDS: Final = {
+    "read_queues": "read_queue_nums",
+    "write_queues": "write_queue_nums",
+    "perm": "perm",
+    "order": "order",
+    "sys_flag": "topic_sys_flag",
+}
+"""Our name of a setting, and the field of ``TopicConfig``."""
+
+GROUP_FIELDS: Final = {
+    spot.name: spot.name
+    for spot in fields(SubscriptionGroup)
+    if spot.name not in {"group_name", "extra"}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """One section of a document.
+
+    Attributes:
+        fields: our name of a setting, and the field of the class.
+        fresh: makes one with every setting as a broker would have it.
+    """
+
+    name: str
+    fields: Mapping[str, str]
+    fresh: Callable[[str], T]
+
+    def describe(self, value: T) -> dict[str, Setting]:
+        """Return the settings of one thing."""
+        return {
+            name: perm_text(int(getattr(value, spot))) if name == "perm" else getattr(value, spot)
+            for name, spot in self.fields.items()
+        }
+
+    def over(self, old: T | None, name: str, settings: Settings) -> T:
+        """Return the thing with the named settings changed; a fresh one where there is none."""
+        base = self.fresh(name) if old is None else old
+        changed = {
+            self.fields[key]: parse_perm(str(value)) if key == "perm" else value
+            for key, value in settings.items()
+        }
+        return replace(base, **changed)  # type: ignore[type-var]
+
+    def check(self, where: str, settings: object) -> dict[str, Setting]:
+        """Return settings that were read from a file.
+
+        Raises:
+            Usage: one is unknown or of the wrong type.
+        """
+        if not isinstance(settings, Mapping):
+            raise Usage(f"{where}: expected settings, found {settings!r}")
+        example = self.describe(self.fresh("x"))
+        checked: dict[str, Setting] = {}
+        for key, value in settings.items():
+            if key not in example:
+                near = get_close_matches(str(key), list(example), n=1)
+                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(example)
+                raise Usage(f"{where}: no setting {key!r}", hint=hint)
+            if type(value) is not type(example[key]):
+                wanted = type(example[key]).__name__
+                raise Usage(f"{where}: {key} is {value!r}, expected {wanted}")
+            checked[key] = perm_text(_perm(where, value)) if key == "perm" else value
+        return checked
+
+
+def _perm(where: str, value: object) -> int:
+    try:
+        return parse_perm(str(value))
+    except ValueError as error:
+        raise Usage(f"{where}: {error}") from None
+
+
+TOPICS: Final = Kind("topics", TOPIC_FIELDS, lambda name: TopicConfig(name, 8, 8))
+GROUPS: Final = Kind("groups", GROUP_FIELDS, SubscriptionGroup)
+KINDS: Final[tuple[Kind[TopicConfig] | Kind[SubscriptionGroup], ...]] = (TOPICS, GROUPS)
+
+Things = dict[str, dict[str, Settings]]
+"""Settings by name and broker; the broker may be ``EVERY``."""
+
+
+@dataclass(slots=True)
+class State:
+    """What a cluster or a file has, by section."""
+
+    sections: dict[str, Things] = field(default_factory=dict)
+
+    def of(self, kind: str) -> Things:
+        """Return one section, made on first use."""
+        return self.sections.setdefault(kind, {})
+
+
+def collapse(state: State, brokers: Iterable[str]) -> State:
+    """Return the state with ``EVERY`` where all brokers have the same."""
+    every = set(brokers)
+    made = State()
+    for kind, things in state.sections.items():
+        for name, held in sorted(things.items()):
+            values = list(held.values())
+            alike = set(held) == every and all(value == values[0] for value in values)
+            made.of(kind)[name] = {EVERY: values[0]} if alike else dict(sorted(held.items()))
+    return made
+
+
+def expand(state: State, brokers: Iterable[str]) -> State:
+    """Return the state with one entry a broker instead of ``EVERY``.
+
+    A broker that is named as well has its own settings over those of ``EVERY``.
+    """
+    every = sorted(set(brokers))
+    made = State()
+    for kind, things in state.sections.items():
+        for name, held in things.items():
+            base = held.get(EVERY)
+            out: dict[str, Settings] = {} if base is None else dict.fromkeys(every, base)
+            for broker, settings in held.items():
+                if broker != EVERY:
+                    out[broker] = {**(base or {}), **settings}
+            made.of(kind)[name] = out
+    return made
+
+
+def read_document(document: object, *, source: str) -> State:
+    """Return the state that a parsed YAML document says.
+
+    Raises:
+        Usage: it is no such document.
+    """
+    if not isinstance(document, Mapping):
+        raise Usage(f"{source}: expected sections, found {type(document).__name__}")
+    known = {kind.name: kind for kind in KINDS}
+    state = State()
+    for section, things in document.items():
+        kind = known.get(section)
+        if kind is None:
+            raise Usage(f"{source}: no section {section!r}", hint="one of " + ", ".join(known))
+        if not isinstance(things or {}, Mapping):
+            raise Usage(f"{source}: {section}: expected names, found {things!r}")
+        out = state.of(section)
+        for name, held in (things or {}).items():
+            where = f"{source}: {section}: {name}"
+            if not isinstance(held, Mapping):
+                raise Usage(f"{where}: expected brokers, found {held!r}", hint="as in '*': {...}")
+            out[str(name)] = {
+                str(broker): kind.check(f"{where}: {broker}", settings)
+                for broker, settings in held.items()
+            }
+    return state
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One setting that two states do not have alike; None where a side lacks the thing."""
+
+    kind: str
+    name: str
+    broker: str
+    setting: str | None
+    left: Setting | None
+    right: Setting | None
+
+
+def differences(left: State, right: State) -> Iterator[Difference]:
+    """Yield what differs: whole things first by name, then setting by setting.
+
+    A setting that only one side names is no difference: the other side leaves it open.
+    """
+    for kind in sorted({*left.sections, *right.sections}):
+        one, other = left.of(kind), right.of(kind)
+        for name in sorted({*one, *other}):
+            here, there = _aligned(one.get(name, {}), other.get(name, {}))
+            for broker in sorted({*here, *there}):
+                a, b = here.get(broker), there.get(broker)
+                if a is None or b is None:
+                    present = "there"
+                    yield Difference(
+                        kind, name, broker, None, present if a else None, present if b else None
+                    )
+                    continue
+                for setting in a:
+                    if setting in b and a[setting] != b[setting]:
+                        yield Difference(kind, name, broker, setting, a[setting], b[setting])
+
+
+def _aligned(
+    one: Mapping[str, Settings], other: Mapping[str, Settings]
+) -> tuple[Mapping[str, Settings], Mapping[str, Settings]]:
+    """Return both with ``EVERY`` of one side spelled out as the brokers of the other."""
+    if EVERY in one and other and EVERY not in other:
+        return dict.fromkeys(other, one[EVERY]), other
+    if EVERY in other and one and EVERY not in one:
+        return one, dict.fromkeys(one, other[EVERY])
+    return one, other

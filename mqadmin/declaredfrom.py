@@ -1,0 +1,116 @@
+"""Where a state comes from: a YAML file, this call's cluster, or another one.
+
+    cluster.yaml  -              a file, or standard input
+    10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
+    nothing                      this call's cluster
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG and GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+on each master.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqadmin.call import Call
+from mqadmin.contexts import ContextFile
+from mqadmin.declared import GROUPS, TOPICS, State, collapse, expand, read_document
+from mqadmin.errors import NotFound, Usage
+from mqadmin.groups import is_system
+from mqadmin.places import Place, masters
+from mqadmin.topics import kind_of
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A state and its name for people; ``brokers`` are None for a file."""
+
+    name: str
+    state: State
+    brokers: tuple[str, ...] | None
+
+
+async def of_cluster(admin: "Admin", places: list[Place]) -> State:
+    """Return every topic and group that a person made, broker by broker."""
+    own = {place.broker for place in places} | {place.cluster for place in places}
+    state = State()
+    topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
+    for place in places:
+        topic_table, group_table = await asyncio.gather(
+            admin.topic_configs(place.address), admin.subscription_groups(place.address)
+        )
+        for name, topic in topic_table.topics.items():
+            if kind_of(name, brokers_and_clusters=own) == "normal":
+                topics.setdefault(name, {})[place.broker] = TOPICS.describe(topic)
+        for name, group in group_table.groups.items():
+            if not is_system(name):
+                groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)
+    return state
+
+
+def of_file(call: Call, path: str) -> State:
+    """Return the state that a YAML file says.
+
+    Raises:
+        Usage: it is no such document.
+        OSError: it cannot be read.
+    """
+    # Only a document needs the library, which is no quick one to load.
+    import yaml
+
+    text = call.console.stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
+    source = "standard input" if path == STDIN else path
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Usage(f"{source} is no YAML: {error}") from None
+    return read_document(document if document is not None else {}, source=source)
+
+
+async def source(call: Call, text: str | None, *, cluster: str | None = None) -> Source:
+    """Return the state of a file or cluster.
+
+    Raises:
+        NotFound: it is none of the two.
+        Usage: a file is no document.
+    """
+    if text is not None and (text == STDIN or Path(text).exists()):
+        return Source(text, of_file(call, text), None)
+    if text is not None and text.endswith((".yaml", ".yml")):
+        raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
+    there = _elsewhere(call, text) if text is not None else call
+    admin = await there.admin()
+    places = await masters(admin, cluster=cluster)
+    brokers = tuple(place.broker for place in places)
+    name = text if text is not None else there.target().namesrv
+    return Source(name, collapse(await of_cluster(admin, places), brokers), brokers)
+
+
+def aligned(one: Source, other: Source) -> tuple[State, State]:
+    """Return both states, a file's spelled out for the brokers of the cluster beside it."""
+    return _beside(one, other), _beside(other, one)
+
+
+def _beside(one: Source, other: Source) -> State:
+    if one.brokers is None and other.brokers is not None:
+        return collapse(expand(one.state, other.brokers), other.brokers)
+    return one.state
+
+
+def _elsewhere(call: Call, text: str) -> Call:
+    """Return the call at another cluster."""
+    known = ContextFile.of(call.console.env).load().contexts
+    if text in known:
+        return replace(call, settings=replace(call.settings, context=text, namesrv=None))
+    if ":" not in text:
+        raise NotFound(
+            f"{text!r} is no file, no context and no address",
+            hint="as in cluster.yaml, HOST:PORT, or a name of `context list`",
+        )
+    return replace(call, settings=replace(call.settings, namesrv=text))

@@ -1,0 +1,128 @@
+"""`export`, `diff` and `apply` at servers of their own, since `--prune` deletes."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mqadmin.shell.server import Addresses, EmbeddedServer
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Addresses]:
+    with EmbeddedServer() as server:
+        yield server.addresses
+
+
+@pytest.fixture
+def here(run: Run, cluster: Addresses) -> Run:
+    """Return a function that runs one line on the cluster of this module."""
+    return lambda *words, **more: run(*words, "-n", cluster.namesrv, **more)
+
+
+def rows(done: Result) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = json.loads(done.out)
+    return made
+
+
+def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
+    here("topic", "create", "KEPT", "-q", "3")
+    here("topic", "create", "EXTRA", "-q", "1")
+    written = here("export")
+    assert written.exit_code == 0, written.err
+    document = yaml.safe_load(written.out)
+    assert document["topics"]["KEPT"]["*"] == {
+        "read_queues": 3,
+        "write_queues": 3,
+        "perm": "RW-",
+        "order": False,
+        "sys_flag": 0,
+    }
+    assert not [name for name in document["topics"] if name.startswith(("%", "RMQ_SYS", "broker"))]
+    file = tmp_path / "cluster.yaml"
+    file.write_text(written.out)
+    assert here("diff", str(file)).exit_code == 0
+    assert "are alike" in here("diff", str(file)).err
+
+    del document["topics"]["EXTRA"]
+    document["topics"]["KEPT"]["*"] = {"read_queues": 5}
+    document["topics"]["FRESH"] = {"*": {"write_queues": 2}}
+    document["groups"]["READERS"] = {"*": {"retry_max_times": 3}}
+    file.write_text(yaml.safe_dump(document))
+    different = here("diff", str(file), "-ojson")
+    assert different.exit_code == 1
+    told = {(row["name"], row["setting"], row["left"], row["right"]) for row in rows(different)}
+    assert told == {
+        ("KEPT", "read_queues", 5, 3),
+        ("EXTRA", None, None, "there"),
+        ("FRESH", None, "there", None),
+        ("READERS", None, "there", None),
+    }
+
+    planned = here("apply", str(file), "--dry-run", "-ojson")
+    changing = {row["name"] for row in rows(planned) if row["result"] == "would change"}
+    assert changing == {"KEPT", "FRESH", "READERS"}
+    assert here("diff", str(file)).exit_code == 1
+
+    done = here("apply", str(file), "-ojson")
+    assert done.exit_code == 0, done.err
+    kept = next(row for row in rows(done) if row["name"] == "KEPT")
+    assert (kept["was"]["read_queues"], kept["now"]["read_queues"]) == (3, 5)
+    assert kept["now"]["write_queues"] == 3
+    assert {row["result"] for row in rows(here("apply", str(file), "-ojson"))} == {"unchanged"}
+
+    assert here("apply", str(file), "--prune").exit_code == 2
+    assert here("apply", str(file), "--prune", stdin="n\n", can_ask=True).exit_code == 1
+    assert "EXTRA" in here("topic", "list").out
+    pruned = here("apply", str(file), "--prune", "-y", "-ojson")
+    assert pruned.exit_code == 0, pruned.err
+    gone = [row for row in rows(pruned) if row["name"] == "EXTRA"]
+    assert {(row["kind"], row["result"]) for row in gone} == {
+        ("topic", "changed"),
+        ("route", "changed"),
+    }
+    assert here("diff", str(file)).exit_code == 0
+
+
+def test_a_section_that_is_left_out_is_not_pruned(here: Run) -> None:
+    here("topic", "create", "STAYS", "-q", "1")
+
+    done = here("apply", "-", "--prune", "-y", stdin="groups: {}\n")
+
+    assert done.exit_code == 0, done.err
+    assert here("assert", "topic", "STAYS").exit_code == 0
+
+
+def test_cluster_against_cluster(here: Run, cluster: Addresses, servers: Addresses) -> None:
+    here("topic", "create", "ONLY_HERE", "-q", "1")
+
+    assert here("diff", cluster.namesrv).exit_code == 0
+    done = here("diff", servers.namesrv, "-ojson")
+
+    assert done.exit_code == 1
+    row = next(row for row in rows(done) if row["name"] == "ONLY_HERE")
+    assert (row["left"], row["right"]) == (None, "there")
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "exit_code"),
+    [
+        (("diff", "no-file.yaml"), "", 3),
+        (("diff", "nothing-of-this-name"), "", 3),
+        (("diff", "127.0.0.1:1"), "", 4),
+        (("apply", "no-file.yaml"), "", 3),
+        (("apply", "-"), "topics: [", 2),
+        (("apply", "-"), "topics: {T: {'*': {queues: 1}}}", 2),
+        (("apply", "-"), "topics: {T: {broker-z: {read_queues: 1}}}", 3),
+        (("apply", "-", "--watch"), "", 2),
+        (("export", "--cluster", "nowhere"), "", 3),
+    ],
+)
+def test_exit_codes(here: Run, words: tuple[str, ...], stdin: str, exit_code: int) -> None:
+    assert here(*words, stdin=stdin).exit_code == exit_code
