@@ -9,7 +9,39 @@ __mqadmin_of() {
   words='' options='' values='' arguments='' repeats=''
   case "$1" in
     '')
-      words='apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store topic transaction undo wait'
+      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store topic transaction undo wait'
+      ;;
+    'acl')
+      words='delete list set show version white-addr'
+      ;;
+    'acl delete')
+      options='--broker --cluster'
+      values='--broker=@broker|-b=@broker|--cluster=@cluster'
+      arguments='|'
+      ;;
+    'acl list')
+      options='--broker --cluster'
+      values='--broker=@broker|-b=@broker|--cluster=@cluster'
+      ;;
+    'acl set')
+      options='--secret --admin --topic-perm --group-perm --default-topic-perm --default-group-perm --white-addr --replace --broker --cluster'
+      values='--secret=|--admin=true false|--topic-perm=|--group-perm=|--default-topic-perm=DENY PUB SUB PUB|SUB SUB|PUB|--default-group-perm=DENY PUB SUB PUB|SUB SUB|PUB|--white-addr=|--broker=@broker|-b=@broker|--cluster=@cluster'
+      arguments='|'
+      ;;
+    'acl show')
+      options='--broker --cluster'
+      values='--broker=@broker|-b=@broker|--cluster=@cluster'
+      arguments='|'
+      ;;
+    'acl version')
+      options='--broker --cluster'
+      values='--broker=@broker|-b=@broker|--cluster=@cluster'
+      ;;
+    'acl white-addr')
+      options='--file --broker --cluster'
+      values='--file=|--broker=@broker|-b=@broker|--cluster=@cluster'
+      arguments='|'
+      repeats=1
       ;;
     'apply')
       options='--prune --cluster'

@@ -41,6 +41,7 @@ class Step(Generic[T]):
 
     Attributes:
         verdict: a result that is known before anything is sent, or empty.
+        is_blind: written in any case, because the server hides what it has.
     """
 
     thing: Thing[T]
@@ -48,6 +49,7 @@ class Step(Generic[T]):
     new: T | None
     verdict: str = ""
     remark: str | None = None
+    is_blind: bool = False
 
     def untyped(self) -> "Step[object]":
         """Return the step for a list with steps of other things."""
@@ -56,7 +58,8 @@ class Step(Generic[T]):
     @property
     def is_write(self) -> bool:
         """Return whether something has to be written."""
-        return not self.verdict and not self.thing.same(self.old, self.new)
+        differs = self.is_blind or not self.thing.same(self.old, self.new)
+        return differs and not self.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ async def plan(things: Sequence[Thing[T]], choose: Callable[[T | None], T | None
 async def _step(thing: Thing[T], choose: Callable[[T | None], T | None]) -> Step[T]:
     try:
         old = await thing.read()
-    except ClientError as error:
+    except (ClientError, CommandError) as error:
         result, remark = result_of(error)
         return Step(thing, None, None, result, remark)
     try:

@@ -11,6 +11,7 @@ where. What a server cannot do is the error it answers, never a guess.
 Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
+from mqclient.admin_acl import AclCalls
 from mqclient.admin_broker import BrokerCalls, NamesrvCalls
 from mqclient.admin_lock import LockCalls
 from mqclient.admin_message import MessageCalls
@@ -27,5 +28,6 @@ class Admin(
     TransactionCalls,
     BrokerCalls,
     NamesrvCalls,
+    AclCalls,
 ):
     """All families of admin calls on one client; group calls come with the lock calls."""

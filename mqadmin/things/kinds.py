@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.errors import CommandError
 from mqadmin.journal import Saved
 from mqadmin.places import Place
+from mqadmin.things.account import AccountThing, WhiteList
 from mqadmin.things.base import Thing
 from mqadmin.things.group import GroupThing
 from mqadmin.things.offset import OffsetThing
@@ -25,6 +26,8 @@ KINDS: Final[dict[str, type[Thing[object]]]] = {
         NamesrvSetting,
         KvEntry,
         WritePerm,
+        AccountThing,
+        WhiteList,
     )
 }
 

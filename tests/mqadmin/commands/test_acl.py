@@ -1,0 +1,207 @@
+"""Accounts of a broker with access control: listed, set, deleted, and never their secrets."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mqadmin.shell.server import Addresses, EmbeddedServer
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+ADMIN, SECRET = "testsAdmin", "adminSecret"
+NEW = "brandNewSecret"
+
+
+def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
+    assert done.exit_code == exit_code, done.err
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
+    """Return servers whose broker has accounts."""
+    home = tmp_path_factory.mktemp("acl-home")
+    (home / "conf").mkdir()
+    accounts = {"accounts": [{"accessKey": ADMIN, "secretKey": SECRET, "admin": True}]}
+    (home / "conf" / "plain_acl.yml").write_text(json.dumps(accounts))
+    patch = pytest.MonkeyPatch()
+    patch.setenv("ROCKETMQ_aclEnable", "true")
+    patch.setenv("ROCKETMQ_rocketmqHome", str(home))
+    with EmbeddedServer() as server:
+        patch.undo()
+        yield server.addresses
+
+
+@pytest.fixture
+def acl(run: Run, env: dict[str, str], guarded: Addresses) -> Run:
+    """Return a function that runs one line as the administrator of the broker."""
+    env |= {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRET}
+
+    def run_there(*words: str, **more: object) -> Result:
+        done = run(*words, "--namesrv", guarded.namesrv, "-y", **more)
+        # Whatever a command does, it prints no secret.
+        assert not {SECRET, NEW} & set((done.out + done.err).split('"'))
+        assert SECRET not in done.out + done.err
+        assert NEW not in done.out + done.err
+        return done  # type: ignore[no-any-return]
+
+    return run_there
+
+
+def made(acl: Run, name: str) -> dict[str, object]:
+    words = ("--secret", "-", "--topic-perm", "orders=PUB|SUB,bills=SUB", "--group-perm", "g=SUB")
+    return rows(acl("acl", "set", name, *words, "-ojson", stdin=f"{NEW}\n"))[0]
+
+
+def test_an_account_is_made_shown_and_listed(acl: Run) -> None:
+    first = made(acl, "madeAccount")
+
+    assert (first["result"], first["topic_perms"]) == ("changed", ["orders=PUB|SUB", "bills=SUB"])
+    (shown,) = rows(acl("acl", "show", "madeAccount", "-ojson"))
+    assert (shown["admin"], shown["group_perms"]) == (False, ["g=SUB"])
+    assert not [name for name in shown if "secret" in name]
+    listed = [row["access_key"] for row in rows(acl("acl", "list", "-ojson"))]
+    assert {ADMIN, "madeAccount"} <= set(listed)
+    java = rows(acl("getAclConfig", "-c", "DefaultCluster", "--output", "json"))
+    assert shown in java
+    assert rows(acl("acl", "version", "-ojson"))[0]["counter"]
+
+
+def test_only_what_is_named_changes(acl: Run) -> None:
+    made(acl, "changedAccount")
+    words = ("acl", "set", "changedAccount", "--default-topic-perm", "PUB")
+
+    blind = acl(*words, "-ojson")
+    (told,) = rows(acl(*words, "--secret", NEW, "-ojson"))
+
+    # The broker hides the secret, and takes nothing without it.
+    assert rows(blind, exit_code=1)[0]["result"] == "refused"
+    assert "its secret is not known" in blind.out
+    assert (told["default_topic_perm"], told["group_perms"]) == ("PUB", ["g=SUB"])
+    assert told["was"] == {"default_topic_perm": None}
+    (reset,) = rows(
+        acl(
+            "acl",
+            "set",
+            "changedAccount",
+            "--secret",
+            NEW,
+            "--replace",
+            "--admin",
+            "true",
+            "-ojson",
+        )
+    )
+    assert (reset["admin"], reset["topic_perms"], reset["result"]) == (True, [], "changed")
+
+
+def test_a_change_is_undone(acl: Run) -> None:
+    made(acl, "undoneAccount")
+    rows(acl("acl", "set", "undoneAccount", "--secret", NEW, "--admin", "true", "-ojson"))
+
+    put_back = rows(acl("undo", "-ojson"))
+
+    assert [(row["kind"], row["result"]) for row in put_back] == [("account", "changed")]
+    assert rows(acl("acl", "show", "undoneAccount", "-ojson"))[0]["admin"] is False
+
+
+def test_java_sets_and_deletes_an_account(acl: Run) -> None:
+    flags = ("-c", "DefaultCluster", "-a", "javaAccount")
+
+    (set_,) = rows(
+        acl(
+            "updateAclConfig",
+            *flags,
+            "-s",
+            NEW,
+            "-t",
+            "a=PUB,b=SUB",
+            "-m",
+            "false",
+            "--output=json",
+        )
+    )
+    gone = rows(acl("deleteAclConfig", *flags, "--output=json"))
+
+    assert set_["topic_perms"] == ["a=PUB", "b=SUB"]
+    assert [row["result"] for row in gone] == ["changed"]
+    assert acl("acl", "show", "javaAccount").exit_code == 3
+    again = acl("deleteAccessConfig", *flags, "--output=json")
+    assert rows(again, exit_code=3)[0]["result"] == "not found"
+    # Its secret was hidden, so nobody can make it again.
+    assert acl("undo").exit_code == 1
+
+
+def test_the_white_list_is_shown_replaced_and_undone(acl: Run) -> None:
+    before = rows(acl("acl", "white-addr", "-ojson"))[0]
+
+    changed = rows(acl("acl", "white-addr", "10.9.9.1", "10.9.9.2", "-ojson"))[0]
+    java = rows(
+        acl(
+            "updateGlobalWhiteAddr",
+            "-c",
+            "DefaultCluster",
+            "-g",
+            "10.9.9.2,10.9.9.1",
+            "--output=json",
+        )
+    )[0]
+
+    assert (before["result"], changed["result"]) == ("unchanged", "changed")
+    assert changed["patterns"] == ["10.9.9.1", "10.9.9.2"]
+    assert java["result"] == "unchanged"
+    assert rows(acl("undo", "-ojson"))[0]["result"] == "changed"
+    assert rows(acl("acl", "white-addr", "-ojson"))[0]["patterns"] == before["patterns"]
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (("acl", "set", "short"), 2),
+        (("acl", "set", "longEnough", "--secret", "short"), 2),
+        (("acl", "set", "longEnough", "--topic-perm", "a"), 2),
+        (("acl", "set", "longEnough", "--topic-perm", "a=ALL"), 2),
+        (("acl", "set", "longEnough"), 1),
+        (("acl", "show", "nobodyKnows"), 3),
+        (("acl", "delete", "nobodyKnows"), 3),
+        (("acl", "list", "-b", "no-broker"), 3),
+        (("acl", "list", "-b", "127.0.0.1:1"), 4),
+        (("acl", "white-addr", "300.1.1.1"), 1),
+        (("updateAclConfig", "-a", "longEnough", "-s", "longEnough"), 2),
+    ],
+)
+def test_what_cannot_be(acl: Run, words: tuple[str, ...], exit_code: int) -> None:
+    assert acl(*words).exit_code == exit_code
+
+
+@pytest.mark.parametrize("words", [("list",), ("version",), ("show", "x"), ("delete", "x", "-y")])
+def test_a_broker_without_access_control_says_so_at_once(at: Run, words: tuple[str, ...]) -> None:
+    done = at("acl", *words, "-ojson")
+
+    assert done.exit_code == 1
+    assert "aclEnable is false" in done.out + done.err
+
+
+def test_a_wrong_key_is_said_to_be_one(
+    acl: Run, env: dict[str, str], run: Run, guarded: Addresses
+) -> None:
+    env["MQADMIN_SECRET_KEY"] = "notTheSecret"
+
+    done = run("acl", "list", "--namesrv", guarded.namesrv)
+
+    assert done.exit_code == 1
+    assert "signature" in done.err.lower()
+
+
+def test_the_journal_is_the_only_place_of_a_secret(acl: Run, env: dict[str, str]) -> None:
+    made(acl, "keptAccount")
+    acl("acl", "set", "keptAccount", "--secret", NEW, "--admin", "true")
+
+    folder = Path(env["HOME"]) / ".local" / "state" / "mqadmin" / "journal"
+    (file,) = folder.iterdir()
+    assert NEW in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert NEW not in acl("undo", "--list", "-ojson").out
