@@ -58,7 +58,6 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "querymsgbyoffset": "message query offset",
     "querymsgbyuniquekey": "message query unique-key",
     "querymsgtracebyid": "message trace",
-    "querymsgtracebyid": "message trace",
     "resetoffsetbytime": "offset reset",
     "sendmessage": "message send",
     "sendmsgstatus": "message bench",
