@@ -5,7 +5,8 @@
 
 Rule: a unit is in its file before the entry that holds its address is anywhere, and it is
 synced before the safe point moves over it. An entry without a unit holds its tags code,
-and readers take both; so does the real broker. What a crash left behind the last unit
+and readers take both; so does the real broker. A recovery gives such codes to the entries
+behind the safe point, whose units may not be what they were. What is left behind the last unit
 with an entry is cut off at the first write, and files below the first message are
 deleted with those of the queue. Without ``enableConsumeQueueExt`` nothing here runs but
 the reading of units that are there.
@@ -104,6 +105,7 @@ class ExtFiles:
     def _opened(self, queue: ConsumeQueue) -> _ExtQueue:
         """Find the end of the units that have an entry, and cut off what is behind it."""
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
+        self._drop_unmade(directory)
         bases = queue_bases(self._disk, directory)
         if not bases:
             return _ExtQueue(directory, 0)
@@ -117,6 +119,15 @@ class ExtFiles:
         )
         self._cut(directory, bases, end)
         return _ExtQueue(directory, end)
+
+    def _drop_unmade(self, directory: Path) -> None:
+        """Remove files that a crash left without their size; nothing was ever in them."""
+        for base in queue_bases(self._disk, directory):
+            path = directory / log_file_name(base)
+            stat = self._disk.stat(path)
+            if stat is not None and stat.size == 0:
+                self._files.forget(path)
+                self._disk.unlink(path)
 
     @staticmethod
     def _last_address(queue: ConsumeQueue) -> int | None:

@@ -5,9 +5,10 @@
 
 Rule: the log is right. Entries below the first record of a queue that the log still has
 are history and stay; entries that point at nothing become fillers, which readers pass
-over; what lies behind the last one is cut off. An ext address stays where offset and
-size agree, because the ext unit behind it cannot be built again here. The result is what
-the Java broker would have written: same names, same lengths, same bytes.
+over; what lies behind the last one is cut off. The result is what the Java broker would have
+written: same names, same lengths, same bytes. An ext address stays in a store that only Java
+wrote. In one of ours it becomes the plain tags code: after a power cut it may lead to a unit
+that is older, of another message, whose bits would keep this one from who wants it.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirtyLogicFiles.
 """
@@ -31,6 +32,7 @@ class QueueRebuild:
         queue: the queue; its offsets are set by ``finish``.
         log_min: log offset of the first kept byte.
         resume: where to go on, None to hold all of the queue against the log.
+        keeps_units: whether an ext address may stay where offset and size agree.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class QueueRebuild:
         *,
         log_min: int,
         resume: Resume | None = None,
+        keeps_units: bool = False,
     ) -> None:
         self.queue = queue
+        self._keeps_units = keeps_units
         self.changed = False
         """Something on disk was not as the log says."""
         self.next: int | None = None
@@ -115,7 +119,8 @@ class QueueRebuild:
         wanted = bytes(self._buffer)
         found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
-            wanted = _keep_ext(found, wanted)
+            if self._keeps_units:
+                wanted = _keep_ext(found, wanted)
             if found != wanted:
                 self.changed = True
                 self.queue.put_bytes(self._buffer_start, wanted)

@@ -74,6 +74,7 @@ class QueueRecovery:
         self._log_min = log.min_offset
         self._config = config
         self._delays_ms = config.delays_ms()
+        self._is_of_java = point is None
         self._deleted = point.deleted_topics if point is not None else {}
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
         """By topic and queue id; None for a queue that is not to be."""
@@ -103,6 +104,7 @@ class QueueRecovery:
                 queue,
                 log_min=self._log_min,
                 resume=resume,
+                keeps_units=self._is_of_java,
             )
         self.rebuilds[topic, queue_id] = rebuild
         return rebuild

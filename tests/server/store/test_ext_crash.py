@@ -9,9 +9,10 @@ from server.store.calls import DispatchEntry
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
 from storefmt.consumequeue import is_ext_address
+from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import decode_record
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import open_store
+from tests.server.store.stores import flush, message, open_store
 from tests.server.store.test_crash import History, check, config_for, send
 
 CALLS_MAX = 400
@@ -99,3 +100,31 @@ def test_unit_that_is_there_is_that_of_its_message(sync: bool) -> None:
             again = opened(disk.kept(), sync=sync)
             count += check_units(again)
     assert count > CUTS
+
+
+def units_of(store: MessageStore) -> list[ExtUnit | None]:
+    """Return the unit of each message of queue 0, None for a plain entry."""
+    found: list[ExtUnit | None] = []
+    while entries := store.entries("topic-a", 0, start=len(found), count=20):
+        found += [unit for *_, unit in entries]
+    return found
+
+
+def test_messages_behind_the_safe_point_lose_their_units_with_a_kill_and_others_keep_them() -> None:
+    disk, history = SimDisk(), History()
+    store = opened(disk, sync=True)
+    chance = random.Random(1)
+    for _ in range(30):
+        send(store, history, chance)
+    # No upkeep comes after this one, so no safe point moves over it.
+    store.put(message(0), history.now_ms)
+    store.write(history.now_ms)
+    flush(store)
+    before = units_of(store)
+
+    after = units_of(opened(disk.kept(), sync=True))
+
+    kept = sum(unit is not None for unit in after)
+    assert None not in before
+    assert 0 < kept < len(before)
+    assert after == before[:kept] + [None] * (len(before) - kept)
