@@ -9,7 +9,7 @@ __mqadmin_of() {
   words='' options='' values='' arguments='' repeats=''
   case "$1" in
     '')
-      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store topic transaction undo wait'
+      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store top topic transaction undo wait'
       ;;
     'acl')
       words='delete list set show version white-addr'
@@ -573,6 +573,10 @@ __mqadmin_of() {
       options='--deep --checksums --jobs --store'
       values='--checksums=@dir|--jobs=|--store=@dir'
       arguments='@dir|'
+      ;;
+    'top')
+      options='--interval --once'
+      values='--interval='
       ;;
     'topic')
       words='clusters consumers create delete list order-conf perm route show status update'

@@ -1,0 +1,197 @@
+"""One look at a cluster, and the rows that two looks give.
+
+    look at t0, look at t1  -->  rates = difference / seconds, lags and sizes of t1
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker,
+GET_BROKER_CONSUME_STATS on each master (all groups in one answer), GET_CONSUMER_LIST_BY_GROUP
+for each group, GET_TOPIC_STATS_INFO for topics that no group reads, ``QUIET_TOPICS_MAX`` at most.
+
+Rule: ``rows_between`` is pure. A cluster with 50,000 topics costs a few requests a look, for
+only topics that somebody reads and some others are looked at.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.checkup import BrokerFacts, slave_lag
+from mqadmin.checkupfacts import brokers, masters_of
+from mqadmin.groups import PARALLEL_MAX, is_system
+from mqadmin.places import MASTER, Place
+from mqadmin.rows import Row
+from mqadmin.topics import kind_of
+from mqclient.errors import ClientError
+from remoting.bodies import MessageQueue
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
+
+QUIET_TOPICS_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TopRow(Row):
+    """A broker, topic or group; rates in messages a second, None where there is none.
+
+    Attributes:
+        slave_lag: bytes of commit log that a slave lacks.
+        error: why a broker says nothing.
+    """
+
+    kind: str
+    name: str
+    in_tps: float | None = None
+    out_tps: float | None = None
+    lag: int | None = None
+    members: int | None = None
+    disk_ratio: float | None = None
+    slave_lag: int | None = None
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class GroupLook:
+    """A group at one moment: the offset of each queue, and what is left."""
+
+    offsets: dict[MessageQueue, int] = field(default_factory=dict)
+    lag: int = 0
+    members: int = 0
+
+
+@dataclass(slots=True)
+class Look:
+    """A cluster at one moment; ``ends`` is the last offset of each queue."""
+
+    at_ms: int
+    brokers: list[BrokerFacts]
+    ends: dict[MessageQueue, int] = field(default_factory=dict)
+    groups: dict[str, GroupLook] = field(default_factory=dict)
+
+
+async def look(admin: "Admin", now_ms: Callable[[], int]) -> Look:
+    """Look at the whole cluster once."""
+    facts = await brokers(admin, now_ms)
+    made = Look(now_ms(), facts)
+    masters = masters_of(facts)
+    for place in masters:
+        told = await admin.broker_consume_stats(place.address)
+        for part in told.consume_stats_list:
+            for group, stats in part.items():
+                if is_system(group):
+                    continue
+                here = made.groups.setdefault(group, GroupLook())
+                for one in stats:
+                    for queue, at in one.offset_table.items():
+                        here.offsets[queue] = at.consumer_offset
+                        here.lag += max(0, at.broker_offset - at.consumer_offset)
+                        made.ends[queue] = at.broker_offset
+    await _count_members(admin, made, masters)
+    await _look_at_quiet_topics(admin, made, masters)
+    return made
+
+
+async def _count_members(admin: "Admin", made: Look, masters: list[Place]) -> None:
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+
+    async def count(group: str) -> None:
+        async with gate:
+            listed = [await admin.consumer_ids(place.address, group) for place in masters]
+        made.groups[group].members = len({who for part in listed for who in part})
+
+    await asyncio.gather(*(count(group) for group in made.groups))
+
+
+async def _look_at_quiet_topics(admin: "Admin", made: Look, masters: list[Place]) -> None:
+    seen = {queue.topic for queue in made.ends}
+    own = {place.broker for place in masters} | {place.cluster for place in masters}
+    for place in masters:
+        names = sorted((await admin.topic_configs(place.address)).topics)
+        quiet = [
+            name
+            for name in names
+            if name not in seen and kind_of(name, brokers_and_clusters=own) == "normal"
+        ]
+        told = await asyncio.gather(
+            *(admin.topic_stats_at(place.address, name) for name in quiet[:QUIET_TOPICS_MAX]),
+            return_exceptions=True,
+        )
+        for stats in told:
+            if isinstance(stats, dict):
+                made.ends |= {queue: at.max_offset for queue, at in stats.items()}
+            elif not isinstance(stats, ClientError):
+                raise stats
+
+
+def rows_between(before: Look, after: Look) -> list[TopRow]:
+    """Return a row for each broker, topic and group of the later look."""
+    seconds = (after.at_ms - before.at_ms) / 1000
+    return [
+        *_brokers(after),
+        *_topics(before, after, seconds),
+        *_groups(before, after, seconds),
+    ]
+
+
+def _brokers(after: Look) -> Iterator[TopRow]:
+    masters = {one.place.broker: one for one in after.brokers if one.place.broker_id == MASTER}
+    for one in after.brokers:
+        master = masters.get(one.place.broker)
+        slave = one.place.broker_id != MASTER
+        yield TopRow(
+            "broker",
+            f"{one.place.broker}:{one.place.broker_id}" if slave else one.place.broker,
+            in_tps=_first(one.runtime.get("putTps")),
+            out_tps=_first(
+                one.runtime.get("getTransferedTps") or one.runtime.get("getTransferredTps")
+            ),
+            disk_ratio=one.number("commitLogDiskRatio"),
+            slave_lag=slave_lag(master, one) if slave and master is not None else None,
+            error=one.error,
+        )
+
+
+def _first(text: str | None) -> float | None:
+    """Return the average over 10 s of Java's three."""
+    try:
+        return round(float((text or "").split()[0]), 2)
+    except (ValueError, IndexError):
+        return None
+
+
+def _topics(before: Look, after: Look, seconds: float) -> Iterator[TopRow]:
+    written: dict[str, int] = defaultdict(int)
+    read: dict[str, int] = defaultdict(int)
+    for queue, end in after.ends.items():
+        written[queue.topic] += max(0, end - before.ends.get(queue, end))
+    for name, group in after.groups.items():
+        old = before.groups.get(name, GroupLook()).offsets
+        for queue, offset in group.offsets.items():
+            read[queue.topic] += max(0, offset - old.get(queue, offset))
+    for topic in sorted(written):
+        yield TopRow(
+            "topic",
+            topic,
+            in_tps=_rate(written[topic], seconds),
+            out_tps=_rate(read[topic], seconds) if topic in read else None,
+        )
+
+
+def _groups(before: Look, after: Look, seconds: float) -> Iterator[TopRow]:
+    for name, group in sorted(after.groups.items()):
+        old = before.groups.get(name, GroupLook()).offsets
+        done = sum(
+            max(0, offset - old.get(queue, offset)) for queue, offset in group.offsets.items()
+        )
+        yield TopRow(
+            "group",
+            name,
+            out_tps=_rate(done, seconds),
+            lag=group.lag,
+            members=group.members,
+        )
+
+
+def _rate(count: int, seconds: float) -> float | None:
+    return round(count / seconds, 2) if seconds > 0 else None

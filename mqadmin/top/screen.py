@@ -1,0 +1,116 @@
+"""The screen of ``top``: draws the view, passes keys on, looks again every few seconds.
+
+    prompt_toolkit's loop (main thread)  -- look -->  the link's loop (requests)
+                                         <-- Look --
+
+Rule: nothing is decided here; what a key does and what is drawn is ``mqadmin.top.view``.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import FormattedTextControl, Layout, Window
+from prompt_toolkit.output import Output
+
+from mqadmin.errors import Interrupted, describe
+from mqadmin.top.sample import Look, TopRow, rows_between
+from mqadmin.top.view import View, draw, press
+
+NAMES = {
+    Keys.Tab.value: "tab",
+    Keys.Enter.value: "enter",
+    Keys.Escape.value: "escape",
+    Keys.Backspace.value: "backspace",
+    Keys.Up.value: "up",
+    Keys.Down.value: "down",
+}
+
+
+@dataclass(slots=True)
+class Screen:
+    """One run of the full-screen view.
+
+    Attributes:
+        look: starts a look in the background.
+        title: what the first line says; the time of the look is added.
+    """
+
+    look: "Callable[[], Future[Look]]"
+    first: Look
+    title: str
+    seconds: float
+    view: View = field(default_factory=View)
+    rows: list[TopRow] = field(default_factory=list)
+    said: str = ""
+
+    def run(self, *, source: Input | None = None, output: Output | None = None) -> int:
+        """Show it until ``q`` (0) or Ctrl-C (130)."""
+        self.rows = rows_between(self.first, self.first)
+        app: Application[int] = Application(
+            layout=Layout(Window(FormattedTextControl(self._text), wrap_lines=False)),
+            key_bindings=self._bindings(),
+            full_screen=True,
+            input=source,
+            output=output,
+        )
+
+        def start() -> None:
+            app.create_background_task(self._looking(app))
+
+        return app.run(pre_run=start)
+
+    async def _looking(self, app: Application[int]) -> None:
+        before = self.first
+        while True:
+            await asyncio.sleep(self.seconds)
+            if self.view.paused:
+                continue
+            try:
+                after = await asyncio.wrap_future(self.look())
+            except Exception as error:
+                # A broker may be away for a moment: the old rows stay, and it is said why.
+                self.said = describe(error).line
+            else:
+                self.rows, self.said, before = rows_between(before, after), "", after
+            app.invalidate()
+
+    def _text(self) -> str:
+        size = self._size()
+        title = f"{self.title}   {self.said}" if self.said else self.title
+        lines = draw(self.view, self.rows, title=title, width=size[0], height=size[1])
+        return "\n".join(lines)
+
+    def _size(self) -> tuple[int, int]:
+        from prompt_toolkit.application import get_app
+
+        size = get_app().output.get_size()
+        return size.columns, size.rows
+
+    def _bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+
+        @bindings.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result=Interrupted.exit_code)
+
+        @bindings.add(Keys.Any)
+        @bindings.add("tab")
+        @bindings.add("enter")
+        @bindings.add("escape", eager=True)
+        @bindings.add("backspace")
+        @bindings.add("up")
+        @bindings.add("down")
+        def _(event: KeyPressEvent) -> None:
+            key = event.key_sequence[-1]
+            name = key.key.value if isinstance(key.key, Keys) else key.key
+            self.view = press(self.view, NAMES.get(name, key.data))
+            if self.view.quit:
+                event.app.exit(result=0)
+
+        return bindings

@@ -1,0 +1,160 @@
+"""What the screen shows and what a key does, without a screen.
+
+    mode       key       becomes
+    BROWSING   q         quit
+    BROWSING   s r       sort by the next column, the other way round
+    BROWSING   tab       only brokers, topics, groups, all again
+    BROWSING   /         FILTERING: letters, backspace; enter keeps it, escape drops it
+    BROWSING   space     stand still, and go on
+    BROWSING   up down   scroll
+
+Rule: pure; ``press`` takes a state and a key to the next state, ``draw`` makes lines that
+never are wider or more than the terminal.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Final
+
+from mqadmin.console import printable
+from mqadmin.output.table import cell_width, cut
+from mqadmin.top.sample import TopRow
+
+SECTIONS: Final = ("all", "broker", "topic", "group")
+SORTS: Final = ("busy", "lag", "in", "out", "name")
+NAME_WIDTH_MIN: Final = 10
+KEYS_HELP: Final = "q quit  s sort  r reverse  tab section  / filter  space pause"
+
+
+class Mode(Enum):
+    """What keys mean."""
+
+    BROWSING = auto()
+    FILTERING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a person has chosen to see."""
+
+    mode: Mode = Mode.BROWSING
+    section: str = "all"
+    sort: str = "busy"
+    reverse: bool = False
+    text: str = ""
+    paused: bool = False
+    offset: int = 0
+    quit: bool = False
+
+
+def press(view: View, key: str) -> View:
+    """Return the view after a key; one that means nothing changes nothing."""
+    act = ACTIONS.get((view.mode, key))
+    if act is not None:
+        return act(view)
+    if view.mode is Mode.FILTERING and len(key) == 1 and key.isprintable():
+        return replace(view, text=view.text + key, offset=0)
+    return view
+
+
+def _next(names: Sequence[str], name: str) -> str:
+    return names[(names.index(name) + 1) % len(names)]
+
+
+ACTIONS: Final[dict[tuple[Mode, str], Callable[[View], View]]] = {
+    (Mode.BROWSING, "q"): lambda view: replace(view, quit=True),
+    (Mode.BROWSING, "s"): lambda view: replace(view, sort=_next(SORTS, view.sort), offset=0),
+    (Mode.BROWSING, "r"): lambda view: replace(view, reverse=not view.reverse),
+    (Mode.BROWSING, "tab"): lambda view: replace(
+        view, section=_next(SECTIONS, view.section), offset=0
+    ),
+    (Mode.BROWSING, "/"): lambda view: replace(view, mode=Mode.FILTERING, text="", offset=0),
+    (Mode.BROWSING, " "): lambda view: replace(view, paused=not view.paused),
+    (Mode.BROWSING, "up"): lambda view: replace(view, offset=max(0, view.offset - 1)),
+    (Mode.BROWSING, "down"): lambda view: replace(view, offset=view.offset + 1),
+    (Mode.BROWSING, "escape"): lambda view: replace(view, text="", offset=0),
+    (Mode.FILTERING, "enter"): lambda view: replace(view, mode=Mode.BROWSING),
+    (Mode.FILTERING, "escape"): lambda view: replace(view, mode=Mode.BROWSING, text=""),
+    (Mode.FILTERING, "backspace"): lambda view: replace(view, text=view.text[:-1]),
+}
+
+
+def chosen(view: View, rows: Sequence[TopRow]) -> list[TopRow]:
+    """Return the rows that the view shows, in its order, section by section."""
+    kept = [
+        row
+        for row in rows
+        if view.section in ("all", row.kind) and view.text.lower() in row.name.lower()
+    ]
+    kept.sort(key=lambda row: row.name, reverse=view.sort == "name" and view.reverse)
+    if view.sort != "name":
+        kept.sort(key=_SORT_KEYS[view.sort], reverse=not view.reverse)
+    return sorted(kept, key=lambda row: SECTIONS.index(row.kind))
+
+
+_SORT_KEYS: Final[dict[str, Callable[[TopRow], float]]] = {
+    "busy": lambda row: (row.in_tps or 0) + (row.out_tps or 0),
+    "lag": lambda row: row.lag if row.lag is not None else row.slave_lag or 0,
+    "in": lambda row: row.in_tps or 0,
+    "out": lambda row: row.out_tps or 0,
+}
+
+
+def draw(view: View, rows: Sequence[TopRow], *, title: str, width: int, height: int) -> list[str]:
+    """Return the lines of the screen."""
+    lines = [title, _status(view)]
+    body: list[str] = []
+    section = ""
+    for row in chosen(view, rows):
+        if row.kind != section:
+            section = row.kind
+            body += ([""] if body else []) + [_line(*_head(section), width=width)]
+        body.append(_line(*_cells(row), width=width))
+    room = max(1, height - len(lines) - 1)
+    start = min(view.offset, max(0, len(body) - room))
+    lines += body[start : start + room] or ["nothing to show"]
+    lines.append(f"filter: {view.text}_" if view.mode is Mode.FILTERING else KEYS_HELP)
+    return [cut(printable(line), width) for line in lines[:height]]
+
+
+def _status(view: View) -> str:
+    parts = [f"sort {view.sort}{' reversed' if view.reverse else ''}", f"show {view.section}"]
+    if view.text:
+        parts.append(f"filter {view.text}")
+    if view.paused:
+        parts.append("PAUSED")
+    return " | ".join(parts)
+
+
+def _head(section: str) -> tuple[str, tuple[str, ...]]:
+    return section.upper(), {
+        "broker": ("IN/S", "OUT/S", "DISK", "SLAVE LAG"),
+        "topic": ("IN/S", "OUT/S"),
+        "group": ("OUT/S", "LAG", "MEMBERS"),
+    }[section]
+
+
+def _cells(row: TopRow) -> tuple[str, tuple[str, ...]]:
+    if row.error is not None:
+        return f"{row.name}  {row.error}", ()
+    if row.kind == "broker":
+        disk = "-" if row.disk_ratio is None else f"{row.disk_ratio:.0%}"
+        return row.name, (_text(row.in_tps), _text(row.out_tps), disk, _text(row.slave_lag))
+    if row.kind == "topic":
+        return row.name, (_text(row.in_tps), _text(row.out_tps))
+    return row.name, (_text(row.out_tps), _text(row.lag), _text(row.members))
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _line(name: str, cells: Sequence[str], *, width: int) -> str:
+    """Return a name and its numbers; where it is narrow the last numbers go first."""
+    shown = list(cells)
+    while shown and width - len(shown) * 11 < NAME_WIDTH_MIN:
+        shown.pop()
+    room = max(1, width - len(shown) * 11)
+    text = cut(printable(name), room)
+    return text + " " * (room - cell_width(text)) + "".join(f"{cell:>11}" for cell in shown)

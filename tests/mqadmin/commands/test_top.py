@@ -1,0 +1,54 @@
+"""``top`` at a real broker: rows for scripts, and a terminal for people."""
+
+import json
+import sys
+from collections.abc import Callable
+
+import pexpect
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+
+def test_once_gives_rows(at: Run) -> None:
+    at("topic", "create", "TOPPED", "-q", "1")
+    at("message", "send", "TOPPED", "m")
+    # A broker tells the progress of groups that it has settings of.
+    at("group", "create", "TOPPERS")
+    at("offset", "reset", "TOPPERS", "TOPPED", "--to", "0", "-y")
+
+    done = at("top", "--once", "--interval", "0.05", "-ojson")
+
+    assert done.exit_code == 0, done.err
+    rows = {(row["kind"], row["name"]): row for row in json.loads(done.out)}
+    assert rows["broker", "broker-a"]["disk_ratio"] > 0
+    assert rows["topic", "TOPPED"]["in_tps"] == 0
+    assert rows["group", "TOPPERS"]["lag"] == 1
+
+
+def test_without_a_terminal_it_says_what_to_do(at: Run) -> None:
+    done = at("top")
+
+    assert done.exit_code == 2
+    assert "--once" in done.err
+
+
+def test_it_draws_takes_keys_and_ends(servers: Addresses) -> None:
+    words = ["-m", "mqadmin", "top", "-n", servers.namesrv, "--interval", "0.2"]
+    child = pexpect.spawn(sys.executable, words, dimensions=(24, 60), timeout=60)
+    try:
+        child.expect("broker-a")
+        child.send("s")
+        child.expect("lag")
+        child.send("q")
+        child.expect(pexpect.EOF)
+        child.close()
+    finally:
+        child.close(force=True)
+    assert child.exitstatus == 0
+
+
+def test_nobody_answers(run: Run) -> None:
+    assert run("top", "--once", "-n", "127.0.0.1:1").exit_code == 4

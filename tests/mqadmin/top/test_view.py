@@ -1,0 +1,92 @@
+"""Keys and lines of the live view, without a screen."""
+
+from functools import reduce
+
+import pytest
+
+from mqadmin.output.table import cell_width
+from mqadmin.top.sample import TopRow
+from mqadmin.top.view import KEYS_HELP, Mode, View, chosen, draw, press
+
+ROWS = [
+    TopRow("broker", "broker-a", in_tps=3.0, out_tps=1.5, disk_ratio=0.42),
+    TopRow("broker", "broker-a:1", slave_lag=77),
+    TopRow("topic", "orders", in_tps=1.0),
+    TopRow("topic", "日志" * 10, in_tps=9.0, out_tps=2.0),
+    TopRow("group", "billing", out_tps=0.0, lag=12, members=3),
+    TopRow("group", "audit", out_tps=5.0, lag=1, members=1),
+]
+
+
+def after(*keys: str) -> View:
+    return reduce(press, keys, View())
+
+
+def names(view: View) -> list[str]:
+    return [row.name for row in chosen(view, ROWS)]
+
+
+def test_the_busiest_of_each_kind_come_first() -> None:
+    assert names(View()) == ["broker-a", "broker-a:1", "日志" * 10, "orders", "audit", "billing"]
+
+
+def test_s_sorts_by_the_next_column_and_r_turns_it_round() -> None:
+    assert after("s").sort == "lag"
+    assert names(after("s"))[-2:] == ["billing", "audit"]
+    assert names(after("s", "r"))[-2:] == ["audit", "billing"]
+    assert names(after("s", "s", "s", "s"))[:2] == ["broker-a", "broker-a:1"]
+    assert after(*"sssss") == View()
+
+
+def test_tab_shows_one_kind_alone() -> None:
+    assert names(after("tab", "tab")) == ["日志" * 10, "orders"]
+    assert after("tab", "tab", "tab", "tab") == View()
+
+
+def test_a_filter_is_typed_kept_and_dropped() -> None:
+    typing = after("/", "O", "x", "backspace", "r")
+    assert (typing.mode, typing.text) == (Mode.FILTERING, "Or")
+    assert names(press(typing, "enter")) == ["orders"]
+    assert press(typing, "escape") == View()
+    assert press(press(typing, "enter"), "escape").text == ""
+
+
+def test_keys_that_mean_nothing_change_nothing() -> None:
+    assert after("x", "left", "enter") == View()
+    assert after("q").quit
+    assert not after("/", "q").quit
+    assert after(" ").paused
+    assert not after(" ", " ").paused
+
+
+@pytest.mark.parametrize(("width", "height"), [(120, 40), (80, 24), (40, 10), (20, 5), (8, 3)])
+def test_nothing_is_wider_or_longer_than_the_terminal(width: int, height: int) -> None:
+    lines = draw(View(), ROWS, title="mqadmin top", width=width, height=height)
+
+    assert len(lines) <= height
+    assert all(cell_width(line) <= width for line in lines)
+
+
+def test_the_screen_in_full() -> None:
+    lines = draw(after("tab", "tab", "tab"), ROWS, title="T", width=50, height=10)
+
+    assert lines == [
+        "T",
+        "sort busy | show group",
+        "GROUP                  OUT/S        LAG    MEMBERS",
+        "audit                      5          1          1",
+        "billing                    0         12          3",
+        KEYS_HELP[:49] + "…",
+    ]
+
+
+def test_scrolling_ends_at_the_last_row() -> None:
+    view = after(*["down"] * 50)
+
+    assert any("billing" in line for line in draw(view, ROWS, title="T", width=60, height=6))
+
+
+def test_names_from_servers_cannot_steer_the_terminal() -> None:
+    rows = [TopRow("topic", "a\x1b[2Jb", in_tps=0.0), TopRow("broker", "b", error="\x1b]0;x")]
+
+    assert "\x1b" not in "".join(draw(View(), rows, title="T", width=60, height=20))
