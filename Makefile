@@ -40,6 +40,7 @@ fuzz: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.client
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

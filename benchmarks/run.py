@@ -201,7 +201,7 @@ def main() -> int:
     parser.add_argument("--sides", nargs="+", default=["java", "ours"])
     parser.add_argument("--write", type=Path, help="append the table to this file")
     options = parser.parse_args()
-    _compile()
+    compile_load()
     rounds: dict[str, list[Round]] = {name: [] for name in options.sides}
     with tempfile.TemporaryDirectory(prefix="mq-bench-") as scratch:
         for number in range(options.rounds):
@@ -219,7 +219,8 @@ def main() -> int:
     return 0
 
 
-def _compile() -> None:
+def compile_load() -> None:
+    """Compile the Java load program."""
     source, target = SOURCE / "src" / "Bench.java", SOURCE / "target"
     subprocess.run(
         ["javac", "-nowarn", "-cp", class_path(), "-d", str(target), str(source)], check=True

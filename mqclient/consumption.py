@@ -53,6 +53,7 @@ class Consuming:
     ) -> None:
         self.client = client
         self.group = group
+        self._retry_topic = RETRY_TOPIC_PREFIX + group
         self.settings = settings
         self.offsets = offsets
         self.hooks: list[ConsumeHook] = []
@@ -66,10 +67,11 @@ class Consuming:
 
     def as_sent(self, message: MessageExt) -> MessageExt:
         """Return a message of the retry topic under the topic it was sent to."""
-        topic = message.properties.get(RETRY_TOPIC)
-        if topic is None or message.topic != RETRY_TOPIC_PREFIX + self.group:
+        # The topic first: most messages are of another, and their properties stay unparsed.
+        if message.record.topic != self._retry_topic:
             return message
-        return message.but(topic=topic)
+        topic = message.properties.get(RETRY_TOPIC)
+        return message if topic is None else message.but(topic=topic)
 
     @property
     def reconsume_count_max(self) -> int:

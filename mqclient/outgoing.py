@@ -11,6 +11,7 @@ common/message/MessageBatch.java (4.9.7).
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mqclient.errors import BadRequest
@@ -28,6 +29,9 @@ from storefmt.properties import PROPERTIES_SIZE_MAX, WAIT, format_properties
 from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
 
 RETRY_TOPIC_PREFIX: Final = "%RETRY%"
+_KEY: Final = "\x03"
+"""Stands for the unique key in a text that is used for many messages."""
+_TAGS_SIZE_USUAL: Final = 256
 BATCH_ENTRY_SIZE: Final = 22
 """Bytes of a message in a batch besides body and properties, with some to spare."""
 
@@ -221,7 +225,21 @@ def _check_batch(messages: Sequence[Message]) -> None:
             raise BadRequest(f"{where} and the first differ in wait_stored")
 
 
+@lru_cache(maxsize=1024)
+def _around_key(tags: str | None, wait_stored: bool) -> tuple[str, str]:
+    """Return the properties' text before and behind the unique key of a message with no others."""
+    message = Message("T", b"", tags=tags, wait_stored=wait_stored)
+    before, _, behind = format_properties(message.wire_properties(_KEY)).partition(_KEY)
+    return before, behind
+
+
 def _properties_text(message: Message, unique_key: str, system: Mapping[str, str] | None) -> str:
+    if not (message.keys or message.properties or message.delay_level or system):
+        # The usual message; its tag is short, and so is the text.
+        tags = message.tags
+        if tags is None or len(tags) < _TAGS_SIZE_USUAL:
+            before, behind = _around_key(tags, message.wait_stored)
+            return before + unique_key + behind
     text = format_properties(message.wire_properties(unique_key, system=system))
     size = len(text.encode())
     if size > PROPERTIES_SIZE_MAX:

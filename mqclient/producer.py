@@ -73,7 +73,7 @@ class Producer(Queries):
         self._faults = Faults()
         self._hooks: list[SendHook] = []
         self._topics: set[str] = set()
-        self._published: dict[str, tuple[TopicRouteData, list[MessageQueue]]] = {}
+        self._published: dict[str, routes.PublishInfo] = {}
         self._requests = client.requests
         self._running = False
 
@@ -240,11 +240,7 @@ class Producer(Queries):
         """Return the queues of a topic that take messages; raises NoRoute."""
         self._topics.add(topic)
         try:
-            route = await self._client.route(topic)
-            known = self._published.get(topic)
-            if known is None or known[0] is not route:
-                known = self._published[topic] = route, routes.publish_queues(topic, route)
-            return known[1]
+            return (await self._publish_info(topic)).queues
         except NoRoute:
             # Heartbeats go to the brokers that may make the topic, too.
             self._topics.add(self.settings.create_topic_key)
@@ -356,11 +352,13 @@ class Producer(Queries):
             what = f"message to {out.topic}, queue {queue.queue_id} of {queue.broker_name}"
             raise refusal(answer.code, answer.remark, address=address, what=what)
         stored = answers.header(answer, SendMessageResponse, address=address)
+        if stored.queue_id != queue.queue_id:
+            queue = MessageQueue(out.topic, queue.broker_name, stored.queue_id)
         return SendResult(
             status,
             out.unique_key,
             stored.msg_id,
-            MessageQueue(out.topic, queue.broker_name, stored.queue_id),
+            queue,
             stored.queue_offset,
             stored.transaction_id or "",
             answer.ext.get(MSG_REGION, ""),
@@ -378,9 +376,18 @@ class Producer(Queries):
         limit_ms = self.settings.send_msg_timeout_ms
         return self._client.timeout_s if limit_ms is None else limit_ms / 1000
 
+    async def _publish_info(self, topic: str) -> routes.PublishInfo:
+        route = await self._client.route(topic)
+        known = self._published.get(topic)
+        if known is None or known.route is not route:
+            known = self._published[topic] = routes.publish_info(topic, route)
+        return known
+
     async def _address(self, topic: str, queue: MessageQueue) -> str:
         try:
-            return await self._client.master_of(queue)
+            address = (await self._publish_info(topic)).masters.get(queue.broker_name)
+            # With the right error for a broker that is not there.
+            return address or await self._client.master_of(queue)
         except NoRoute:
             masters = routes.masters(await self._template(topic))
             if queue.broker_name not in masters:

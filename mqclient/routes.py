@@ -7,7 +7,7 @@ Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInf
 #topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqclient.errors import BadAnswer
 from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
@@ -21,6 +21,14 @@ MASTER_ID: Final = 0
 
 READABLE: Final = 4
 WRITABLE: Final = 2
+
+
+class PublishInfo(NamedTuple):
+    """What a route means for sends: queues in turn, and the master of each broker."""
+
+    route: TopicRouteData
+    queues: list[MessageQueue]
+    masters: dict[str, str]
 
 
 class RouteCache:
@@ -41,6 +49,11 @@ class RouteCache:
     def drop(self, topic: str) -> None:
         """Forget a route."""
         self._routes.pop(topic, None)
+
+
+def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
+    """Return what a producer needs of a route; raises BadAnswer as ``publish_queues``."""
+    return PublishInfo(route, publish_queues(topic, route), masters(route))
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:

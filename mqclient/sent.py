@@ -3,9 +3,8 @@
 Source: client/producer/SendResult.java, SendStatus.java (4.9.7).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
@@ -29,8 +28,7 @@ STATUS_OF: Final[dict[int, SendStatus]] = {
 """By response code; any other code means that the message was not stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
+class SendResult(NamedTuple):
     """Where a message was stored.
 
     Attributes:

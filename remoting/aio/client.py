@@ -201,6 +201,8 @@ class RemotingClient:
             RequestTimedOut: no answer in ``timeout_s``; the request may have been executed.
             BadCall: the command cannot be encoded, the address is none, the client is closed.
         """
+        if self._on_exchange is None:
+            return await self._invoke(address, command, timeout_s)
         started_s = asyncio.get_running_loop().time()
         outcome: Command | RemotingError | None = None
         try:

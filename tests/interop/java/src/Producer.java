@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -17,7 +18,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Sends messages with DefaultMQProducer.
  *
  * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver,
- * maxMessageSize, trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties, queue, broker}.
+ * maxMessageSize, trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties,
+ * queue and broker, or shard (the key of SelectMessageQueueByHash)}.
  * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
  */
 final class Producer implements Program {
@@ -86,7 +88,9 @@ final class Producer implements Program {
             JSONObject o = wanted.getJSONObject(i);
             Message m = messages.get(i);
             try {
-                SendResult r = o.containsKey("queue")
+                SendResult r = o.containsKey("shard")
+                    ? producer.send(m, new SelectMessageQueueByHash(), o.getString("shard"))
+                    : o.containsKey("queue")
                     ? producer.send(m, new MessageQueue(m.getTopic(), o.getString("broker"), o.getIntValue("queue")))
                     : producer.send(m);
                 out.line(Shown.sent(i, r));

@@ -1,0 +1,183 @@
+"""Our client against the Java client, on the real broker and on ours, in one run: ``make bench``.
+
+Both load programs (``java/src/Bench.java``, ``pyload.py``) run the same loads in turn against
+the same broker; a ratio is taken within a round. Clients and broker share the machine's cores,
+as they do on the machine of who reads this.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.run import SOURCE, TITLES, compile_load
+from benchmarks.servers import Side, side
+from tests.golden import REPOSITORY
+from tests.interop.javabuild import class_path
+
+LOADS = ["sync:1", "async:256", "push", "listen:5"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One load of one client on one broker."""
+
+    rate: float
+    p50_us: float
+    p99_us: float
+    failed: int
+    cpu_us: float
+    """CPU time of the client's process for a message."""
+
+
+def java_command(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return the command line of the Java client's loads."""
+    return [
+        *("java", "-Xmx1g", "-Drocketmq.client.logLevel=WARN", f"-Duser.home={SOURCE}/target"),
+        *("-cp", f"{SOURCE / 'target'}:{class_path()}", "Bench"),
+        *_arguments(running, options),
+    ]
+
+
+def our_command(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return the command line of our client's loads."""
+    return [sys.executable, "-m", "benchmarks.pyload", *_arguments(running, options)]
+
+
+CLIENTS: dict[str, Callable[[Side, argparse.Namespace], list[str]]] = {
+    "java": java_command,
+    "ours": our_command,
+}
+
+
+def _arguments(running: Side, options: argparse.Namespace) -> list[str]:
+    numbers = (options.body, options.warm, options.seconds, options.messages)
+    return [running.namesrv, "bench_topic", *map(str, numbers), *options.loads]
+
+
+def drive(command: list[str]) -> dict[str, Result]:
+    """Run one load program, return its results by load."""
+    client = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert client.stdin is not None
+    assert client.stdout is not None
+    results: dict[str, Result] = {}
+    cpu_s = 0.0
+    for line in client.stdout:
+        if not line.startswith("{"):
+            continue
+        said = json.loads(line)
+        if said["at"] == "begin":
+            cpu_s = _cpu_s(client.pid)
+        else:
+            count = max(said["count"], 1)
+            used_s = _cpu_s(client.pid) - cpu_s
+            results[said["load"]] = Result(
+                said["count"] / said["seconds"],
+                said["p50_us"],
+                said["p99_us"],
+                said["failed"],
+                used_s / count * 1e6,
+            )
+        client.stdin.write("go\n")
+        client.stdin.flush()
+    if client.wait() != 0:
+        raise SystemExit(f"{command[0]} ended with {client.returncode}")
+    return results
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def table(rounds: dict[str, dict[str, list[dict[str, Result]]]], loads: Iterable[str]) -> str:
+    """Return the medians as a Markdown table: broker, load, both clients, ratios."""
+    lines = [
+        "| broker | load | Java msg/s | ours msg/s | rate | Java p50 / p99 us "
+        "| ours p50 / p99 us | p50 | Java CPU us/msg | ours CPU us/msg |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for broker, clients in rounds.items():
+        for load in loads:
+            java = [results[load] for results in clients["java"]]
+            ours = [results[load] for results in clients["ours"]]
+            timed = load != "push"
+            rates = [a.rate / b.rate for a, b in zip(ours, java, strict=True)]
+            p50s = [a.p50_us / max(b.p50_us, 1) for a, b in zip(ours, java, strict=True)]
+            cells = [
+                broker,
+                TITLES.get(load, load),
+                f"{statistics.median(each.rate for each in java):,.0f}",
+                f"{statistics.median(each.rate for each in ours):,.0f}",
+                f"**{statistics.median(rates):.2f}x**",
+                _times(java) if timed else "–",
+                _times(ours) if timed else "–",
+                f"{statistics.median(p50s):.2f}x" if timed else "–",
+                f"{statistics.median(each.cpu_us for each in java):.1f}",
+                f"{statistics.median(each.cpu_us for each in ours):.1f}",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _times(results: list[Result]) -> str:
+    p50, p99 = ([getattr(each, name) for each in results] for name in ("p50_us", "p99_us"))
+    return f"{statistics.median(p50):,.0f} / {statistics.median(p99):,.0f}"
+
+
+def main() -> int:
+    """Run the rounds and print the table; ``--write`` also puts it into a file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--warm", type=float, default=3.0)
+    parser.add_argument("--body", type=int, default=1024)
+    parser.add_argument("--messages", type=int, default=40_000, help="to consume")
+    parser.add_argument("--loads", nargs="+", default=LOADS)
+    parser.add_argument("--brokers", nargs="+", default=["java", "ours"])
+    parser.add_argument("--write", type=Path, help="append the table to this file")
+    options = parser.parse_args()
+    compile_load()
+    rounds: dict[str, dict[str, list[dict[str, Result]]]] = {
+        broker: {"java": [], "ours": []} for broker in options.brokers
+    }
+    settings = {"flushDiskType": "ASYNC_FLUSH", "defaultTopicQueueNums": "8"}
+    with tempfile.TemporaryDirectory(prefix="mq-bench-") as scratch:
+        for number in range(options.rounds):
+            for broker in options.brokers:
+                names = list(CLIENTS) if number % 2 == 0 else list(reversed(CLIENTS))
+                for name in names:
+                    # A new store for each, so that both consume what they sent themselves.
+                    with side(broker, Path(scratch), settings=settings) as running:
+                        rounds[broker][name].append(drive(CLIENTS[name](running, options)))
+                    print(f"round {number + 1}: {name} client on the {broker} broker", flush=True)
+    text = (
+        f"{time.strftime('%Y-%m-%d')}, client against client, {options.body} byte bodies, "
+        f"{options.rounds} rounds of {options.seconds:g} s a load; {os.cpu_count()} cores shared "
+        f"with the broker, Python {platform.python_version()}.\n\n" + table(rounds, options.loads)
+    )
+    print("\n" + text)
+    if options.write:
+        with options.write.open("a") as file:
+            file.write("\n" + text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

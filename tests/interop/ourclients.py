@@ -1,0 +1,89 @@
+"""Consumers of ours in a thread of their own, so that a test can wait for Java meanwhile."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from mqclient.admin import Admin
+from mqclient.blocking import BlockingClient
+from mqclient.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
+)
+from mqclient.message import MessageExt
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import ConsumeFromWhere
+from storefmt.configs import TopicConfig
+from tests.interop.rocketmq import Servers
+
+FROM_FIRST = PushSettings(
+    consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+    persist_consumer_offset_interval_ms=500,
+)
+WAIT_S = 90.0
+
+
+@dataclass
+class Listening:
+    """One consumer of ours and what it got."""
+
+    client: BlockingClient
+    consumer: PushConsumer
+    got: list[MessageExt] = field(default_factory=list)
+
+    def queue_ids(self, topic: str) -> list[int]:
+        return [queue.queue_id for queue in self.consumer.assignment() if queue.topic == topic]
+
+
+@contextmanager
+def blocking(servers: Servers) -> Iterator[BlockingClient]:
+    with BlockingClient(servers.namesrv.address, timeout_s=20.0) as client:
+        yield client
+
+
+@contextmanager
+def listening(
+    servers: Servers,
+    group: str,
+    topic: str,
+    expression: str = "*",
+    *,
+    orderly: bool = False,
+    settings: PushSettings = FROM_FIRST,
+) -> Iterator[Listening]:
+    """Consume a topic until the block ends."""
+    got: list[MessageExt] = []
+
+    def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext
+    ) -> ConsumeConcurrentlyStatus | ConsumeOrderlyStatus:
+        got.extend(messages)
+        if orderly:
+            return ConsumeOrderlyStatus.SUCCESS
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    with ExitStack() as stack:
+        client = stack.enter_context(blocking(servers))
+        topics = {topic: expression}
+        consumer = stack.enter_context(
+            client.push_consumer(group, listen, topics, orderly=orderly, settings=settings)  # type: ignore[arg-type]
+        )
+        yield Listening(client, consumer, got)
+
+
+def make_topic(servers: Servers, topic: str, queues: int) -> None:
+    with blocking(servers) as client:
+        config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
+        client.run(Admin(client.mq).create_topic(servers.broker.address, config))
+
+
+def wait(condition: Callable[[], bool], *, what: str) -> None:
+    """Wait until a condition holds; raises AssertionError when it does not in time."""
+    deadline_s = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline_s, what
+        time.sleep(0.05)

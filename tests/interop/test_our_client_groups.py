@@ -1,0 +1,196 @@
+"""Groups of Java and Python consumers; what the real mqadmin asks a Python consumer."""
+
+import collections
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from mqclient.allocate import Strategy, allocate
+from mqclient.message import Message
+from mqclient.offsetstore import LocalOffsets
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
+from tests.interop.ourclients import blocking, listening, make_topic, wait
+from tests.interop.rocketmq import JavaSide, Servers
+from tests.interop.toolbox import Toolbox, body_of
+
+pytestmark = pytest.mark.java
+
+QUEUES = 8
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest, servers: Servers) -> str:
+    """Return a topic of this test alone, with eight queues."""
+    name = f"{request.function.__name__[5:35]}_{uuid.uuid4().hex[:6]}"
+    make_topic(servers, name, QUEUES)
+    return name
+
+
+def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
+    return {
+        "namesrv": servers.namesrv.address,
+        "topic": topic,
+        "group": f"G_{topic}",
+        "subscription": "*",
+        "timeoutMs": 150_000,
+        "linger": True,
+        **more,
+    }
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_java_and_python_members_share_the_queues(
+    toolbox: Toolbox, servers: Servers, topic: str, orderly: bool
+) -> None:
+    group = f"G_{topic}"
+    mode = "orderly" if orderly else "concurrent"
+    job = toolbox.start("PushConsumer", spec_of(servers, topic, mode=mode, count=10**6))
+    java_id = job.until("started")[-1]["clientId"]
+    with (
+        listening(servers, group, topic, orderly=orderly) as one,
+        listening(servers, group, topic, orderly=orderly) as two,
+        blocking(servers) as sender,
+    ):
+        ids = sorted([java_id, one.client.mq.client_id, two.client.mq.client_id])
+        queues = [MessageQueue(topic, servers.broker.name, i) for i in range(QUEUES)]
+
+        def share(client_id: str) -> list[int]:
+            parts = allocate(
+                Strategy.AVG, group, client_id=client_id, queues=queues, client_ids=ids
+            )
+            return sorted(queue.queue_id for queue in parts)
+
+        for ours in (one, two):
+            wait(
+                lambda ours=ours: ours.queue_ids(topic) == share(ours.client.mq.client_id),  # type: ignore[misc]
+                what=f"{ours.queue_ids(topic)}, expected {share(ours.client.mq.client_id)}",
+            )
+        time.sleep(2)
+        sent = {
+            sender.send(Message(topic, b"%d" % i), queue=queues[i % QUEUES]).unique_key: i % QUEUES
+            for i in range(80)
+        }
+        of_java = [i for i in sent.values() if i in share(java_id)]
+        wait(lambda: len(one.got) + len(two.got) == 80 - len(of_java), what="ours get theirs")
+        got = [(line["msgId"], line["queueId"]) for line in job.messages(len(of_java))]
+        for ours in (one, two):
+            mine = [(message.unique_key or "", message.queue_id) for message in ours.got]
+            assert {queue_id for _, queue_id in mine} <= set(share(ours.client.mq.client_id))
+            got += mine
+            if orderly:
+                by_queue = collections.defaultdict(list)
+                for message in ours.got:
+                    by_queue[message.queue_id].append(message.queue_offset)
+                assert all(offsets == sorted(offsets) for offsets in by_queue.values())
+
+        assert collections.Counter(got) == collections.Counter(sent.items())
+    job.stop()
+
+
+def test_java_goes_on_where_python_ended_and_back(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    group = f"G_{topic}"
+
+    def send(first: int) -> None:
+        with blocking(servers) as sender:
+            for i in range(first, first + 10):
+                sender.send(Message(topic, b"%d" % i))
+
+    send(0)
+    with listening(servers, group, topic) as ours:
+        wait(lambda: len(ours.got) == 10, what="the first ten")
+    send(10)
+    job = toolbox.start("PushConsumer", spec_of(servers, topic, count=10))
+    java = sorted(int(body_of(line)) for line in job.messages(10))
+    assert all(line["event"] != "message" for line in job.stop())
+    send(20)
+    with listening(servers, group, topic) as ours:
+        wait(lambda: len(ours.got) >= 10, what="the last ten")
+        last = sorted(int(message.body) for message in ours.got)
+
+    assert (java, last) == (list(range(10, 20)), list(range(20, 30)))
+
+
+def test_offset_file_of_a_java_broadcast_member_is_ours_byte_for_byte(
+    toolbox: Toolbox, java_side: JavaSide, servers: Servers, topic: str, tmp_path: Path
+) -> None:
+    with blocking(servers) as sender:
+        for i in range(40):
+            sender.send(Message(topic, b"%d" % i))
+    more = {"model": "broadcasting", "instance": f"cast-{topic}", "count": 40}
+    job = toolbox.start("PushConsumer", spec_of(servers, topic, **more))
+    client_id = job.until("started")[-1]["clientId"]
+    job.messages(40)
+    job.stop()
+    home = java_side.directory / ".rocketmq_offsets"
+    file = home / client_id / f"G_{topic}" / "offsets.json"
+
+    wait(file.exists, what=str(file))
+    java = LocalOffsets(client_id, f"G_{topic}", directory=home)
+    ours = LocalOffsets(client_id, f"G_{topic}", directory=tmp_path)
+    positions = java.table(topic)
+    assert sum(positions.values()) == 40
+    for queue in reversed(positions):
+        ours.update(queue, positions[queue], increase_only=True)
+    with blocking(servers) as client:
+        client.run(ours.persist(list(positions)))
+    assert ours.path.read_bytes() == file.read_bytes()
+
+
+def test_python_broadcast_member_goes_on_from_the_file_of_a_java_one(
+    toolbox: Toolbox, java_side: JavaSide, servers: Servers, topic: str
+) -> None:
+    settings = PushSettings(
+        message_model=MessageModel.BROADCASTING,
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+    )
+    with blocking(servers) as sender:
+        for i in range(16):
+            sender.send(Message(topic, b"%d" % i))
+    with listening(servers, f"B_{topic}", topic, settings=settings) as ours:
+        wait(lambda: len(ours.got) == 16, what="all to one")
+    with (
+        listening(servers, f"B_{topic}", topic, settings=settings) as one,
+        listening(servers, f"B_{topic}", topic, settings=settings) as two,
+    ):
+        wait(lambda: len(one.got) == len(two.got) == 16, what="all to each")
+
+
+def test_mqadmin_sees_moves_and_feeds_a_python_consumer(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    group = f"G_{topic}"
+    namesrv = ("-n", servers.namesrv.address)
+    with blocking(servers) as sender, listening(servers, group, topic) as ours:
+        sent = [sender.send(Message(topic, b"%d" % i, keys=f"k{i}")) for i in range(16)]
+        wait(lambda: len(ours.got) == 16, what="the messages")
+        client_id = ours.client.mq.client_id
+
+        connection = toolbox.mqadmin("consumerConnection", "-g", group, *namesrv).stdout
+        assert client_id in connection
+        assert "ConsumeType: CONSUME_PASSIVELY" in connection
+
+        status = toolbox.mqadmin("consumerStatus", "-g", group, "-i", client_id, "-s", *namesrv)
+        shown = status.stdout
+        assert "#Consumer MQ Detail#" in shown, status
+        assert shown.count(topic) >= QUEUES
+        assert "ConsumeMessageThread" in shown or "MainThread" in shown
+
+        direct = toolbox.mqadmin(
+            *("queryMsgById", "-i", sent[0].msg_id, "-g", group, "-d", client_id, *namesrv)
+        )
+        assert "CR_SUCCESS" in direct.stdout, direct
+        wait(lambda: len(ours.got) == 17, what="the one consumed directly")
+
+        moved = toolbox.mqadmin(
+            *("resetOffsetByTime", "-g", group, "-t", topic, "-s", "0", "-f", "true", *namesrv)
+        )
+        assert topic in moved.stdout, moved
+        wait(lambda: len(ours.got) >= 17 + 16, what="all again")
+
+        progress = toolbox.mqadmin("consumerProgress", "-g", group, *namesrv).stdout
+        assert progress.count(topic) >= QUEUES, progress

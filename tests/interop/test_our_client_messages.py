@@ -1,0 +1,184 @@
+"""Messages of all kinds between Python and Java, through the real servers and ours."""
+
+import base64
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mqclient.blocking import BlockingClient
+from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from mqclient.txproducer import LocalTransactionState
+from storefmt.sysflag import Compression
+from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic, wait
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers, Side
+from tests.interop.toolbox import Toolbox, body_of
+
+pytestmark = pytest.mark.java
+
+BODY = "Zürich 中文 ".encode() * 700
+QUICK = {"transactionCheckInterval": "1500", "transactionTimeOut": "1000"}
+PROPERTIES = {"i": "1", "born": "here", "Zürich": "中文"}
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest, servers: Servers) -> str:
+    """Return a topic of this test alone, with four queues."""
+    name = f"{request.function.__name__[5:35]}_{uuid.uuid4().hex[:6]}"
+    make_topic(servers, name, 4)
+    return name
+
+
+def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
+    return {
+        "namesrv": servers.namesrv.address,
+        "topic": topic,
+        "group": f"J_{topic}",
+        "timeoutMs": 60_000,
+        **more,
+    }
+
+
+def test_java_reads_our_messages_of_every_kind(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    spec = spec_of(servers, topic, subscription="*", count=7)
+    with blocking(servers) as client:
+        for kind in Compression:
+            producer = Producer(client.mq, "P", ProducerSettings(compress_type=kind))
+            message = Message(topic, BODY, tags=kind.name, keys=["a", "b"], properties=PROPERTIES)
+            client.run(producer.send(message))
+        producer = Producer(client.mq, "P")
+        client.run(producer.send_batch([Message(topic, b"b%d" % i, tags="batch") for i in (1, 2)]))
+        client.run(producer.send(Message(topic, b"late", tags="late", delay_level=1)))
+        client.run(producer.send_oneway(Message(topic, b"oneway", tags="oneway")))
+        got = toolbox.start("PushConsumer", spec).messages(7)
+
+    assert {line["tags"]: body_of(line) for line in got if line["tags"] != "batch"} == {
+        **{kind.name: BODY for kind in Compression},
+        "late": b"late",
+        "oneway": b"oneway",
+    }
+    assert sorted(body_of(line) for line in got if line["tags"] == "batch") == [b"b1", b"b2"]
+    for line in got:
+        if line["tags"] in Compression.__members__:
+            assert line["keys"] == "a b"
+            assert PROPERTIES.items() <= line["properties"].items()
+
+
+def test_we_read_java_messages_of_every_kind(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    words = [
+        {
+            "bodyBase64": base64.b64encode(BODY).decode(),
+            "tags": "big",
+            "keys": "a b",
+            "flag": 7,
+            "properties": PROPERTIES,
+        },
+        {"body": "late", "tags": "late", "delay": 1},
+        {"body": "small", "tags": "small"},
+    ]
+    with listening(servers, f"G_{topic}", topic, "big || late || small") as ours:
+        toolbox.run("Producer", spec_of(servers, topic, mode="sync", messages=words))
+        toolbox.run(
+            "Producer", spec_of(servers, topic, mode="batch", messages=[words[2], words[2]])
+        )
+        toolbox.run(
+            "Producer",
+            spec_of(servers, topic, mode="sync", messages=[{"body": "no", "tags": "other"}]),
+        )
+        wait(lambda: len(ours.got) == 5, what="five messages")
+        by_tag = {message.tags: message for message in ours.got}
+
+    big = by_tag["big"]
+    assert (big.body, big.keys, big.record.flag) == (BODY, ["a", "b"], 7)
+    assert PROPERTIES.items() <= dict(big.properties).items()
+    assert big.record.sys_flag & 1
+    assert (by_tag["late"].body, by_tag["late"].topic) == (b"late", topic)
+
+
+def test_a_sharding_key_goes_to_the_queue_java_chooses(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    keys = ["order-1", "order-2", "中文", "", "a", "polygenelubricants", "x" * 50, "zz"]
+    words = [{"body": key or "-", "shard": key} for key in keys]
+    java = toolbox.run("Producer", spec_of(servers, topic, mode="sync", messages=words))
+    with blocking(servers) as client:
+        producer = Producer(client.mq)
+        ours = [
+            client.run(producer.send(Message(topic, b"x"), sharding_key=key)).queue.queue_id
+            for key in keys
+        ]
+
+    assert ours == [line["queueId"] for line in java]
+
+
+def test_questions_and_replies_cross_both_ways(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    replier = toolbox.start("Replier", spec_of(servers, topic, timeoutMs=120_000))
+    replier.until("started")
+    with blocking(servers) as client:
+        reply = client.request(Message(topic, b"from python"), timeout_s=60)
+    replier.stop()
+    assert reply.body == b"reply to from python"
+
+    other = f"{topic}_b"
+    make_topic(servers, other, 1)
+    with BlockingClient(servers.namesrv.address, timeout_s=20.0) as client:
+
+        def answer(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            client.run(Producer(client.mq).reply(messages[0], messages[0].body.upper()))
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        with client.push_consumer(f"R_{topic}", answer, {other: "*"}, settings=FROM_FIRST):
+            spec = spec_of(servers, other, mode="sync", timeoutMs=60_000, bodies=["from java"])
+            (line,) = toolbox.run("Requester", spec, timeout_s=90)
+    assert body_of(line) == b"FROM JAVA"
+
+
+@pytest.fixture(params=["java", "ours"])
+def quick(
+    request: pytest.FixtureRequest, tmp_path: Path, java_side: JavaSide, our_side: OurSide
+) -> Iterator[Servers]:
+    """Yield a pair whose broker soon asks about half messages."""
+    side: Side = java_side if request.param == "java" else our_side
+    namesrv = Namesrv(side).await_ready()
+    broker = Broker(side, store=tmp_path / "store", namesrv=namesrv.address, settings=QUICK)
+    try:
+        yield Servers(request.param, namesrv, broker.await_ready())
+    finally:
+        broker.kill()
+        namesrv.stop()
+
+
+def test_java_sees_what_our_transactions_commit(toolbox: Toolbox, quick: Servers) -> None:
+    topic = "OurTransactions"
+    make_topic(quick, topic, 1)
+    asked: list[str] = []
+
+    class Decides:
+        def execute_local_transaction(self, message: Message, arg: object) -> LocalTransactionState:
+            return LocalTransactionState[str(arg)]
+
+        def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+            asked.append(message.body.decode())
+            return LocalTransactionState.COMMIT_MESSAGE
+
+    with blocking(quick) as client, client.transaction_producer("OurTx", Decides()) as send:
+        for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"):
+            send(Message(topic, arg.encode()), arg)
+        job = toolbox.start("PushConsumer", spec_of(quick, topic, subscription="*", count=2))
+        bodies = sorted(body_of(line) for line in job.messages(2))
+        job.rest()
+
+    assert bodies == [b"COMMIT_MESSAGE", b"UNKNOW"]
+    assert set(asked) == {"UNKNOW"}
