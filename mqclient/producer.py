@@ -292,8 +292,6 @@ class Producer(Queries):
         """Return what answers which request of a broker."""
         return {}
 
-    # To a queue and through its broker.
-
     async def _choose(
         self,
         message: Message,
