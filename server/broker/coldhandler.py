@@ -3,13 +3,16 @@
     @reads_cold  handler ── all in the page cache ──> answered at once
                          └ ColdRead ─ thread reads it ─ loop ────> handler again
 
+    each(reads)  reads that do not need each other: what is cold of all of them is read at once
+
 Rule: such a handler changes nothing before its last read, so that it may begin again. A
 handler that is called again answers by ``reply``, errors as the dispatcher does: code 1.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from typing import TypeVar
 
 from remoting.codes import ResponseCode
 from remoting.command import Command
@@ -20,6 +23,7 @@ from server.store.nowait import ColdRead, no_wait
 LOG = logging.getLogger(__name__)
 
 Handler = Callable[[Broker, Request], Command | None]
+_T = TypeVar("_T")
 
 
 def reads_cold(handler: Handler) -> Handler:
@@ -49,3 +53,24 @@ def reads_cold(handler: Handler) -> Handler:
         return attempt(broker, request, 0)
 
     return first
+
+
+def each(reads: Iterable[Callable[[], _T]]) -> list[_T]:
+    """Return what each read gives, in order.
+
+    Raises:
+        ColdRead: for all of those that would have waited for the disk, together.
+    """
+    found: list[_T] = []
+    cold: ColdRead | None = None
+    for read in reads:
+        try:
+            found.append(read())
+        except ColdRead as error:
+            if cold is None:
+                cold = error
+            else:
+                cold.join(error)
+    if cold is not None:
+        raise cold
+    return found

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from remoting.codes import ResponseCode
+from server.broker.cold import ColdReads
 from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
 from server.broker.recode import in_java_order, index_keys
 from server.broker.refusal import Refused
 from server.store.calls import GetStatus, PutMessage, PutResult
+from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from storefmt.errors import RecordDamaged
@@ -131,6 +133,8 @@ class _Level:
     head_offset: int = -1
     head_due_ms: int = 0
     """When the first waiting message is due, fixed at the first look."""
+    cold_count: int = 0
+    """Reads in a row that were left to a thread."""
 
 
 class DelayService:
@@ -150,6 +154,8 @@ class DelayService:
         put: Put,
         when_safe: WhenSafe,
     ) -> None:
+        self.cold: ColdReads | None = None
+        """Who reads what is not in memory; without one the loop waits."""
         self._store = store
         self._put = put
         self._when_safe = when_safe
@@ -212,7 +218,11 @@ class DelayService:
     def _deliver_level(self, level: _Level, now_ms: int) -> int:
         count = 0
         while count < TURN_COUNT_MAX:
-            records = self._read(level)
+            try:
+                records = self._read(level)
+            except ColdRead as cold:
+                self._warm(level, cold, now_ms)
+                return count
             for record in records:
                 due_ms = self._due_ms(level, record, now_ms)
                 if due_ms > now_ms:
@@ -230,8 +240,25 @@ class DelayService:
         level.look_ms = now_ms
         return count
 
+    def _warm(self, level: _Level, cold: ColdRead, now_ms: int) -> None:
+        """Look at the level again when a thread has read what it needs."""
+
+        def again(at_ms: int) -> None:
+            level.look_ms = at_ms
+
+        level.cold_count += 1
+        level.look_ms = now_ms + RETRY_MS
+        if self.cold is None:
+            cold.drop()
+        else:
+            self.cold.warm(cold, again)
+
     def _read(self, level: _Level) -> list[Record]:
-        """Return the next waiting records, moving on over what is gone."""
+        """Return the next waiting records, moving on over what is gone.
+
+        Raises:
+            ColdRead: they are not in memory.
+        """
         found = self._store.get_message(
             SCHEDULE_TOPIC,
             level.level - 1,
@@ -239,7 +266,9 @@ class DelayService:
             count_max=READ_COUNT,
             size_max=READ_SIZE,
             accept=None,
+            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
         )
+        level.cold_count = 0
         if found.status is GetStatus.FOUND:
             try:
                 return decode_records(b"".join(found.chunks))

@@ -141,17 +141,25 @@ class Puller:
                 queue_offset=pull.commit_offset,
             )
 
-    def _serve(self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0) -> None:
+    def _serve(
+        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0, began_ms: int = 0
+    ) -> None:
         """Answer a pull, let it wait, or come again when what it wants is in memory.
 
         Args:
             wait_ms: how long it may wait for messages; None for not at all.
+            began_ms: when it was tried first.
         """
         try:
             result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
         except ColdRead as cold:
-            self._cold.warm(cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1))
+            began_ms = began_ms or now_ms
+            self._cold.warm(
+                cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
+            )
             return
+        if tries:
+            self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
         has_room = self._hold.owned_count(waiting.conn) < OWNED_COUNT_MAX
         if code is ResponseCode.PULL_NOT_FOUND and wait_ms is not None and has_room:
@@ -159,12 +167,14 @@ class Puller:
         else:
             self._answer(waiting, result, code, now_ms)
 
-    def _again(self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int) -> None:
+    def _again(
+        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
+    ) -> None:
         conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
         if conn.is_closing:
             return
         try:
-            self._serve(waiting, wait_ms, now_ms, tries)
+            self._serve(waiting, wait_ms, now_ms, tries, began_ms)
         except OSError as error:
             remark = f"the messages cannot be read: {error}"
             conn.send(pull_refused(serialize, opaque, code=_ERROR, remark=remark))

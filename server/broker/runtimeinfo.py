@@ -66,7 +66,7 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "putMessageDistributeTime": times.text(),
         "putMessageAverageSize": str(store.put_size / (put_count or 1)),
         "dispatchMaxBuffer": "0",
-        "getMessageEntireTimeMax": "0",
+        "getMessageEntireTimeMax": str(stats.longest_get_ms),
         "putTps": stats.put.text(),
         "getFoundTps": stats.get_found.text(),
         "getMissTps": stats.get_missed.text(),

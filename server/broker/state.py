@@ -126,6 +126,7 @@ class Broker:
         self.sender = self._make_sender(answers)
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
+        self.delay.cold = self.cold
         self.access: AccessControl | None = None
         """Who may do what, where aclEnable says that there are accounts."""
         self.transactions = self._make_checks()

@@ -151,6 +151,8 @@ class Statistics:
         self.get_total = Rates()
         self.transferred = Rates()
         self.put_times = PutTimes(now_ms)
+        self.longest_get_ms = 0
+        """Of the pulls that had to wait for a disk; the others take no whole ms."""
         self.put_failed_count = 0
         self.put_day = Today(0, 0)
         self.get_day = Today(0, 0)

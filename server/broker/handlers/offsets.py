@@ -35,6 +35,7 @@ from storefmt.fastjson import dumps
 
 
 @handles(RequestCode.QUERY_CONSUMER_OFFSET)
+@reads_cold
 def query_consumer_offset(broker: Broker, request: Request) -> Command:
     """Return a group's position; 0 for a new group on a young queue, else not found."""
     fields = request.command.header(QueryConsumerOffset)

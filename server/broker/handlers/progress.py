@@ -3,6 +3,8 @@
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
+from functools import partial
+
 from remoting.bodies import (
     BrokerStatsData,
     BrokerStatsItem,
@@ -21,6 +23,7 @@ from remoting.headers import (
     QueryConsumeTimeSpan,
     ViewBrokerStatsData,
 )
+from server.broker.coldhandler import each, reads_cold
 from server.broker.state import Broker
 from server.broker.stats import Snapshot
 from server.runtime.registry import handles
@@ -29,6 +32,7 @@ from storefmt.configs import TopicConfig
 
 
 @handles(RequestCode.GET_CONSUME_STATS)
+@reads_cold
 def get_consume_stats(broker: Broker, request: Request) -> Command:
     """Return a group's position and the end of every queue it reads."""
     fields = request.command.header(GetConsumeStats)
@@ -43,6 +47,7 @@ def get_consume_stats(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_BROKER_CONSUME_STATS)
+@reads_cold
 def get_all_consume_stats(broker: Broker, request: Request) -> Command:
     """Return the progress of every group, one entry a topic."""
     ordered_only = request.command.header(GetConsumeStatsInBroker).is_order
@@ -76,14 +81,19 @@ def _add(
     broker: Broker, stats: ConsumeStats, group: str, config: TopicConfig, queue_count: int
 ) -> None:
     topic, store = config.topic_name, broker.store
-    for queue_id in range(queue_count):
+
+    def progress(queue_id: int) -> OffsetWrapper:
         reached = max(0, broker.offsets.get(group, topic, queue_id=queue_id))
         last_ms = store.store_time(topic, queue_id, reached - 1) if reached > 0 else 0
-        stats.offset_table[_queue(broker, topic, queue_id)] = OffsetWrapper(
+        return OffsetWrapper(
             broker_offset=store.max_offset(topic, queue_id),
             consumer_offset=reached,
             last_timestamp=max(0, last_ms),
         )
+
+    queue_ids = range(queue_count)
+    for queue_id, wrapper in enumerate(each(partial(progress, number) for number in queue_ids)):
+        stats.offset_table[_queue(broker, topic, queue_id)] = wrapper
     stats.consume_tps += broker.stats.group_get_tps(topic, group)
 
 
@@ -92,34 +102,43 @@ def _queue(broker: Broker, topic: str, queue_id: int) -> MessageQueue:
 
 
 @handles(RequestCode.QUERY_CONSUME_TIME_SPAN)
+@reads_cold
 def query_time_span(broker: Broker, request: Request) -> Command:
     """Return the store times of each queue's ends and of the group's position in it."""
     fields = request.command.header(QueryConsumeTimeSpan)
-    topic, store = fields.topic, broker.store
+    topic = fields.topic
     config = broker.topics.get(topic)
     if config is None:
         return request.command.response(
             ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
         )
-    spans = []
-    for queue_id in range(config.write_queue_nums):
-        first_ms = store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
-        end = store.max_offset(topic, queue_id)
-        reached = broker.offsets.get(fields.group, topic, queue_id=queue_id)
-        span = QueueTimeSpan(
-            message_queue=_queue(broker, topic, queue_id),
-            min_time_stamp=first_ms,
-            max_time_stamp=store.store_time(topic, queue_id, end - 1),
-            consume_time_stamp=(
-                store.store_time(topic, queue_id, reached - 1) if reached > 0 else first_ms
-            ),
-        )
-        if reached < end:
-            # Without a position this is the time since the epoch, as in Java.
-            span.delay_time = request.now_ms - store.store_time(topic, queue_id, reached)
-        spans.append(span)
+    spans = each(
+        partial(_time_span, broker, fields, queue_id, request.now_ms)
+        for queue_id in range(config.write_queue_nums)
+    )
     body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
     return request.command.response(body=body.encode())
+
+
+def _time_span(
+    broker: Broker, fields: QueryConsumeTimeSpan, queue_id: int, now_ms: int
+) -> QueueTimeSpan:
+    topic, store = fields.topic, broker.store
+    first_ms = store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
+    end = store.max_offset(topic, queue_id)
+    reached = broker.offsets.get(fields.group, topic, queue_id=queue_id)
+    span = QueueTimeSpan(
+        message_queue=_queue(broker, topic, queue_id),
+        min_time_stamp=first_ms,
+        max_time_stamp=store.store_time(topic, queue_id, end - 1),
+        consume_time_stamp=(
+            store.store_time(topic, queue_id, reached - 1) if reached > 0 else first_ms
+        ),
+    )
+    if reached < end:
+        # Without a position this is the time since the epoch, as in Java.
+        span.delay_time = now_ms - store.store_time(topic, queue_id, reached)
+    return span
 
 
 @handles(RequestCode.VIEW_BROKER_STATS_DATA)

@@ -11,6 +11,7 @@ Source: broker/client/net/Broker2Client.java#resetOffset, #getConsumeStatus.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from remoting.bodies import (
     GetConsumerStatusBody,
@@ -24,6 +25,7 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients import ConsumerGroup, Member
+from server.broker.coldhandler import each, reads_cold
 from server.broker.offsets import NO_OFFSET
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -38,6 +40,7 @@ STATUS_WAIT_MS = 5_000
 
 
 @handles(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
+@reads_cold
 def reset_offset(broker: Broker, request: Request) -> Command:
     """Compute a group's offsets at a time and push them to its members."""
     fields = request.command.header(ResetOffset)
@@ -77,15 +80,21 @@ def reset_offset(broker: Broker, request: Request) -> Command:
 
 def _table(broker: Broker, fields: ResetOffset, queue_count: int) -> dict[MessageQueue, int] | None:
     """Return the new offset of every queue, None when the group has none in one of them."""
-    table = {}
-    for queue_id in range(queue_count):
-        reached = broker.offsets.get(fields.group, fields.topic, queue_id=queue_id)
-        if reached == NO_OFFSET:
-            return None
+    positions = [
+        broker.offsets.get(fields.group, fields.topic, queue_id=queue_id)
+        for queue_id in range(queue_count)
+    ]
+    if NO_OFFSET in positions:
+        return None
+
+    def target_in(queue_id: int) -> int:
         if fields.timestamp == TO_THE_END:
-            target = broker.store.max_offset(fields.topic, queue_id)
-        else:
-            target = broker.store.offset_by_time(fields.topic, queue_id, fields.timestamp)
+            return broker.store.max_offset(fields.topic, queue_id)
+        return broker.store.offset_by_time(fields.topic, queue_id, fields.timestamp)
+
+    table = {}
+    targets = each(partial(target_in, queue_id) for queue_id in range(queue_count))
+    for queue_id, (reached, target) in enumerate(zip(positions, targets, strict=True)):
         queue = MessageQueue(
             topic=fields.topic, broker_name=broker.config.broker_name, queue_id=queue_id
         )

@@ -15,6 +15,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetBrokerConfigResponse
+from server.broker.coldhandler import reads_cold
 from server.broker.config import BrokerConfig, printed
 from server.broker.runtimeinfo import runtime_info
 from server.broker.state import Broker
@@ -100,6 +101,7 @@ def _read(body: bytes) -> dict[str, object]:
 
 
 @handles(RequestCode.GET_BROKER_RUNTIME_INFO)
+@reads_cold
 def get_runtime_info(broker: Broker, request: Request) -> Command:
     """Return the broker's numbers under Java's keys."""
     table = runtime_info(broker, now_ms=request.now_ms)

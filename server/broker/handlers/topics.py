@@ -24,7 +24,7 @@ from remoting.headers import (
     QueryTopicConsumeByWho,
 )
 from server.broker import names
-from server.broker.coldhandler import reads_cold
+from server.broker.coldhandler import each, reads_cold
 from server.broker.saves import answer_when_saved
 from server.broker.state import Broker
 from server.broker.topics import MULTI_TAG, SINGLE_TAG
@@ -130,15 +130,22 @@ def get_topic_stats(broker: Broker, request: Request) -> Command:
         return request.command.response(
             ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
         )
-    store, table = broker.store, {}
-    for queue_id in range(config.write_queue_nums):
+    store = broker.store
+
+    def ends(queue_id: int) -> TopicOffset:
         last = store.max_offset(topic, queue_id)
-        queue = MessageQueue(topic=topic, broker_name=broker.config.broker_name, queue_id=queue_id)
-        table[queue] = TopicOffset(
+        return TopicOffset(
             min_offset=store.min_offset(topic, queue_id),
             max_offset=last,
             last_update_timestamp=store.store_time(topic, queue_id, last - 1) if last else 0,
         )
+
+    found = each(partial(ends, queue_id) for queue_id in range(config.write_queue_nums))
+    name = broker.config.broker_name
+    table = {
+        MessageQueue(topic=topic, broker_name=name, queue_id=queue_id): offsets
+        for queue_id, offsets in enumerate(found)
+    }
     return request.command.response(body=TopicStatsTable(offset_table=table).encode())
 
 

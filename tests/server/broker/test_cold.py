@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from remoting.codes import ResponseCode
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
 from server.store.nowait import ColdRead
 from storefmt.message import Record
 from tests.server.broker.desk import Desk, running
@@ -102,3 +104,30 @@ def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
             return len(desk.app.broker.hold)
 
     assert asyncio.run(run()) == 0
+
+
+def test_longest_wait_for_a_disk_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm = ColdRead.warm
+
+    def slow(cold: ColdRead) -> None:
+        time.sleep(0.05)
+        warm(cold)
+
+    monkeypatch.setattr(ColdRead, "warm", slow)
+
+    async def run() -> tuple[int, str | None]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            forget(tmp_path)
+            await desk.pull(queue_offset=10)
+            answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+            shown = KVTable.decode(answer.body).table["getMessageEntireTimeMax"]
+            return desk.app.broker.cold.count, shown
+
+    count, shown = asyncio.run(run())
+
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")
+    assert 40 < int(shown or 0) < 60_000

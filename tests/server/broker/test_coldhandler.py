@@ -1,13 +1,23 @@
 """Requests that read the log: what is not in memory is read by a thread, the answer is the same."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import SearchOffset, SearchOffsetResponse, ViewMessage
+from remoting.headers import (
+    GetConsumeStats,
+    GetConsumeStatsInBroker,
+    GetTopicStatsInfo,
+    ResetOffset,
+    SearchOffset,
+    SearchOffsetResponse,
+    ViewMessage,
+)
+from server.broker.coldhandler import each
 from server.store import nowait
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import fill, forget
@@ -59,3 +69,54 @@ def test_what_has_to_wait_may_also_within_no_wait() -> None:
         with nowait.no_wait(False):
             assert nowait.MODE.no_wait
     assert not nowait.MODE.no_wait
+
+
+async def ask_everything(desk: Desk) -> list[bytes]:
+    """Ask whatever goes by the times of messages."""
+    store_ms = desk.app.broker.store.store_time("T", 0, 20)
+    answers = [
+        await desk.ask(code, header)
+        for code, header in (
+            (RequestCode.GET_CONSUME_STATS, GetConsumeStats(consumer_group="G", topic="T")),
+            (RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBroker(is_order=False)),
+            (RequestCode.GET_TOPIC_STATS_INFO, GetTopicStatsInfo(topic="T")),
+            (
+                RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+                ResetOffset(topic="T", group="G", timestamp=store_ms, is_force=True),
+            ),
+        )
+    ]
+    assert [answer.code for answer in answers] == [ResponseCode.SUCCESS] * len(answers)
+    return [answer.body for answer in answers]
+
+
+def test_progress_and_resets_in_cold_data_go_by_way_of_threads(tmp_path: Path) -> None:
+    async def run() -> tuple[list[bytes], list[bytes], int]:
+        async with running(tmp_path) as desk:
+            await fill(desk)
+            desk.app.broker.offsets.commit("G", "T", queue_id=0, queue_offset=40)
+            warm = await ask_everything(desk)
+            assert desk.app.broker.cold.count == 0
+            forget(tmp_path)
+            return warm, await ask_everything(desk), desk.app.broker.cold.count
+
+    warm, cold, count = asyncio.run(run())
+
+    assert cold == warm
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+
+    def cold() -> int:
+        raise nowait.ColdRead(fd, 1, 0)
+
+    assert each([lambda: 1, lambda: 2]) == [1, 2]
+    with pytest.raises(nowait.ColdRead) as caught:
+        each([lambda: 1, cold, cold, cold])
+    assert len(caught.value._reads) == 3
+    caught.value.warm()
+    os.close(fd)

@@ -1,14 +1,18 @@
 """The delay service on a store that answers from a list, with a clock moved by hand."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from remoting.codes import ResponseCode
+from server.broker.cold import ColdReads
 from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect, restored
 from server.broker.refusal import Refused
 from server.store.calls import GetResult, GetStatus, PutMessage, PutResult, PutStatus
+from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from storefmt.message import Record, decode_record, encode_record
@@ -252,3 +256,56 @@ def test_level_is_cut_to_those_there_are(text: str, level: int) -> None:
 def test_level_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="NumberFormatException"):
         LEVELS.level_of(text)
+
+
+class ColdStore(Store):
+    """Records that no cache holds before a thread has read them."""
+
+    def __init__(self, *records: bytes, fd: int) -> None:
+        super().__init__(*records)
+        self.fd = fd
+        self.is_warm = False
+
+    def get_message(
+        self, topic: str, queue_id: int, queue_offset: int, **limits: object
+    ) -> GetResult:
+        if queue_id == 0 and not self.is_warm and not limits["may_wait"]:
+            raise ColdRead(self.fd, 1, 0)
+        return super().get_message(topic, queue_id, queue_offset, **limits)
+
+
+class Threads:
+    """Reads when it is told to."""
+
+    def __init__(self, tries_max: int) -> None:
+        self.tries_max = tries_max
+        self.waiting: list[Callable[[int], object]] = []
+
+    def warm(self, cold: ColdRead, again: Callable[[int], object]) -> None:
+        cold.drop()
+        self.waiting.append(again)
+
+
+@pytest.mark.parametrize("is_warmed", [True, False])
+def test_delivery_of_cold_messages_waits_for_a_thread(tmp_path: Path, *, is_warmed: bool) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    store = ColdStore(waiting(b"a", store_ms=0, queue_offset=0), fd=fd)
+    desk, threads = Desk(store), Threads(tries_max=3)
+    desk.service.cold = cast(ColdReads, threads)
+
+    assert desk.service.deliver(1_000) == 0
+    assert len(threads.waiting) == 1
+    assert desk.service.deliver(1_001) == 0
+    assert len(threads.waiting) == 1
+    if is_warmed:
+        store.is_warm = True
+        threads.waiting[0](1_010)
+        assert desk.service.next_look_ms() == 1_010
+        assert desk.service.deliver(1_010) == 1
+    else:
+        # A thread that never comes back costs a second, and in the end the loop waits.
+        counts = [desk.service.deliver(at_ms) for at_ms in range(2_000, 6_000, 1_000)]
+        assert counts == [0, 0, 1, 0]
+    assert desk.bodies() == [b"a"]
+    os.close(fd)
