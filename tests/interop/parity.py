@@ -1,0 +1,482 @@
+"""Every command of the Java mqadmin beside ours: the same words, the same broker, the same facts.
+
+    Read    both print what is there; the facts of the two outputs are equal
+    Write   each does it to a thing of its own (``{side}`` in the words); then the Java tool looks
+            at both things, and what it prints of them is equal
+    Apart   what cannot be run side by side, and why
+
+Rule: a fact is what a script would take out of the output: a name, an offset, a number. Where
+ours differs on purpose the facts that are left still agree, and ``differs`` says what and why.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.interop.scene import OFFLINE, ONLINE, TOPIC
+
+Row = dict[str, Any]
+Facts = set[tuple[str, ...]]
+NUMBERS = r"(\d+)"
+
+
+def columns(*spots: int, start: str = "") -> Callable[[str], Facts]:
+    """Return a reader of a table: these columns of every line that is no header."""
+
+    def read(text: str) -> Facts:
+        found = set()
+        for line in text.splitlines():
+            words = line.split()
+            if len(words) > max(spots) and not line.startswith("#") and line.startswith(start):
+                found.add(tuple(words[spot] for spot in spots))
+        return found
+
+    return read
+
+
+def fields(*names: str) -> Callable[[list[Row]], Facts]:
+    """Return a reader of our rows: these fields, as text."""
+    return lambda rows: {tuple(str(row[name]) for name in names) for row in rows}
+
+
+def pattern(text: str) -> Callable[[str], Facts]:
+    """Return a reader of a text: the groups of every match."""
+    compiled = re.compile(text, re.MULTILINE)
+    return lambda found: {match.groups() for match in compiled.finditer(found)}
+
+
+def names_of(text: str) -> Facts:
+    """Read the names of ``name : value`` or ``name = value`` lines, without paths in them."""
+    found = re.findall(r"^(\w[\w.]*)[^:=\n]*?\s*[:=]", text, re.MULTILINE)
+    return {(name,) for name in found}
+
+
+def known_names(rows: list[Row]) -> Facts:
+    """Read the keys of our rows, without paths in them."""
+    return {(re.split(r"[^\w.]", row["key"])[0],) for row in rows}
+
+
+MESSAGE = {
+    "Topic": "topic",
+    "Tags": "tags",
+    "Keys": "keys",
+    "Queue ID": "queue_id",
+    "Queue Offset": "queue_offset",
+    "CommitLog Offset": "log_offset",
+    "Reconsume Times": "reconsume_times",
+    "Born Host": "born_host",
+    "Store Host": "store_host",
+    "System Flag": "sys_flag",
+}
+
+
+def java_message(text: str) -> Facts:
+    """Read the lines that describe one message."""
+    found = set()
+    for line in text.splitlines():
+        label, value = line[:20].strip().rstrip(":"), line[20:].strip()
+        if label in MESSAGE:
+            found.add((MESSAGE[label], value.strip("[]")))
+    return found
+
+
+def our_message(rows: list[Row]) -> Facts:
+    """Read the same of our row."""
+    (row,) = rows
+    told = {name: row[name] for name in MESSAGE.values()}
+    return {
+        (name, " ".join(value) if isinstance(value, list) else str(value))
+        for name, value in told.items()
+    }
+
+
+def java_route(text: str) -> Facts:
+    """Read a route, whose broker ids lack their quotes."""
+    data = json.loads(re.sub(r"([{,]\s*)(\d+):", r'\1"\2":', text))
+    addresses = {one["brokerName"]: one["brokerAddrs"]["0"] for one in data["brokerDatas"]}
+    return {
+        (
+            queue["brokerName"],
+            addresses[queue["brokerName"]],
+            str(queue["readQueueNums"]),
+            str(queue["writeQueueNums"]),
+        )
+        for queue in data["queueDatas"]
+    }
+
+
+def our_route(rows: list[Row]) -> Facts:
+    """Read the same of our rows."""
+    return {
+        (row["broker"], row["addresses"]["0"], str(row["read_queues"]), str(row["write_queues"]))
+        for row in rows
+    }
+
+
+def java_allocation(text: str) -> Facts:
+    """Read who gets a queue."""
+    made = json.loads(text)["result"]
+    return {(who,) for who, queues in made.items() if queues}
+
+
+def java_connection(text: str) -> Facts:
+    """Read members and subscriptions of a group."""
+    clients = re.findall(r"^(\S+@\S+)\s+\S+:\d+\s+JAVA", text, re.MULTILINE)
+    modes = re.findall(r"^(?:ConsumeType|MessageModel): (\w+)", text, re.MULTILINE)
+    return {(one,) for one in (*clients, *modes)}
+
+
+def our_connection(rows: list[Row]) -> Facts:
+    """Read the same of our row."""
+    (row,) = rows
+    clients = {(one["client_id"],) for one in row["connections"]}
+    return clients | {(row["consume_type"],), (row["message_model"],)}
+
+
+def sent_well(text: str) -> Facts:
+    """Read how the sends of a trial went."""
+    good = re.search(r"SEND_OK|\btrue\b", text)
+    return {("SEND_OK",)} if good else set()
+
+
+_SETTING = re.compile(r"^(\w+)[ \t]*=[ \t]*(.*)$", re.MULTILINE)
+
+
+def java_settings(text: str) -> Facts:
+    """Read ``name = value`` lines."""
+    return {(name, value.strip()) for name, value in _SETTING.findall(text)}
+
+
+GROUP_FIELDS = {
+    "consumeEnable": "consume_enable",
+    "consumeFromMinEnable": "consume_from_min_enable",
+    "consumeBroadcastEnable": "consume_broadcast_enable",
+    "retryQueueNums": "retry_queue_nums",
+    "retryMaxTimes": "retry_max_times",
+    "brokerId": "broker_id",
+}
+
+
+def java_group(text: str) -> Facts:
+    """Read the settings of a group."""
+    return {(name, value) for name, value in java_settings(text) if name in GROUP_FIELDS}
+
+
+def our_group(rows: list[Row]) -> Facts:
+    """Read the same of our row."""
+    (row,) = rows
+    return {(name, str(row[ours]).lower()) for name, ours in GROUP_FIELDS.items()}
+
+
+@dataclass(frozen=True)
+class Read:
+    """A command that only looks; ``facts`` says what is compared, in words.
+
+    ``words`` may name {topic} {broker} {address} {online} {offline} {client} {id} {unique}.
+    """
+
+    words: str
+    java: Callable[[str], Facts]
+    ours: Callable[[list[Row]], Facts]
+    facts: str
+    differs: str = ""
+    at_least: bool = False
+    """Ours may know more than Java's."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A command that changes something named after ``{side}``; the Java tool ``looks`` at it.
+
+    Offsets of a group that was never online no Java tool shows: ours looks at those.
+    """
+
+    words: str
+    looks: str
+    facts: str
+    before: tuple[str, ...] = ()
+    differs: str = ""
+    leaves_nothing: bool = False
+    keep: str = ""
+    """Only lines with this in them are compared."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A command that cannot be run beside ours."""
+
+    why: str
+    differs: bool = False
+
+
+LAG = columns(0, 1, 2, 3, 4, 5)
+OUR_LAG = fields("topic", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
+OFFSETS_OF = "offset show {offline} {topic}"
+NO_ACL = "the broker has no access control here; both sides are compared in test_acl.py"
+PRINTED = pattern(r"queueId=(\d+).*?queueOffset=(\d+).*?BODY: (.*)$")
+OUR_PRINTED = fields("queue_id", "queue_offset", "body")
+
+READS: dict[str, Read] = {
+    "topicList": Read("", columns(0), fields("topic"), "names of all topics"),
+    "topicRoute": Read("-t {topic}", java_route, our_route, "brokers, addresses, queue numbers"),
+    "topicStatus": Read(
+        "-t {topic}",
+        columns(0, 1, 2, 3),
+        fields("broker", "queue_id", "min_offset", "max_offset"),
+        "ends of every queue",
+    ),
+    "topicClusterList": Read("-t {topic}", columns(0), fields("cluster"), "clusters"),
+    "clusterList": Read(
+        "",
+        columns(0, 1, 2, 3, 4),
+        fields("cluster", "broker", "broker_id", "address", "version"),
+        "brokers with address and version",
+        "`-i N` is `--watch N`; `-m` is `broker stats`",
+    ),
+    "brokerStatus": Read(
+        "-b {address}", names_of, known_names, "names of all values", at_least=True
+    ),
+    "getBrokerConfig": Read(
+        "-b {address}", java_settings, fields("key", "value"), "every setting", at_least=True
+    ),
+    "getNamesrvConfig": Read("", java_settings, fields("key", "value"), "every setting"),
+    "brokerConsumeStats": Read(
+        "-b {address}",
+        columns(0, 1, 2, 3, 4, 5, 6),
+        fields(
+            *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
+        ),
+        "offsets and lag of every group",
+        "shows queues that nobody has read yet, too",
+        at_least=True,
+    ),
+    "queryMsgById": Read(
+        "-i {id}",
+        java_message,
+        our_message,
+        "every field of the message",
+        "the body is shown, not written to /tmp; `-g -d` is `message consume-direct`, "
+        "`-s` is `message resend`",
+    ),
+    "queryMsgByKey": Read(
+        "-t {topic} -k key3",
+        columns(0, 1, 2),
+        fields("unique_key", "queue_id", "queue_offset"),
+        "id and place of every message",
+    ),
+    "queryMsgByUniqueKey": Read(
+        "-t {topic} -i {unique}",
+        java_message,
+        our_message,
+        "every field of the message",
+        "`-g -d` is `message consume-direct`",
+    ),
+    "queryMsgByOffset": Read(
+        "-t {topic} -b {broker} -i 1 -o 2",
+        java_message,
+        our_message,
+        "every field of the message",
+    ),
+    "printMsg": Read("-t {topic}", PRINTED, OUR_PRINTED, "place and body of every message"),
+    "printMsgByQueue": Read(
+        "-t {topic} -a {broker} -i 1 -p true -d true",
+        PRINTED,
+        OUR_PRINTED,
+        "place and body of every message",
+        "prints without `-p true`, too",
+    ),
+    "consumeMessage": Read(
+        "-t {topic} -b {broker} -i 0 -o 1 -c 1",
+        PRINTED,
+        OUR_PRINTED,
+        "place and body of every message",
+        "no offset is committed",
+    ),
+    "queryCq": Read(
+        "-t {topic} -q 1 -i 0 -c 3 -b {address}",
+        pattern(r"physicOffset=(\d+), physicSize=(\d+), tagsCode=(-?\d+)"),
+        fields("log_offset", "size", "tags_code"),
+        "every entry",
+    ),
+    "consumerProgress": Read("-g {online}", LAG, OUR_LAG, "offsets and lag of every queue"),
+    "consumerConnection": Read(
+        "-g {online}", java_connection, our_connection, "members, type and model"
+    ),
+    "consumerStatus": Read(
+        "-g {online}",
+        pattern(r"^\d+\s+(\S+@\S+)"),
+        fields("client_id"),
+        "members",
+        "the inside of a member is printed, no files are written",
+    ),
+    "producerConnection": Read(
+        "-g CLIENT_INNER_PRODUCER -t {topic}",
+        pattern(r"^\d{4}\s+(\S+@\S+)\s+(\S+)"),
+        fields("client_id", "client_address"),
+        "members and their addresses",
+    ),
+    "producer": Read(
+        "-b {address}",
+        pattern(r"producer group \((\S+)\) instance : clientId=([^,]+),"),
+        fields("group", "client_id"),
+        "groups and members",
+    ),
+    "getConsumerConfig": Read("-g {online}", java_group, our_group, "every setting"),
+    "statsAll": Read(
+        "-t {topic}",
+        columns(0, 1),
+        fields("topic", "group"),
+        "groups of the topic",
+        "what waits is counted for a group without retry topic, too; Java's says 0",
+    ),
+    "allocateMQ": Read(
+        "-t {topic} -i a,b",
+        java_allocation,
+        fields("client_id"),
+        "who gets a queue",
+        "queues in the order in which consumers deal them out; Java's takes that of a hash set",
+    ),
+}
+"""Commands that look."""
+
+WRITES: dict[str, Write] = {
+    "updateTopic": Write(
+        "-t Par{side} -r 3 -w 3 -b {address}",
+        "topicRoute -t Par{side}",
+        "the route",
+        differs="changes what is named only; `--replace` resets the rest as Java does",
+    ),
+    "updateTopicPerm": Write(
+        "-t Par{side} -p 4 -b {address}", "topicRoute -t Par{side}", "the route"
+    ),
+    "updateOrderConf": Write(
+        "-t Par{side} -m put -v {broker}:3",
+        "updateOrderConf -t Par{side} -m get",
+        "the order configuration",
+    ),
+    "deleteTopic": Write(
+        "-t Par{side} -c {cluster}",
+        "topicRoute -t Par{side}",
+        "that there is no route any more",
+        differs="asks first; exit code 3 for a topic that is not there",
+    ),
+    "updateSubGroup": Write(
+        "-g ParG{side} -b {address} -r 5 -q 2", "getConsumerConfig -g ParG{side}", "the settings"
+    ),
+    "deleteSubGroup": Write(
+        "-g ParG{side} -b {address}",
+        "getConsumerConfig -g ParG{side}",
+        "that there are no settings any more",
+        differs="asks first; `undo` brings the group back",
+        leaves_nothing=True,
+    ),
+    "cloneGroupOffset": Write(
+        "-s {online} -d Clone{side} -t {topic}",
+        "offset show Clone{side} {topic}",
+        "offsets of every queue",
+        differs="copies the topic that is named; Java's copies all topics",
+    ),
+    "resetOffsetByTime": Write(
+        "-g {offline} -t {topic} -s 0",
+        OFFSETS_OF,
+        "offsets of every queue",
+        before=("skipAccumulatedMessage -g {offline} -t {topic}",),
+        differs="shows the old offset, too; a group without offsets is no error",
+    ),
+    "skipAccumulatedMessage": Write(
+        "-g {offline} -t {topic}",
+        OFFSETS_OF,
+        "offsets of every queue",
+        before=("resetOffsetByTime -g {offline} -t {topic} -s 0",),
+    ),
+    "updateBrokerConfig": Write(
+        "-b {address} -k fileReservedTime -v 71",
+        "getBrokerConfig -b {address}",
+        "the setting",
+        keep="fileReservedTime",
+        differs="a key that the broker does not know is refused, with the nearest one",
+    ),
+    "updateNamesrvConfig": Write(
+        "-k orderMessageEnable -v true", "getNamesrvConfig", "the setting"
+    ),
+    "updateKvConfig": Write(
+        "-s ORDER_TOPIC_CONFIG -k Kv{side} -v {broker}:1",
+        "updateOrderConf -t Kv{side} -m get",
+        "the value",
+    ),
+    "deleteKvConfig": Write(
+        "-s ORDER_TOPIC_CONFIG -k Kv{side}",
+        "updateOrderConf -t Kv{side} -m get",
+        "that there is no value any more",
+    ),
+    "wipeWritePerm": Write("-b {broker}", "topicRoute -t {topic}", "permissions of the queues"),
+    "addWritePerm": Write("-b {broker}", "topicRoute -t {topic}", "permissions of the queues"),
+    "cleanExpiredCQ": Write("-b {address}", "topicStatus -t {topic}", "the queues that are left"),
+    "cleanUnusedTopic": Write("-b {address}", "topicStatus -t {topic}", "the queues that are left"),
+    "deleteExpiredCommitLog": Write(
+        "-b {address}", "topicStatus -t {topic}", "the queues that are left"
+    ),
+    "sendMessage": Write(
+        "-t Sent{side} -p hello -k k1 -c A -b {broker} -i 0",
+        "printMsg -t Sent{side}",
+        "the message",
+        before=("updateTopic -t Sent{side} -r 1 -w 1 -b {address}",),
+    ),
+    "checkMsgSendRT": Write(
+        "-t Rt{side} -a 3 -s 16",
+        "topicStatus -t Rt{side}",
+        "how many messages came",
+        before=("updateTopic -t Rt{side} -r 1 -w 1 -b {address}",),
+        differs="Java's divides its average by one less than it sends",
+    ),
+    "sendMsgStatus": Write(
+        "-b Rt{side} -s 16 -c 2",
+        "printMsg -t NoSuchTopicAtAll",
+        "that it ends well",
+        before=("updateTopic -t Rt{side} -r 1 -w 1 -b {address}",),
+        differs="Java's sends one message before the ones that it counts",
+    ),
+}
+"""Commands that change something, in the order in which they run."""
+
+APART: dict[str, Apart] = {
+    "clusterRT": Apart("Java's never ends; `cluster rt` ends after its count", differs=True),
+    "startMonitoring": Apart("a daemon that logs; `exporter`, `assert` and `doctor` instead"),
+    **dict.fromkeys(
+        (
+            *("updateAclConfig", "deleteAclConfig", "getAclConfig"),
+            *("clusterAclConfigVersion", "updateGlobalWhiteAddr"),
+        ),
+        Apart(NO_ACL),
+    ),
+    **dict.fromkeys(
+        ("exportMetadata", "exportConfigs"),
+        Apart("`export` writes topics, groups and ACL as YAML that `apply` takes", differs=True),
+    ),
+    "exportMetrics": Apart("`exporter` serves them to Prometheus", differs=True),
+    "queryMsgTraceById": Apart(
+        "joined with what brokers know; compared in test_parity.py on a message of its own",
+        differs=True,
+    ),
+}
+"""Commands that are not run here; ``differs`` where ours does the same in another way."""
+
+
+def words_of(text: str, names: dict[str, str]) -> list[str]:
+    """Return a line with the names of the scene put in."""
+    return [word.format(**names) for word in text.split()]
+
+
+def places(address: str, broker: str, cluster: str, client: str) -> dict[str, str]:
+    """Return the names that do not depend on the side."""
+    return {
+        "topic": TOPIC,
+        "online": ONLINE,
+        "offline": OFFLINE,
+        "address": address,
+        "broker": broker,
+        "cluster": cluster,
+        "client": client,
+    }
