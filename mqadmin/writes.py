@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from mqadmin.call import Call
-from mqadmin.errors import CommandError
+from mqadmin.errors import CommandError, Unreachable
 from mqadmin.journal import Saved
 from mqadmin.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.things.base import Thing
@@ -77,8 +77,14 @@ async def plan(things: Sequence[Thing[T]], choose: Callable[[T | None], T | None
 
     Args:
         choose: given what is there, returns what shall be, or raises ``Declined``.
+
+    Raises:
+        Unreachable: no server answered at all.
     """
-    return list(await asyncio.gather(*(_step(thing, choose) for thing in things)))
+    steps = list(await asyncio.gather(*(_step(thing, choose) for thing in things)))
+    if steps and all(step.verdict == UNREACHABLE for step in steps):
+        raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
+    return steps
 
 
 async def _step(thing: Thing[T], choose: Callable[[T | None], T | None]) -> Step[T]:

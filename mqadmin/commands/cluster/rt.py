@@ -53,7 +53,17 @@ class RoundTrip(Row):
     examples=(("mqadmin cluster rt --count 100", "mean, shortest and longest of 100"),),
     details="The messages stay in the topic that each broker has under its own name.",
     rows=RoundTrip,
-    columns=("cluster", "broker", "sent", "failed", "rt_ms", "rt_min_ms", "rt_max_ms", "remark"),
+    columns=(
+        "cluster",
+        "broker",
+        "sent",
+        "failed",
+        "rt_ms",
+        "rt_min_ms",
+        "rt_max_ms",
+        "result",
+        "remark",
+    ),
     writes=True,
     java=(
         Java(

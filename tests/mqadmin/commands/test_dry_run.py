@@ -1,0 +1,52 @@
+"""With --dry-run a command asks nobody, keeps nothing and sends only reads."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+READS = ("GET_", "QUERY_", "VIEW_", "SEARCH_")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topic", "create", "dry-new"),
+        ("topic", "update", "dry", "-q", "9"),
+        ("topic", "delete", "dry"),
+        ("topic", "perm", "dry", "R"),
+        ("topic", "order-conf", "dry", "broker-a:1"),
+        ("group", "create", "dry-new"),
+        ("group", "update", "dry", "--retry-max", "1"),
+        ("group", "delete", "dry", "--offsets", "--topics"),
+        ("broker", "config", "set", "defaultQueryMaxNum", "7"),
+        ("broker", "write-perm", "wipe", "broker-a"),
+        ("broker", "clean", "expired-queues"),
+        ("broker", "clean", "unused-topics"),
+        ("broker", "clean", "expired-log"),
+        ("cluster", "rt"),
+        ("namesrv", "kv", "set", "dry", "k", "v"),
+        ("undo", "1"),
+    ],
+    ids=" ".join,
+)
+def test_only_reads_are_sent(at: Run, env: dict[str, str], words: tuple[str, ...]) -> None:
+    at("topic", "create", "dry", "-q", "2")
+    at("group", "create", "dry")
+    at("topic", "update", "dry", "-q", "3")
+    journal = Path(env["HOME"]) / ".local" / "state" / "mqadmin" / "journal"
+    kept = sorted(journal.iterdir())
+
+    done = at(*words, "--dry-run", "--explain")
+    at("topic", "update", "dry", "-q", "2")
+
+    assert done.exit_code == 0, done.err
+    assert "would change" in done.out
+    sent = [line.split(" ")[0] for line in done.err.splitlines()]
+    assert sent
+    assert all(name.startswith(READS) for name in sent), sent
+    assert sorted(journal.iterdir())[: len(kept)] == kept
+    assert "undo" not in done.err
