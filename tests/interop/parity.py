@@ -9,165 +9,29 @@ Rule: a fact is what a script would take out of the output: a name, an offset, a
 ours differs on purpose the facts that are left still agree, and ``differs`` says what and why.
 """
 
-import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from tests.interop.parityfacts import (
+    Facts,
+    Row,
+    columns,
+    fields,
+    java_allocation,
+    java_connection,
+    java_group,
+    java_message,
+    java_route,
+    java_settings,
+    known_names,
+    names_of,
+    our_connection,
+    our_group,
+    our_message,
+    our_route,
+    pattern,
+)
 from tests.interop.scene import OFFLINE, ONLINE, TOPIC
-
-Row = dict[str, Any]
-Facts = set[tuple[str, ...]]
-NUMBERS = r"(\d+)"
-
-
-def columns(*spots: int, start: str = "") -> Callable[[str], Facts]:
-    """Return a reader of a table: these columns of every line that is no header."""
-
-    def read(text: str) -> Facts:
-        found = set()
-        for line in text.splitlines():
-            words = line.split()
-            if len(words) > max(spots) and not line.startswith("#") and line.startswith(start):
-                found.add(tuple(words[spot] for spot in spots))
-        return found
-
-    return read
-
-
-def fields(*names: str) -> Callable[[list[Row]], Facts]:
-    """Return a reader of our rows: these fields, as text."""
-    return lambda rows: {tuple(str(row[name]) for name in names) for row in rows}
-
-
-def pattern(text: str) -> Callable[[str], Facts]:
-    """Return a reader of a text: the groups of every match."""
-    compiled = re.compile(text, re.MULTILINE)
-    return lambda found: {match.groups() for match in compiled.finditer(found)}
-
-
-def names_of(text: str) -> Facts:
-    """Read the names of ``name : value`` or ``name = value`` lines, without paths in them."""
-    found = re.findall(r"^(\w[\w.]*)[^:=\n]*?\s*[:=]", text, re.MULTILINE)
-    return {(name,) for name in found}
-
-
-def known_names(rows: list[Row]) -> Facts:
-    """Read the keys of our rows, without paths in them."""
-    return {(re.split(r"[^\w.]", row["key"])[0],) for row in rows}
-
-
-MESSAGE = {
-    "Topic": "topic",
-    "Tags": "tags",
-    "Keys": "keys",
-    "Queue ID": "queue_id",
-    "Queue Offset": "queue_offset",
-    "CommitLog Offset": "log_offset",
-    "Reconsume Times": "reconsume_times",
-    "Born Host": "born_host",
-    "Store Host": "store_host",
-    "System Flag": "sys_flag",
-}
-
-
-def java_message(text: str) -> Facts:
-    """Read the lines that describe one message."""
-    found = set()
-    for line in text.splitlines():
-        label, value = line[:20].strip().rstrip(":"), line[20:].strip()
-        if label in MESSAGE:
-            found.add((MESSAGE[label], value.strip("[]")))
-    return found
-
-
-def our_message(rows: list[Row]) -> Facts:
-    """Read the same of our row."""
-    (row,) = rows
-    told = {name: row[name] for name in MESSAGE.values()}
-    return {
-        (name, " ".join(value) if isinstance(value, list) else str(value))
-        for name, value in told.items()
-    }
-
-
-def java_route(text: str) -> Facts:
-    """Read a route, whose broker ids lack their quotes."""
-    data = json.loads(re.sub(r"([{,]\s*)(\d+):", r'\1"\2":', text))
-    addresses = {one["brokerName"]: one["brokerAddrs"]["0"] for one in data["brokerDatas"]}
-    return {
-        (
-            queue["brokerName"],
-            addresses[queue["brokerName"]],
-            str(queue["readQueueNums"]),
-            str(queue["writeQueueNums"]),
-        )
-        for queue in data["queueDatas"]
-    }
-
-
-def our_route(rows: list[Row]) -> Facts:
-    """Read the same of our rows."""
-    return {
-        (row["broker"], row["addresses"]["0"], str(row["read_queues"]), str(row["write_queues"]))
-        for row in rows
-    }
-
-
-def java_allocation(text: str) -> Facts:
-    """Read who gets a queue."""
-    made = json.loads(text)["result"]
-    return {(who,) for who, queues in made.items() if queues}
-
-
-def java_connection(text: str) -> Facts:
-    """Read members and subscriptions of a group."""
-    clients = re.findall(r"^(\S+@\S+)\s+\S+:\d+\s+JAVA", text, re.MULTILINE)
-    modes = re.findall(r"^(?:ConsumeType|MessageModel): (\w+)", text, re.MULTILINE)
-    return {(one,) for one in (*clients, *modes)}
-
-
-def our_connection(rows: list[Row]) -> Facts:
-    """Read the same of our row."""
-    (row,) = rows
-    clients = {(one["client_id"],) for one in row["connections"]}
-    return clients | {(row["consume_type"],), (row["message_model"],)}
-
-
-def sent_well(text: str) -> Facts:
-    """Read how the sends of a trial went."""
-    good = re.search(r"SEND_OK|\btrue\b", text)
-    return {("SEND_OK",)} if good else set()
-
-
-_SETTING = re.compile(r"^(\w+)[ \t]*=[ \t]*(.*)$", re.MULTILINE)
-
-
-def java_settings(text: str) -> Facts:
-    """Read ``name = value`` lines."""
-    return {(name, value.strip()) for name, value in _SETTING.findall(text)}
-
-
-GROUP_FIELDS = {
-    "consumeEnable": "consume_enable",
-    "consumeFromMinEnable": "consume_from_min_enable",
-    "consumeBroadcastEnable": "consume_broadcast_enable",
-    "retryQueueNums": "retry_queue_nums",
-    "retryMaxTimes": "retry_max_times",
-    "brokerId": "broker_id",
-}
-
-
-def java_group(text: str) -> Facts:
-    """Read the settings of a group."""
-    return {(name, value) for name, value in java_settings(text) if name in GROUP_FIELDS}
-
-
-def our_group(rows: list[Row]) -> Facts:
-    """Read the same of our row."""
-    (row,) = rows
-    return {(name, str(row[ours]).lower()) for name, ours in GROUP_FIELDS.items()}
 
 
 @dataclass(frozen=True)
@@ -214,7 +78,7 @@ class Apart:
 LAG = columns(0, 1, 2, 3, 4, 5)
 OUR_LAG = fields("topic", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
 OFFSETS_OF = "offset show {offline} {topic}"
-NO_ACL = "the broker has no access control here; both sides are compared in test_acl.py"
+NO_ACL = "the broker of this run has no access control: a real one then answers nothing"
 PRINTED = pattern(r"queueId=(\d+).*?queueOffset=(\d+).*?BODY: (.*)$")
 OUR_PRINTED = fields("queue_id", "queue_offset", "body")
 

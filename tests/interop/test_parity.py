@@ -17,7 +17,8 @@ from mqadmin.call import Workplace
 from mqadmin.catalog import JAVA_NAMES, fold
 from mqadmin.runner import run_line
 from tests.golden import REPOSITORY
-from tests.interop.parity import APART, READS, WRITES, Row, places, words_of
+from tests.interop.parity import APART, READS, WRITES, places, words_of
+from tests.interop.parityfacts import Row
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
 from tests.interop.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.toolbox import Toolbox
