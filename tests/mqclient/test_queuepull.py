@@ -1,0 +1,194 @@
+"""Pull loops against a broker that answers as told: statuses, flow control, suspension."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from mqclient import queuepull
+from mqclient.consumption import Consuming
+from mqclient.message import read_messages
+from mqclient.polled import Polled
+from mqclient.processqueue import ProcessQueue
+from mqclient.pushsettings import PushSettings
+from mqclient.queuepull import QueuePulls
+from mqclient.subscription import Subscription, Wanted
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode, ResponseCode
+from remoting.headers import PullMessageResponse
+from tests.mqclient.consuming import QUEUE, consuming
+from tests.mqclient.fake import NOW_MS, FakeServer, record
+
+Scene = tuple[FakeServer, Consuming, QueuePulls, dict[MessageQueue, ProcessQueue]]
+
+
+def play(act: Callable[[Scene], Awaitable[None]], *, settings: PushSettings | None = None) -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T")
+            inside = consuming(client, settings or PushSettings())
+            held = {QUEUE: ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)}
+            wanted = {"T": Wanted.of("T", Subscription.parse("A"), version=1)}
+            polled = Polled(inside, auto_commit=False)
+            pulls = QueuePulls(inside, polled, wanted=wanted, held=held, from_ms=0)
+            try:
+                await act((fake, inside, pulls, held))
+            finally:
+                pulls.stop()
+                inside.tasks.cancel()
+
+    asyncio.run(go())
+
+
+def answer(fake: FakeServer, code: int, *, to: int, body: bytes = b"") -> None:
+    header = PullMessageResponse(
+        suggest_which_broker_id=0, next_begin_offset=to, min_offset=3, max_offset=50
+    )
+    fake.say(RequestCode.PULL_MESSAGE, code, header=header, body=body)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0)
+
+
+def hang(fake: FakeServer) -> None:
+    fake.do(RequestCode.PULL_MESSAGE, lambda request: None)
+
+
+def test_found_is_put_filtered_again_and_the_next_pull_follows() -> None:
+    async def act(scene: Scene) -> None:
+        fake, _, pulls, held = scene
+        body = b"".join(
+            record("T", b"x", queue_offset=5 + i, properties=f"TAGS\x01{tag}\x02")
+            for i, tag in enumerate("ABA")
+        )
+        answer(fake, ResponseCode.SUCCESS, to=8, body=body)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
+        first, second = fake.asked_for(RequestCode.PULL_MESSAGE)
+        assert (first.ext["queueOffset"], second.ext["queueOffset"]) == ("5", "8")
+        assert held[QUEUE].count == 2
+        assert first.ext["suspendTimeoutMillis"] == "15000"
+        assert first.ext["subVersion"] == "1"
+
+    play(act)
+
+
+def test_others_messages_move_the_position_when_nothing_is_held() -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        answer(fake, ResponseCode.PULL_RETRY_IMMEDIATELY, to=12)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
+        assert inside.offsets.known(QUEUE) == 12
+        second = fake.asked_for(RequestCode.PULL_MESSAGE)[1]
+        # The position travels along, as its sys flag says.
+        assert (second.ext["commitOffset"], int(second.ext["sysFlag"]) & 1) == ("12", 1)
+
+    play(act)
+
+
+def test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queuepull, "ILLEGAL_PAUSE_S", 0.0)
+
+    async def act(scene: Scene) -> None:
+        fake, _, pulls, held = scene
+        gone: list[bool] = []
+        pulls.on_gone = lambda: gone.append(True)
+        answer(fake, ResponseCode.PULL_OFFSET_MOVED, to=3)
+        first = held[QUEUE]
+        pulls.run(first)
+        await until(lambda: bool(gone))
+        await until(lambda: bool(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)))
+        (kept,) = fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)
+        assert kept.ext["commitOffset"] == "3"
+        assert held == {}
+        assert first.dropped
+
+    play(act)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (PushSettings(pull_threshold_for_queue=2), "messages held"),
+        (PushSettings(pull_threshold_size_for_queue=1), "bytes held"),
+        (PushSettings(consume_concurrently_max_span=5), "span"),
+        (PushSettings(pull_threshold_for_topic=2), "messages held"),
+        (PushSettings(pull_threshold_size_for_topic=1), "bytes held"),
+    ],
+)
+def test_a_full_queue_is_not_pulled_until_there_is_room(
+    settings: PushSettings, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queuepull, "FLOW_CONTROL_S", 0.0001)
+
+    async def act(scene: Scene) -> None:
+        fake, _, pulls, held = scene
+        hang(fake)
+        data = b"".join(record("T", b"x" * 400_000, queue_offset=offset) for offset in (5, 6, 20))
+        messages = held[QUEUE].put(read_messages(data, broker_name="broker-0", address="a:1"))
+        assert reason in pulls._too_much(held[QUEUE])
+        pulls.run(held[QUEUE])
+        for _ in range(20):
+            await asyncio.sleep(0.0005)
+        assert fake.asked_for(RequestCode.PULL_MESSAGE) == []
+        held[QUEUE].remove(messages, now_ms=NOW_MS)
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 1)
+
+    play(act, settings=settings)
+
+
+def test_suspended_and_paused_queues_are_not_pulled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queuepull, "SUSPENDED_S", 0.0001)
+
+    async def act(scene: Scene) -> None:
+        fake, _, pulls, held = scene
+        hang(fake)
+        pulls.suspended = True
+        pulls.run(held[QUEUE])
+        for _ in range(20):
+            await asyncio.sleep(0.0005)
+        pulls.suspended, pulls.paused = False, {QUEUE}
+        for _ in range(20):
+            await asyncio.sleep(0.0005)
+        assert fake.asked_for(RequestCode.PULL_MESSAGE) == []
+        pulls.paused = set()
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 1)
+
+    play(act)
+
+
+def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
+    async def act(scene: Scene) -> None:
+        fake, _, pulls, held = scene
+        fake.say(RequestCode.PULL_MESSAGE, ResponseCode.SYSTEM_ERROR, remark="full")
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
+        first, second = fake.asked_for(RequestCode.PULL_MESSAGE)
+        assert first.ext["queueOffset"] == second.ext["queueOffset"] == "5"
+        assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 2
+
+    play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
+
+
+def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
+        queue = held[QUEUE]
+        pulls.run(queue)
+        queue.dropped = True
+        for _ in range(20):
+            await asyncio.sleep(0.0005)
+        assert queue.count == 0
+        assert inside.offsets.known(QUEUE) is None
+
+    play(act)
