@@ -108,6 +108,13 @@ address that it was asked at) and from `adminAddresses`, a comma separated list 
 
 _NAMESRV: Final = """\
 
+## Too many connections
+
+A broker takes `connectionsMax` connections (65,536), and `connectionsPerAddressMax` of one address
+(0: no such limit; clients behind one gateway share its address). One more is answered SYSTEM_BUSY
+to its first request and closed; beyond 64 that wait for that, it is closed without a word. 4.9.7
+takes connections until its process has no file descriptors left.
+
 ## A name server
 
 Who may connect at all: `allowedAddresses`, by default `*`. Whatever only an administrator sends is

@@ -18,18 +18,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remoting.aio.admission import Admission, Verdict
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
+from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
-from remoting.frame import RawFrame, encode_frame
+from remoting.frame import RawFrame, decode_frame, encode_frame
 from storefmt.hosts import host_text, pack_host
 
 LOG = logging.getLogger(__name__)
 
 WRITE_BUFFER_MAX: Final = 64 * 1024 * 1024
 CONNECTIONS_MAX: Final = 65_536
+TOO_MANY: Final = "[OVERLOAD]too many connections, try again later or another broker"
 NO_TLS: Final = ServerTls(mode=TlsMode.DISABLED)
 _CLOSE_GRACE_S: Final = 3.0
 _BACKLOG: Final = 1024
@@ -74,6 +77,7 @@ class ServerConn(Link):
         self._first_byte: FirstByte | None = None
         self._below: asyncio.Transport | None = None
         self._resuming = False
+        self.verdict = Verdict.OUT
         self.watch = Watch()
 
     def __str__(self) -> str:
@@ -88,6 +92,8 @@ class ServerConn(Link):
             self.abort()
             return
         self._accepted = True
+        if self.verdict is Verdict.BUSY:
+            self._on_frame = _tell_busy
         self.peer = (ip, peer[1])
         self.peer_host = pack_host(ip, peer[1])
         self.address = host_text(self.peer_host)
@@ -207,6 +213,13 @@ class ServerConn(Link):
         self.send(encode_frame(cmd))
 
 
+def _tell_busy(conn: ServerConn, raw: RawFrame) -> None:
+    request = decode_frame(raw)
+    if not request.is_oneway:
+        conn.send_command(request.response(ResponseCode.SYSTEM_BUSY, remark=TOO_MANY))
+    conn.close()
+
+
 class RemotingServer:
     """Listens on one port.
 
@@ -217,7 +230,8 @@ class RemotingServer:
         idle_s: a connection on which nothing moves for so long is closed.
         partial_frame_s: a frame that is not complete after so long closes its connection.
         write_buffer_max: bytes a peer may leave unread before its connection is cut.
-        connections_max: connections beyond this are closed at once.
+        connections_max: connections beyond this are told SYSTEM_BUSY and closed.
+        per_address_max: the same for those of one address; 0 for no such limit.
         may_connect: says of an address whether it is let in; everybody is without it.
         tls: what is done with connections that begin with a TLS handshake, and others.
     """
@@ -231,6 +245,7 @@ class RemotingServer:
         partial_frame_s: float = 30.0,
         write_buffer_max: int = WRITE_BUFFER_MAX,
         connections_max: int = CONNECTIONS_MAX,
+        per_address_max: int = 0,
         may_connect: Callable[[str], bool] | None = None,
         tls: ServerTls = NO_TLS,
     ) -> None:
@@ -239,13 +254,15 @@ class RemotingServer:
         self.write_buffer_max = write_buffer_max
         self._idle_s = idle_s
         self._partial_frame_s = partial_frame_s
-        self._connections_max = connections_max
-        self._may_connect = may_connect
+        self._admission = Admission(
+            connections_max=connections_max,
+            per_address_max=per_address_max,
+            may_connect=may_connect,
+        )
         self.contexts = None if tls.mode is TlsMode.DISABLED else ServerContexts(tls)
         self.handshakes: set[asyncio.Task[None]] = set()
         self._conns: set[ServerConn] = set()
         self._numbers = itertools.count(1)
-        self._refused = False
         self._outbox: Outbox | None = None
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.TimerHandle | None = None
@@ -309,26 +326,23 @@ class RemotingServer:
         self.outbox.flush()
 
     def accept(self, conn: ServerConn, ip: str) -> bool:
-        """Take a new connection in; False when it may not, or when there are too many."""
-        if self._may_connect is not None and not self._may_connect(ip):
-            LOG.info("%s is not let in, its connection is closed", ip)
+        """Take a new connection in; False when it may not, or is not even to be told no."""
+        conn.verdict = self._admission.enter(ip)
+        if conn.verdict is Verdict.OUT:
             return False
-        if len(self._conns) >= self._connections_max:
-            if not self._refused:
-                LOG.warning("more than %d connections, new ones are closed", self._connections_max)
-            self._refused = True
-            return False
-        self._refused = False
         self._conns.add(conn)
         if self._emptied is not None:
             self._emptied.clear()
         return True
 
     def forget(self, conn: ServerConn) -> None:
-        """Let a lost connection go and tell the owner."""
+        """Let a lost connection go and tell the owner, if it was ever told of it."""
         self._conns.discard(conn)
         if not self._conns and self._emptied is not None:
             self._emptied.set()
+        self._admission.leave(conn.peer[0], conn.verdict)
+        if conn.verdict is Verdict.BUSY:
+            return
         try:
             self.on_close(conn)
         except Exception:

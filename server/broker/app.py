@@ -69,6 +69,8 @@ class BrokerApp:
             on_frame=self._too_early,
             on_close=self._on_close,
             idle_s=config.server_channel_max_idle_time_s,
+            connections_max=config.connections_max,
+            per_address_max=config.connections_per_address_max,
             tls=config.tls.server,
         )
         self._broker: Broker | None = None

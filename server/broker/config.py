@@ -182,6 +182,10 @@ class BrokerConfig:
     admin_addresses: str = setting("")
     """Ours: who may administer a broker without accounts, besides its own machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
+    connections_max: int = setting(65_536, low=1)
+    """Ours: connections beyond it are answered SYSTEM_BUSY and closed."""
+    connections_per_address_max: int = setting(0, low=0)
+    """Ours: the same for those of one address; 0 for no such limit."""
     server_socket_backlog: int = setting(1_024, low=1)
     tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)

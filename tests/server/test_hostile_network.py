@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from remoting.acl import sign
+from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
@@ -227,19 +228,21 @@ def test_a_length_alone_takes_no_memory(tmp_path: Path, size: int) -> None:
     assert growth <= 16 * 1024 * 1024
 
 
-def test_connections_beyond_the_cap_are_closed_and_the_others_served(tmp_path: Path) -> None:
-    async def scene() -> tuple[int, bytes]:
-        async with running(tmp_path) as desk:
-            assert (await desk.send()).code == 0
-            desk.app._server._connections_max = 1
-            port = int(desk.address.rpartition(":")[2])
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            with contextlib.suppress(ConnectionResetError):
-                assert await reader.read() == b""
-            writer.close()
-            return (await desk.send()).code, b""
+@pytest.mark.parametrize("limit", ["connections_max", "connections_per_address_max"])
+def test_connections_beyond_a_cap_are_told_busy_and_the_others_served(
+    tmp_path: Path, limit: str
+) -> None:
+    async def scene() -> list[int]:
+        async with running(tmp_path, **{limit: 1}) as desk:
+            codes = [(await desk.send()).code]
+            other = RemotingClient()
+            command = Command.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+            codes.append((await other.invoke(desk.address, command)).code)
+            await other.close()
+            codes.append((await desk.send()).code)
+            return codes
 
-    assert asyncio.run(scene()) == (0, b"")
+    assert asyncio.run(scene()) == [0, 2, 0]
 
 
 async def _until(condition: Callable[[], bool]) -> None:

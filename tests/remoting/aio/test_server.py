@@ -1,7 +1,6 @@
 """The server over loopback: order, one write a turn, and peers that misbehave."""
 
 import asyncio
-import contextlib
 import socket
 import struct
 
@@ -252,15 +251,18 @@ def test_a_slow_reader_gets_everything_and_is_read_again() -> None:
     run(scene())
 
 
-def test_connections_beyond_the_cap_are_closed_and_not_announced() -> None:
+@pytest.mark.parametrize("limit", ["connections_max", "per_address_max"])
+def test_connections_beyond_the_cap_are_told_busy_and_not_announced(limit: str) -> None:
     async def scene() -> None:
-        async with Desk(echo, connections_max=1) as desk:
+        async with Desk(echo, **{limit: 1}) as desk:
             reader, writer = await desk.plain_peer()
             writer.write(request(1))
             await read_commands(reader, 1)
             second_reader, second = await desk.plain_peer()
-            with contextlib.suppress(ConnectionResetError):
-                assert await second_reader.read() == b""
+            second.write(request(7))
+            (told,) = await read_commands(second_reader, 1)
+            assert (told.code, told.opaque, told.is_response) == (2, 7, True)
+            assert await second_reader.read() == b""
             assert desk.closed == []
             writer.close()
             await until(lambda: len(desk.closed) == 1)

@@ -72,6 +72,8 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "aclStrict",
         "adminAddresses",
         "strictFilters",
+        "connectionsMax",
+        "connectionsPerAddressMax",
         *ratios,
     }
 

@@ -8,8 +8,9 @@ import pytest
 from remoting.acl import sign
 from remoting.codes import RequestCode
 from remoting.command import Command
+from remoting.headers import EndTransaction
 from server.broker.acl.gate import topic_at
-from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, write_home
+from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
 
 
@@ -97,3 +98,45 @@ def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
             )
 
     assert asyncio.run(scene()) == ("T", "T", None)
+
+
+def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(
+    tmp_path: Path,
+) -> None:
+    home = write_home(tmp_path / "home")
+
+    async def scene() -> list[tuple[int, str]]:
+        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+            await ask(
+                desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN
+            )
+            half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
+            plain = await ask(desk, sent(properties="PGROUP\1PG"), USER)
+            assert (half.code, plain.code) == (0, 0)
+
+            async def end(answer: Command, by: str | None, group: str) -> tuple[int, str]:
+                header = EndTransaction(
+                    producer_group=group,
+                    tran_state_table_offset=int(answer.ext["queueOffset"]),
+                    commit_log_offset=int(answer.ext["msgId"][16:], 16),
+                    commit_or_rollback=8,
+                    msg_id="K1",
+                )
+                told = await ask(desk, Command.request(RequestCode.END_TRANSACTION, header), by)
+                return told.code, (told.remark or "").rpartition(": ")[2]
+
+            return [
+                await end(half, None, "PG"),
+                await end(half, OTHER, "PG"),
+                await end(half, USER, "another"),
+                await end(plain, USER, "PG"),
+                await end(half, USER, "PG"),
+            ]
+
+    assert asyncio.run(scene()) == [
+        (1, "No accessKey is configured"),
+        (1, "No default permission for topic:T"),
+        (1, "The producer group wrong"),
+        (1, "Find prepared transaction message failed"),
+        (0, ""),
+    ]

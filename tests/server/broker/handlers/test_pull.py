@@ -165,6 +165,28 @@ def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
     assert b"other" not in answer.body
 
 
+def test_waking_a_held_pull_needs_no_timer(tmp_path: Path) -> None:
+    turns_max = 5
+
+    async def run() -> list[bool]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            found = []
+            for at in range(20):
+                header = pull(sys_flag=4 | WAIT, queue_offset=4 + at, suspend_timeout_millis=60_000)
+                waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+                await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+                await desk.send(b"wanted")
+                for _ in range(turns_max):
+                    await asyncio.sleep(0)
+                found.append(waiting.done())
+                await waiting
+            return found
+
+    # With the producer's answer, or some turns of the loop later: far less than 10 ms.
+    assert asyncio.run(run()) == [True] * 20
+
+
 def test_held_pull_is_answered_at_its_deadline(tmp_path: Path) -> None:
     async def run() -> tuple[Command, int]:
         async with running(tmp_path) as desk:

@@ -1,0 +1,87 @@
+"""Who is let into a server, and how many: counts of connections, in all and of each address.
+
+    address may connect? ── no ──────────────────> OUT     closed at once
+    too many, in all or of it? ── no ────────────> IN
+                               └─ yes ───────────> BUSY    told so by its first request, closed
+                                  and a crowd of them ──> OUT
+
+Rule: who is told to go elsewhere is counted apart, so that a crowd takes no places.
+
+Source: ours; Java lets everybody in until the process has no file descriptors left.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Final
+
+LOG = logging.getLogger(__name__)
+
+CROWD_MAX: Final = 64
+"""Connections beyond the limits that wait to be told so."""
+
+
+class Verdict(Enum):
+    """What becomes of a new connection."""
+
+    IN = auto()
+    BUSY = auto()
+    OUT = auto()
+
+
+class Admission:
+    """Counts the connections of one server.
+
+    Args:
+        connections_max: those beyond are told SYSTEM_BUSY.
+        per_address_max: the same for those of one address; 0 for no such limit.
+        may_connect: says of an address whether it is let in; everybody is without it.
+    """
+
+    def __init__(
+        self,
+        *,
+        connections_max: int,
+        per_address_max: int = 0,
+        may_connect: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._connections_max = connections_max
+        self._per_address_max = per_address_max
+        self._may_connect = may_connect
+        self._counts: Counter[str] = Counter()
+        self._crowd = 0
+        self._is_told = False
+
+    def enter(self, ip: str) -> Verdict:
+        """Judge a new connection, and count it unless it stays out."""
+        if self._may_connect is not None and not self._may_connect(ip):
+            LOG.info("%s is not let in, its connection is closed", ip)
+            return Verdict.OUT
+        if not self._is_full(ip):
+            self._is_told = False
+            self._counts[ip] += 1
+            return Verdict.IN
+        if self._crowd >= CROWD_MAX:
+            return Verdict.OUT
+        self._crowd += 1
+        return Verdict.BUSY
+
+    def leave(self, ip: str, verdict: Verdict) -> None:
+        """Count a connection out again."""
+        if verdict is Verdict.BUSY:
+            self._crowd -= 1
+        elif self._counts[ip] > 1:
+            self._counts[ip] -= 1
+        else:
+            del self._counts[ip]
+
+    def _is_full(self, ip: str) -> bool:
+        total = self._counts.total()
+        is_crowding = self._per_address_max > 0 and self._counts[ip] >= self._per_address_max
+        if total < self._connections_max and not is_crowding:
+            return False
+        if not self._is_told:
+            self._is_told = True
+            LOG.warning("%d connections, too many, or of %s: new ones are told so", total, ip)
+        return True
