@@ -16,12 +16,10 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from mqclient import answers, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
-from mqclient.members import Members
-from mqclient.requestreply import Requests
 from remoting.aio.client import OnExchange, OnRequest, RemotingClient
 from remoting.aio.tls import ClientTls
 from remoting.bodies import MessageQueue, TopicRouteData
@@ -31,6 +29,10 @@ from remoting.errors import RemotingError
 from remoting.header import Header
 from remoting.headers import GetRouteInfo
 from storefmt.msgid import UniqueIds
+
+if TYPE_CHECKING:
+    from mqclient.members import Members
+    from mqclient.requestreply import Requests
 
 NAMESRV_PORT: Final = 9876
 
@@ -75,20 +77,41 @@ class MQClient:
         self.now_ms = clock_ms
         name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
         self.client_id = f"{local_ip()}@{name}"
-        self.requests = Requests(self.client_id)
-        self.members = Members(
-            self, {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied}
-        )
+        self._requests: Requests | None = None
+        self._members: Members | None = None
         self.unique_ids = UniqueIds(socket.inet_aton(local_ip()))
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
         self._remoting = RemotingClient(
             connect_timeout_s=min(3.0, timeout_s),
-            on_request=on_request or self.members.answer,
+            on_request=on_request or self._answer,
             sign=_signer(access_key, secret_key),
             on_exchange=on_exchange,
             tls=tls,
         )
+
+    @property
+    def members(self) -> "Members":
+        """Return who lives in this client; loaded on first use, for a tool has nobody."""
+        if self._members is None:
+            from mqclient.members import Members
+
+            self._members = Members(
+                self, {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied}
+            )
+        return self._members
+
+    @property
+    def requests(self) -> "Requests":
+        """Return the questions of this client that wait for a reply; loaded on first use."""
+        if self._requests is None:
+            from mqclient.requestreply import Requests
+
+            self._requests = Requests(self.client_id)
+        return self._requests
+
+    async def _answer(self, address: str, request: Command) -> Command | None:
+        return await self.members.answer(address, request)
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,8 +126,10 @@ class MQClient:
 
     async def close(self) -> None:
         """End the heartbeats and close all connections."""
-        self.members.stop()
-        self.requests.close()
+        if self._members is not None:
+            self._members.stop()
+        if self._requests is not None:
+            self._requests.close()
         await self._remoting.close()
 
     async def invoke(

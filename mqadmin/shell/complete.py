@@ -212,6 +212,13 @@ def _parameter_at(spot: Spot, found: Found) -> Parameter | None:
     return positional[-1] if positional[-1].many else None
 
 
+def value_at(before: list[str], word: str, found: Found) -> Parameter | None:
+    """Return the option or argument that ``word`` after the words ``before`` is the value of."""
+    if word.startswith("-") and word != "-":
+        return None
+    return _parameter_at(Spot(before, word, 0, False, False), found)
+
+
 def _matching(spot: Spot, words: Iterable[str] | dict[str, str]) -> list[Suggestion]:
     meanings = words if isinstance(words, dict) else dict.fromkeys(words, "")
     typed = spot.partial.lower()

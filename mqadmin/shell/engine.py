@@ -11,6 +11,7 @@ import io
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 
@@ -21,7 +22,7 @@ from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
 from mqadmin.helptext import command_help, overview
 from mqadmin.runner import run_line, tell
 from mqadmin.settings import Format
-from mqadmin.shell.filters import apply, filter_named
+from mqadmin.shell.filters import WANT_JSON, apply, filter_named
 from mqadmin.shell.lines import Line, parse_line
 
 WATCH_S_DEFAULT: Final = 2.0
@@ -37,9 +38,13 @@ Words of the shell itself:
   store open DIR           the store directory for `store ...`; `store close` ends it
   set output FORMAT        table, json, jsonl, yaml, csv or name
   watch [SECONDS] CMD      run CMD again and again, until Ctrl-C
-  CMD | grep X | head 5    filters: grep head tail sort uniq count json
+  CMD | grep X | head 5    filters: grep head tail sort uniq count json record
   CMD > FILE, CMD >> FILE  write the rows to a file
 """
+
+
+Page = Callable[[Console], AbstractContextManager[Console]]
+"""Gives a console that shows a long result a screen at a time."""
 
 
 @dataclass(slots=True)
@@ -52,8 +57,9 @@ class Leave(Exception):
 class Shell:
     """The state of a shell, and how it runs a line."""
 
-    def __init__(self, console: Console, workplace: Workplace) -> None:
+    def __init__(self, console: Console, workplace: Workplace, *, page: Page | None = None) -> None:
         self.console = console
+        self._page = page
         self.workplace = workplace
         self.last_exit = 0
         self._own: dict[str, Callable[[list[str]], int]] = {
@@ -90,13 +96,16 @@ class Shell:
     def _run(self, line: Line) -> int:
         """Run the words; their rows go through the filters and into the file."""
         if not line.filters and line.file is None:
-            return self._words(line.words, self.console)
+            if self._page is None:
+                return self._words(line.words, self.console)
+            with self._page(self.console) as console:
+                return self._words(line.words, console)
         for words in line.filters:
             filter_named(words[0])
         held = io.BytesIO()
         caught = io.TextIOWrapper(held, encoding="utf-8", errors="backslashreplace")
         output = self.workplace.output
-        if line.filters and line.filters[0][0] == "json":
+        if line.filters and line.filters[0][0] in WANT_JSON:
             self.workplace.output = "json"
         try:
             exit_code = self._words(line.words, replace(self.console, out=caught, out_is_tty=False))
@@ -141,7 +150,11 @@ class Shell:
             text = SHELL_HELP
         else:
             text = command_help(find(words).command)
-        self.console.out.write(text)
+        if self._page is None:
+            self.console.out.write(text)
+        else:
+            with self._page(self.console) as console:
+                console.out.write(text)
         return 0
 
     def _exit(self, words: list[str]) -> int:

@@ -5,6 +5,7 @@
     sort [-r]  uniq           lines in order; without neighbours that repeat
     count                     how many lines
     json [PATH]               the rows as json, or the part at a.b[0].c
+    record                    each row as a block of name and value lines
 
 Rule: a filter is a function from text to text, and an error names the filter.
 """
@@ -15,9 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
+from mqadmin.console import printable
 from mqadmin.errors import NotFound, Usage
 
 COUNT_DEFAULT = 10
+WANT_JSON = frozenset({"json", "record"})
+"""Filters that read the rows as json, whatever format is set."""
 STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
 
@@ -120,6 +124,27 @@ def _json(text: str, words: list[str]) -> str:
     return "".join(_shown(part) + "\n" for part in parts)
 
 
+def _record(text: str, words: list[str]) -> str:
+    if words:
+        raise Usage("record takes no words")
+    try:
+        value = json.loads(text or "[]")
+    except ValueError as error:
+        raise Usage(f"record: the rows before are no json ({error})") from None
+    blocks = []
+    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
+        pairs = row if isinstance(row, dict) else {"value": row}
+        width = max((len(name) for name in pairs), default=0) + 2
+        lines = [f"{name + ':':<{width}}{_cell(part)}" for name, part in pairs.items()]
+        blocks.append("\n".join([f"-- {number} --", *lines]) + "\n")
+    return "".join(blocks)
+
+
+def _cell(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else printable(text)
+
+
 def _walk(value: object, path: str) -> list[object]:
     """Return what a path leads to; in a list without number it goes into every element."""
     found = [value]
@@ -154,4 +179,5 @@ FILTERS: dict[str, Filter] = {
     "uniq": Filter(_uniq, "uniq"),
     "count": Filter(_lines, "count"),
     "json": Filter(_json, "json [PATH]"),
+    "record": Filter(_record, "record"),
 }

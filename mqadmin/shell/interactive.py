@@ -34,6 +34,8 @@ from mqadmin.shell.complete import OWN_WORDS, suggestions, wanted_kind
 from mqadmin.shell.engine import Leave, Shell
 from mqadmin.shell.lines import is_unfinished, split
 from mqadmin.shell.names import LiveNames
+from mqadmin.shell.pager import paged
+from mqadmin.shell.validity import problem
 
 WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-D leaves"
 SECRET: Final = "secret-key"
@@ -43,6 +45,7 @@ NAMES_WAIT_S: Final = 3.0
 STYLE: Final = Style.from_dict(
     {
         "place": "ansicyan",
+        "protected": "ansired",
         "failed": "ansired bold",
         "known": "ansigreen",
         "unknown": "ansired",
@@ -169,7 +172,7 @@ class Interactive:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._shell = Shell(call.console, call.workplace)
+        self._shell = Shell(call.console, call.workplace, page=paged)
         self._names = LiveNames()
         self._plain = call.settings.no_color or "NO_COLOR" in call.console.env
 
@@ -185,7 +188,7 @@ class Interactive:
             history=ShellHistory(history_path(self._call.console.env)),
             lexer=None if self._plain else ShellLexer(),
             style=NO_STYLE if self._plain else STYLE,
-            bottom_toolbar=lambda: hint(get_app().current_buffer.text),
+            bottom_toolbar=lambda: self._hint(get_app().current_buffer.text),
             multiline=Condition(lambda: is_unfinished(get_app().current_buffer.text)),
             enable_history_search=False,
             reserve_space_for_menu=6,
@@ -202,6 +205,10 @@ class Interactive:
             except Leave as leave:
                 return leave.exit_code
             self._refresh(at_once=True)
+
+    def _hint(self, text: str) -> str:
+        """Return the bottom line: what is wrong with what is typed, else its syntax."""
+        return problem(text, self._names.known) or hint(text)
 
     def _greet(self) -> None:
         """Say hello, and whether a server answers."""
@@ -237,13 +244,18 @@ class Interactive:
         except CommandError:
             place = ""
         where = "/".join(filter(None, [place, names.cluster]))
-        parts: StyleAndTextTuples = [("class:place", where or "no server")]
+        style = "class:protected" if self._is_protected() else "class:place"
+        parts: StyleAndTextTuples = [(style, where or "no server")]
         if not names.connected and where:
             parts.append(("class:failed", " (away)"))
         if self._shell.last_exit:
             parts.append(("class:failed", f" [{self._shell.last_exit}]"))
         parts.append(("", "> "))
         return parts
+
+    def _is_protected(self) -> bool:
+        here = self._here().defaults()
+        return here is not None and here.protected and not self._call.workplace.namesrv
 
 
 def run_interactive(call: Call) -> int:

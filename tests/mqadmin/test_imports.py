@@ -31,6 +31,8 @@ def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
     assert exit_code == "4"
     assert not HEAVY & names
     assert not {name for name in names if name.split(".")[0] in {"server", "pipeline"}}
+    # A tool has no producers and no consumers.
+    assert not {"mqclient.members", "mqclient.requestreply", "mqclient.message"} & names
 
 
 def test_a_one_shot_command_imports_no_other_command() -> None:

@@ -48,6 +48,11 @@ def test_json_walks_a_path(path: str, expected: str) -> None:
     assert apply(ROWS, ["json", path]) == expected
 
 
+def test_record_shows_a_row_as_a_block() -> None:
+    assert apply('[{"topic": "T", "size": 1}]', ["record"]) == "-- 1 --\ntopic: T\nsize:  1\n"
+    assert apply("", ["record"]) == ""
+
+
 def test_json_alone_prints_it_indented() -> None:
     assert json.loads(apply(ROWS, ["json"])) == json.loads(ROWS)
     assert apply("", ["json"]) == ""

@@ -12,7 +12,7 @@ from mqadmin.shell.interactive import coloured, hint
         ("topc", "unknown command `topc`; did you mean `topic`?"),
         ("topc list", "did you mean `topic list`?"),
         ("topicLst -t x", "did you mean `topicList`?"),
-        ("topic", "topic what?; one of: topic create"),
+        ("topic", "topic what?; one of: topic "),
         ("topic show", "topic show TOPIC"),
         ("topic show -o json x", "show the queues of a topic"),
         ("use topic", "use topic NAME"),

@@ -1,0 +1,114 @@
+"""A long result a screen at a time, as ``less`` shows it.
+
+    rows --> held until a screenful --> fits: printed as they are
+                                    `-> does not: the pager of the user, fed while rows come
+
+Rule: what fits is never paged; a result that is followed or watched streams as it is; the
+pager is ``$PAGER``, else ``less``, and without either the rows are simply printed. Leaving
+the pager early ends the command quietly.
+"""
+
+import io
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import IO, Final, TextIO, cast
+
+from mqadmin.console import Console
+
+LESS: Final = ("less", "-FRSX")
+FRAME_LINES: Final = 2
+CURSOR_MOVE: Final = "\x1b[H"
+
+
+class PagedText(io.TextIOBase):
+    """Text that goes to the terminal, or to a pager once it is longer than the screen."""
+
+    def __init__(self, out: IO[str], command: list[str], *, height: int) -> None:
+        self._out = out
+        self._command = command
+        self._left = height
+        self._held: list[str] = []
+        self._pager: subprocess.Popen[str] | None = None
+        self._straight = False
+
+    def isatty(self) -> bool:
+        """Return True: what is written here is read by a person."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Take a piece of the result.
+
+        Raises:
+            BrokenPipeError: the person left the pager.
+        """
+        if self._straight:
+            return self._out.write(text)
+        if self._pager is not None and self._pager.stdin is not None:
+            return self._pager.stdin.write(text)
+        self._held.append(text)
+        if CURSOR_MOVE in text:
+            # A picture that is drawn again and again.
+            self.flush()
+            return len(text)
+        self._left -= text.count("\n")
+        if self._left < 0:
+            self._start()
+        return len(text)
+
+    def flush(self) -> None:
+        """Show at once what somebody waits for: from here on nothing is paged."""
+        if self._pager is not None and self._pager.stdin is not None:
+            self._pager.stdin.flush()
+            return
+        self._straight = True
+        self._out.write("".join(self._held))
+        self._held = []
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Show what is held, or wait until the person leaves the pager."""
+        if self._pager is None:
+            self.flush()
+            return
+        try:
+            if self._pager.stdin is not None:
+                self._pager.stdin.close()
+        except BrokenPipeError:
+            # Left before the end was written: that is what a pager is for.
+            self._straight = False
+        self._pager.wait()
+
+    def _start(self) -> None:
+        self._pager = subprocess.Popen(self._command, stdin=subprocess.PIPE, text=True)
+        if self._pager.stdin is not None:
+            self._pager.stdin.write("".join(self._held))
+        self._held = []
+
+
+def pager_command(env: Mapping[str, str]) -> list[str] | None:
+    """Return the user's pager; None for none."""
+    named = env.get("PAGER")
+    if named is not None:
+        words = shlex.split(named)
+        return words if words and shutil.which(words[0]) else None
+    return list(LESS) if shutil.which(LESS[0]) else None
+
+
+@contextmanager
+def paged(console: Console) -> Iterator[Console]:
+    """Give a console whose rows are paged where they do not fit the terminal."""
+    command = pager_command(console.env)
+    if command is None or not console.out_is_tty:
+        yield console
+        return
+    text = PagedText(console.out, command, height=shutil.get_terminal_size().lines - FRAME_LINES)
+    try:
+        yield replace(console, out=cast(TextIO, text))
+    except BrokenPipeError:
+        console.out.flush()
+    finally:
+        text.finish()

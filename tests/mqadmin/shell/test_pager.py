@@ -1,0 +1,87 @@
+"""A long result goes to the pager, a short one does not."""
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mqadmin.shell.pager import PagedText, paged, pager_command
+from tests.mqadmin.conftest import console_of
+
+
+def program(file: Path) -> list[str]:
+    """Return a pager that copies what it is given into a file."""
+    source = f"import sys; open({str(file)!r}, 'w').write(sys.stdin.read())"
+    return [sys.executable, "-c", source]
+
+
+def test_what_fits_is_printed_as_it_is(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text = PagedText(out, program(tmp_path / "paged"), height=3)
+
+    text.write("a\nb\nc\n")
+    text.finish()
+
+    assert out.getvalue() == "a\nb\nc\n"
+    assert not (tmp_path / "paged").exists()
+
+
+def test_what_is_longer_goes_to_the_pager_whole(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text = PagedText(out, program(tmp_path / "paged"), height=3)
+
+    for number in range(100):
+        text.write(f"{number}\n")
+    text.finish()
+
+    assert out.getvalue() == ""
+    assert (tmp_path / "paged").read_text().splitlines() == [str(n) for n in range(100)]
+
+
+def test_what_is_followed_is_never_paged(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text = PagedText(out, program(tmp_path / "paged"), height=1)
+
+    text.write("first\n")
+    text.flush()
+    for _ in range(10):
+        text.write("more\n")
+    text.finish()
+
+    assert out.getvalue().count("\n") == 11
+
+
+def test_a_picture_that_moves_the_cursor_is_never_paged(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text = PagedText(out, program(tmp_path / "paged"), height=1)
+
+    text.write("\x1b[H" + "line\n" * 50)
+    text.finish()
+
+    assert out.getvalue().count("line") == 50
+
+
+def test_leaving_the_pager_early_ends_the_command_quietly(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    env["PAGER"] = "true"
+    console = replace(console_of(env)[0], out_is_tty=True)
+
+    with paged(console) as shown:
+        for number in range(200_000):
+            shown.out.write(f"row {number}\n")
+        raise AssertionError("the reader has gone, and nobody noticed")
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({"PAGER": "cat -u"}, ["cat", "-u"]),
+        ({"PAGER": ""}, None),
+        ({"PAGER": "no-such-pager"}, None),
+    ],
+)
+def test_the_pager_is_the_users(env: dict[str, str], expected: list[str] | None) -> None:
+    assert pager_command(env) == expected

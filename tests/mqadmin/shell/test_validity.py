@@ -1,0 +1,62 @@
+"""What the bottom line says is wrong with a line before Enter."""
+
+import time
+
+import pytest
+
+from mqadmin.parameters import Kind
+from mqadmin.shell.complete import suggestions
+from mqadmin.shell.names import Names
+from mqadmin.shell.validity import problem
+
+NAMES = Names(
+    {Kind.TOPIC: ["orders"], Kind.GROUP: ["billing"], Kind.BROKER: ["broker-a"]}, "C", True
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("topic show ordres ", "no topic `ordres`; did you mean orders?"),
+        ("group lag xyz -o json", "no group `xyz`"),
+        ("broker config get -b brokr-a ", "no broker `brokr-a`; did you mean broker-a?"),
+        ("topic list --kind nrml ", "kind: 'nrml' is none of normal"),
+        ("topic list -o pdf ", "output: 'pdf' is none of table"),
+    ],
+)
+def test_a_finished_word_that_cannot_be_is_told(text: str, said: str) -> None:
+    assert said in problem(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "topic show ord",
+        "topic show orders ",
+        "topic create fresh ",
+        "use topic whatever ",
+        "topc show x ",
+        "broker config get -b 127.0.0.1:10911 ",
+        "topic list | grep zzz ",
+        "message send orders 'no such word' ",
+    ],
+)
+def test_what_may_be_right_is_left_alone(text: str) -> None:
+    assert problem(text, NAMES) == ""
+
+
+def test_nothing_is_judged_while_no_server_answers() -> None:
+    assert problem("topic show ordres ", Names({Kind.TOPIC: ["orders"]}, None, False)) == ""
+
+
+def test_fifty_thousand_topics_do_not_hold_up_a_key_press() -> None:
+    names = Names({Kind.TOPIC: [f"topic-{n:05}" for n in range(50_000)]}, "C", True)
+    started_s = time.process_time()
+
+    found = suggestions("topic show topic-4999", names)
+    said = problem("topic show topic-0499x ", names)
+
+    assert len(found) == 10
+    assert "did you mean topic-0499" in said
+    assert time.process_time() - started_s < 1
