@@ -598,7 +598,7 @@ __mqadmin_of() {
       arguments='@topic|'
       ;;
     'topic list')
-      options='--kind --cluster'
+      options='--kind --cluster --groups'
       values='--kind=normal retry dead_letter system|--cluster=@cluster'
       ;;
     'topic order-conf')
@@ -621,8 +621,8 @@ __mqadmin_of() {
       arguments='@topic|'
       ;;
     'topic update')
-      options='--queues --read-queues --write-queues --perm --order --replace --create --cluster --broker'
-      values='--queues=|-q=|--read-queues=|--write-queues=|--perm=|--order=true false|--cluster=@cluster|--broker=@broker'
+      options='--queues --read-queues --write-queues --perm --order --unit --unit-sub --replace --create --cluster --broker'
+      values='--queues=|-q=|--read-queues=|--write-queues=|--perm=|--order=true false|--unit=true false|--unit-sub=true false|--cluster=@cluster|--broker=@broker'
       arguments='@topic|'
       ;;
     'transaction')

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 QUEUES_DEFAULT: Final = 8
 """As in Java's updateTopic; a broker's own default is 16."""
 QUEUES_MAX: Final = 65_536
+FLAG_UNIT, FLAG_UNIT_SUB = 1, 2
+"""Bits of topicSysFlag; source: common/sysflag/TopicSysFlag.java (4.9.7)."""
 SETTINGS: Final = (
     "read_queue_nums",
     "write_queue_nums",
@@ -45,6 +47,8 @@ class Wanted:
     write_queues: int | None = None
     perm: int | None = None
     order: bool | None = None
+    unit: bool | None = None
+    unit_sub: bool | None = None
     replace: bool = False
 
     def over(self, old: TopicConfig | None) -> TopicConfig:
@@ -58,6 +62,9 @@ class Wanted:
             write_queue_nums=_or(self.write_queues, base.write_queue_nums),
             perm=_or(self.perm, base.perm),
             order=base.order if self.order is None else self.order,
+            topic_sys_flag=_with_bits(
+                base.topic_sys_flag, {FLAG_UNIT: self.unit, FLAG_UNIT_SUB: self.unit_sub}
+            ),
         )
 
 
@@ -164,6 +171,14 @@ def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
         result=done.result,
         remark=done.remark,
     )
+
+
+def _with_bits(flag: int, bits: dict[int, bool | None]) -> int:
+    """Return the flag with each bit set, cleared, or (None) as it was."""
+    for bit, wanted in bits.items():
+        if wanted is not None:
+            flag = flag | bit if wanted else flag & ~bit
+    return flag
 
 
 def _or(value: int | None, default: int) -> int:

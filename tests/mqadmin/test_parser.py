@@ -129,7 +129,7 @@ def test_flags_of_one_letter_join() -> None:
         (("topicStatus",), "topicStatus needs -t/--topic", ""),
         (("topicStatus", "T"), "topicStatus takes no argument 'T'", ""),
         (("updateTopic", "-t", "T"), "updateTopic needs one of -b/--brokerAddr", ""),
-        (("clusterList", "-i", "2"), "not supported: clusterList -i", ""),
+        (("clusterRT", "-i", "2"), "not supported: clusterRT -i", ""),
         (("consumerProgress", "-g", "G", "-s", "maybe"), "", ""),
     ],
 )
@@ -165,3 +165,10 @@ def test_a_store_directory_comes_first_or_from_the_shell() -> None:
     assert parsed("store", "info", "./other", store="/tmp/s").store == "./other"
     with pytest.raises(Usage, match="no store directory"):
         parse(["store", "info"])
+
+
+def test_a_java_interval_is_our_watch() -> None:
+    parsed = parse(("clusterList", "-i", "2"))
+
+    assert isinstance(parsed, Parsed)
+    assert parsed.settings.watch == 2.0

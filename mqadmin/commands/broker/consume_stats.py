@@ -5,15 +5,19 @@ Request on each master: GET_BROKER_CONSUME_STATS.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, option
 from mqadmin.places import masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import EpochMs, Outcome, Row
+from mqadmin.settings import positive_seconds
 
-TIMEOUT: Final = "use --timeout SECONDS"
+
+def _seconds(millis: str) -> object:
+    """Read the ms of Java's flag as the seconds of ``--timeout``."""
+    return positive_seconds(millis) / 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ class GroupQueue(Row):
             "brokerConsumeStats",
             (
                 JavaOption("b", "brokerAddr", "broker", required=True),
-                JavaOption("t", "timeoutMillis", why_not=TIMEOUT),
+                JavaOption("t", "timeoutMillis", "timeout", parse=_seconds),
                 JavaOption("l", "level", "min_lag"),
                 JavaOption("o", "order", "order"),
             ),

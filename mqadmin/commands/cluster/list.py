@@ -34,10 +34,11 @@ class BrokerRow(Row):
     in_tps: float | None
     out_tps: float | None
     disk_ratio: float | None
+    in_yesterday: int | None
+    out_yesterday: int | None
+    in_today: int | None
+    out_today: int | None
     error: str | None
-
-
-NOT_HERE = "the rows have the rates of now; `watch 2 cluster list` repeats them"
 
 
 @command(
@@ -50,8 +51,8 @@ NOT_HERE = "the rows have the rates of now; `watch 2 cluster list` repeats them"
         Java(
             "clusterList",
             (
-                JavaOption("i", "interval", why_not=NOT_HERE),
-                JavaOption("m", "moreStats", has_arg=False, why_not=NOT_HERE),
+                JavaOption("i", "interval", "watch"),
+                JavaOption("m", "moreStats", has_arg=False),
             ),
         ),
     ),
@@ -81,8 +82,18 @@ async def _row(admin: "Admin", place: Place) -> BrokerRow:
         in_tps=_first_number(runtime.get("putTps")),
         out_tps=_first_number(runtime.get("getTransferedTps") or runtime.get("getTransferredTps")),
         disk_ratio=_first_number(runtime.get("commitLogDiskRatio")),
+        in_yesterday=_between(runtime, "msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
+        out_yesterday=_between(runtime, "msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
+        in_today=_between(runtime, "msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
+        out_today=_between(runtime, "msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
         error=error,
     )
+
+
+def _between(runtime: dict[str, str], first: str, last: str) -> int | None:
+    """Return what was counted between two of the broker's marks."""
+    low, high = runtime.get(first, ""), runtime.get(last, "")
+    return int(high) - int(low) if low.isdecimal() and high.isdecimal() else None
 
 
 def _first_number(text: str | None) -> float | None:

@@ -1,10 +1,12 @@
 """``topic list``: all topics that the name server knows.
 
-Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, GET_BROKER_CLUSTER_INFO.
+Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, GET_BROKER_CLUSTER_INFO; with --groups
+GET_ROUTEINFO_BY_TOPIC and QUERY_TOPIC_CONSUME_BY_WHO for each topic.
 """
 
+import asyncio
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind as Completion
@@ -12,6 +14,13 @@ from mqadmin.parameters import option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.topics import Kind, kind_of
+from mqclient.errors import NoRoute
+
+if TYPE_CHECKING:
+    from mqclient.admin_topic import TopicCalls
+
+PARALLEL_MAX: Final = 32
+"""Topics asked about at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +31,9 @@ class Arguments:
     cluster: Annotated[
         str | None, option("only topics with a queue in it", kind=Completion.CLUSTER)
     ] = None
+    groups: Annotated[
+        bool, option("clusters and groups of each topic too: two requests a topic")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,16 @@ class TopicRow(Row):
 
     topic: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReaders(Row):
+    """One topic with the clusters it is in and the groups that read it."""
+
+    topic: str
+    kind: str
+    clusters: tuple[str, ...]
+    groups: tuple[str, ...]
 
 
 @command(
@@ -43,14 +65,7 @@ class TopicRow(Row):
     java=(
         Java(
             "topicList",
-            (
-                JavaOption(
-                    "c",
-                    "clusterModel",
-                    has_arg=False,
-                    why_not="use `topic list --cluster NAME`, and `group list` for the groups",
-                ),
-            ),
+            (JavaOption("c", "clusterModel", "groups", has_arg=False),),
         ),
     ),
 )
@@ -64,4 +79,24 @@ async def list_topics(call: Call, args: Arguments) -> Outcome:
     else:
         names = await admin.topics_by_cluster(args.cluster)
     rows = (TopicRow(name, kind_of(name, brokers_and_clusters=own)) for name in names)
-    return Outcome(row for row in rows if args.kind in (None, row.kind))
+    shown = (row for row in rows if args.kind in (None, row.kind))
+    if not args.groups:
+        return Outcome(shown)
+    gate = asyncio.Semaphore(PARALLEL_MAX)
+    return Outcome(await asyncio.gather(*(_readers(admin, gate, row) for row in shown)))
+
+
+async def _readers(admin: "TopicCalls", gate: asyncio.Semaphore, row: TopicRow) -> TopicReaders:
+    async with gate:
+        try:
+            route = await admin.topic_route(row.topic)
+        except NoRoute:
+            # It was deleted since it was listed.
+            return TopicReaders(row.topic, row.kind, (), ())
+        groups: set[str] = set()
+        for data in route.broker_datas:
+            address = data.any_address()
+            if address is not None:
+                groups.update(await admin.groups_of_topic(address, row.topic))
+    clusters = {data.cluster or "" for data in route.broker_datas}
+    return TopicReaders(row.topic, row.kind, tuple(sorted(clusters)), tuple(sorted(groups)))

@@ -26,15 +26,18 @@ class Arguments:
     write_queues: Annotated[int | None, option("queues to write")] = None
     perm: Annotated[int | None, option("RW, R, W, or 6, 4, 2", parse=parse_perm)] = None
     order: Annotated[Literal["true", "false"] | None, option("an ordered topic or not")] = None
+    unit: Annotated[
+        Literal["true", "false"] | None, option("a topic of one unit (topicSysFlag 1)")
+    ] = None
+    unit_sub: Annotated[
+        Literal["true", "false"] | None, option("read by groups of units (topicSysFlag 2)")
+    ] = None
     replace: Annotated[bool, option("reset what is not named, as Java does")] = False
     create: Annotated[bool, option("make it where it is not there")] = False
     cluster: Annotated[str | None, option("on its masters", kind=Kind.CLUSTER)] = None
     broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
         None
     )
-
-
-UNIT_REASON = "unit topics are a feature of Alibaba's own deployment"
 
 
 @command(
@@ -58,8 +61,8 @@ UNIT_REASON = "unit topics are a feature of Alibaba's own deployment"
                 JavaOption("w", "writeQueueNums", "write_queues"),
                 JavaOption("p", "perm", "perm"),
                 JavaOption("o", "order", "order"),
-                JavaOption("u", "unit", why_not=UNIT_REASON),
-                JavaOption("s", "hasUnitSub", why_not=UNIT_REASON),
+                JavaOption("u", "unit", "unit"),
+                JavaOption("s", "hasUnitSub", "unit_sub"),
             ),
             preset=(("create", "true"),),
             any_of=("broker", "cluster"),
@@ -80,6 +83,8 @@ async def update_topic(call: Call, args: Arguments) -> Outcome:
         write_queues=args.queues if args.write_queues is None else args.write_queues,
         perm=args.perm,
         order=None if args.order is None else args.order == "true",
+        unit=None if args.unit is None else args.unit == "true",
+        unit_sub=None if args.unit_sub is None else args.unit_sub == "true",
         replace=args.replace,
     )
     rows = await change_topic(

@@ -101,3 +101,47 @@ def test_a_group_without_members_runs_nowhere(at: Run, servers: Addresses) -> No
     assert "nobody of the group is online" in done.err
     assert at("group", "running", "idle", "--client", "x").exit_code == 3
     assert at("consumerStatus", "-g", "never-made", "-b", servers.broker).exit_code == 3
+
+
+def test_topics_are_listed_with_their_readers(at: Run) -> None:
+    at("topic", "create", "listed", "-q", "1")
+    at("message", "send", "listed", "m")
+    at("offset", "reset", "lister", "listed", "--to", "earliest", "-y")
+
+    plain = rows(at("topic", "list", "--kind", "normal", "-ojson"))
+    full = rows(at("topicList", "-c", "--output", "json"))
+
+    assert {"topic": "listed", "kind": "normal"} in plain
+    assert [row for row in full if row["topic"] == "listed"] == [
+        {
+            "topic": "listed",
+            "kind": "normal",
+            "clusters": ["DefaultCluster"],
+            "groups": ["lister"],
+        }
+    ]
+
+
+def test_unit_bits_are_set_and_cleared_alone(at: Run) -> None:
+    at("topic", "create", "units", "-q", "1")
+    java = ("updateTopic", "-c", "DefaultCluster", "-t", "units", "--output", "json")
+
+    made = rows(at(*java, "-u", "true", "-s", "true"))[0]
+    cleared = rows(at("topic", "update", "units", "--unit", "false", "-ojson"))[0]
+    same = rows(at("topic", "update", "units", "--unit-sub", "true", "-ojson"))[0]
+
+    assert (made["result"], made["was"]) == ("changed", {"topic_sys_flag": 0})
+    assert (cleared["result"], cleared["was"]) == ("changed", {"topic_sys_flag": 3})
+    assert same["result"] == "unchanged"
+
+
+def test_java_timeouts_are_in_ms(at: Run, servers: Addresses) -> None:
+    assert at("brokerConsumeStats", "-b", servers.broker, "-t", "3000").exit_code == 0
+    assert at("brokerConsumeStats", "-b", servers.broker, "-t", "soon").exit_code == 2
+
+
+def test_the_list_of_clusters_has_todays_totals(at: Run) -> None:
+    (row,) = rows(at("clusterList", "-m", "--output", "json"))
+
+    assert isinstance(row["in_today"], int)
+    assert row["in_yesterday"] == 0
