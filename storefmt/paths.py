@@ -25,6 +25,7 @@ TOPIC_SIZE_MAX: Final = 127
 GROUP_SIZE_MAX: Final = 255
 FILE_NAME_SIZE: Final = 20
 _NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
+LOG_OFFSET_MAX: Final = 1 << 62
 _FILE_NAME: Final = re.compile(r"[0-9]{20}")
 
 
@@ -103,8 +104,12 @@ def log_file_name(log_offset: int) -> str:
 
 
 def parse_log_file_name(name: str) -> int | None:
-    """Return the start offset (bytes) that a file name tells, None for a foreign name."""
-    return int(name) if _FILE_NAME.fullmatch(name) else None
+    """Return the start offset (bytes) that a file name tells, None for a foreign name.
+
+    No log gets as far as ``LOG_OFFSET_MAX``; what lies behind would overflow.
+    """
+    start = int(name) if _FILE_NAME.fullmatch(name) else None
+    return start if start is None or start <= LOG_OFFSET_MAX else None
 
 
 def check_topic_name(text: str, *, size_max: int = TOPIC_SIZE_MAX) -> str:

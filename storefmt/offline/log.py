@@ -215,11 +215,24 @@ class LogView:
         if first is None or first[1] == span.start:
             return span.start
         size, base = first
+        if base < 0 or self.file_size <= 0 or base % self.file_size:
+            return span.start
         second = self._claimed(span, size)
         # One record alone may have a damaged field; two that agree are in the wrong file.
-        agrees = second is not None and second[1] == base + size
-        in_row = self.file_size > 0 and base >= 0 and base % self.file_size == 0
-        return base if agrees and in_row else span.start
+        moved = self._is_moved(span, base) if second is None else second[1] == base + size
+        return base if moved else span.start
+
+    def _is_moved(self, span: FileSpan, base: int) -> bool:
+        """Return whether a file with one record is the one that belongs at ``base``.
+
+        It is where the file of that name holds what belongs elsewhere, too, or the same.
+        """
+        there = next((other for other in self.spans if other.start == base), None)
+        said = None if there is None else self._claimed(there, 0)
+        if there is None or said is None:
+            return False
+        heads = [self.open(each).read(0, RECORD_HEAD.size) for each in (span, there)]
+        return said[1] != base or heads[0] == heads[1]
 
     def _claimed(self, span: FileSpan, pos: int) -> tuple[int, int] | None:
         head = self.open(span).read(pos, RECORD_HEAD.size) if pos >= 0 else b""

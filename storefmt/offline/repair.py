@@ -19,7 +19,7 @@ from typing import Final
 
 from storefmt.checkpoint import Checkpoint
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
-from storefmt.offline.config import DECODERS
+from storefmt.offline.config import DECODERS, TOPICS
 from storefmt.offline.opened import Opened
 from storefmt.offline.outdir import OutDir, SparseFile, copy_file, progress_none, sparse_file
 from storefmt.offline.placeholder import Slot, fill
@@ -27,6 +27,7 @@ from storefmt.offline.placement import Placement, parse_delays
 from storefmt.offline.rebuild import Rebuilt, Shape, rebuild
 from storefmt.offline.repairplan import Hole, Plan
 from storefmt.offline.solid import ProgressCall, SolidLog
+from storefmt.offline.topicsmade import topics_of
 from storefmt.paths import log_file_name
 
 LEFT_BEHIND: Final = frozenset(
@@ -47,7 +48,7 @@ class Action:
 
     Attributes:
         action: ``lost`` (a message), ``replaced`` (bytes that held no record), ``cut``
-            (the tail), ``corrected`` (a field), ``restored`` (a file, from its .bak),
+            (the tail), ``corrected`` (a field), ``restored`` (a file, from its .bak or anew),
             ``copied``, ``left_out`` (a file), ``note``.
         file: relative to the store; ``log_offset``: in the log, -1 for none.
         size: bytes concerned; ``count``: messages, the first one is named.
@@ -126,6 +127,7 @@ class _Repair:
                 shape=self._shape,
                 progress=lambda done, _: progress(min(2 * third + done, total), total),
             )
+        self._write_topics()
         self._write_checkpoint()
         self._copy_parts()
         self._tell_left_out()
@@ -268,6 +270,23 @@ class _Repair:
             if name.removesuffix(".bak") not in DECODERS:
                 copy_file(self._store.open_files.open(span.path), self._out.file("config", name))
                 self._act(action="copied", file=f"config/{name}", size=span.size)
+
+    def _write_topics(self) -> None:
+        """Write topics.json anew where neither it nor its .bak can be read."""
+        built = self._report.rebuilt
+        if self._store.config(TOPICS, DECODERS[TOPICS]).file:
+            return
+        keys = [(queue.topic, queue.queue_id) for queue in built.queues]
+        table = topics_of(keys, now_ms=max(built.last_store_ms, 0))
+        if table.topics:
+            with sparse_file(self._out.file("config", TOPICS)) as file:
+                file.write(table.encode().encode(), 0)
+            self._act(
+                action="restored",
+                file=f"config/{TOPICS}",
+                count=len(table.topics),
+                reason="made of the queues: rights, order and queues without messages are unknown",
+            )
 
     def _write_checkpoint(self) -> None:
         built = self._report.rebuilt

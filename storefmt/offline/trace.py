@@ -28,6 +28,7 @@ from storefmt.offline.life import (
 from storefmt.offline.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.matching import copies_of
 from storefmt.offline.opened import Opened
+from storefmt.offline.tree import QueueKey
 from storefmt.properties import ORIGIN_MESSAGE_ID
 from storefmt.story import describe
 from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
@@ -98,6 +99,9 @@ def trace(store: Opened, which: str, *, topic: str | None = None, scan: bool = F
     if anonymous:
         search.notes.append("the message has no unique key: the whole log was read for its retries")
         search.look(anonymous, scan=True)
+    # A request to delete a timer has another key: it lies behind it in the timer's queue.
+    for waiting in [r for r in own if kind_of(r.topic) is TopicKind.TIMER and r.unique_key]:
+        search.add(_recalls(store, waiting))
     records = sorted(search.found.values(), key=lambda r: (r.store_ms, r.log_offset))
     steps = _steps(store, records)
     return Life(steps, [*search.notes, *_pending(steps)])
@@ -240,7 +244,7 @@ def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
     for queue_id in sorted({queue_id for queue_id, _ in halves}):
         open_ones = {offset for number, offset in halves if number == queue_id}
         first = min(r.log_offset for (number, _), r in halves.items() if number == queue_id)
-        for op in _ops(store, queue_id, first):
+        for op in _behind(store, (OP_HALF_TOPIC, queue_id), first):
             for offset in sorted(decided_offsets(op) & open_ones):
                 half = halves[queue_id, offset]
                 if half.log_offset in committed:
@@ -262,11 +266,22 @@ def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
                 break
 
 
-def _ops(store: Opened, queue_id: int, after: int) -> Iterator[Record]:
-    """Yield the op records of a half queue that were stored behind a log offset."""
-    if (OP_HALF_TOPIC, queue_id) not in store.tree.queues:
+def _recalls(store: Opened, waiting: Record) -> Iterator[Record]:
+    """Yield the records that take a waiting timer back, until it is due."""
+    due_ms = due_of(waiting)
+    for record in _behind(store, (waiting.topic, waiting.queue_id), waiting.log_offset):
+        if record.store_ms > due_ms:
+            return
+        delay = describe(record).delay
+        if delay is not None and delay.deletes == waiting.unique_key:
+            yield record
+
+
+def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
+    """Yield the records of a queue that were stored behind a log offset."""
+    if key not in store.tree.queues:
         return
-    view = store.queue(OP_HALF_TOPIC, queue_id)
+    view = store.queue(*key)
     low, high = view.start_offset, view.max_offset
     while low < high:
         middle = (low + high) // 2

@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 
 from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import rebuild
+from storefmt.offline.rebuild import Shape, rebuild
 from storefmt.offline.repair import repair
 from storefmt.offline.seal import CHECKSUMS, seal
 from storefmt.offline.storedir import StoreDir
 from tests.golden import Golden
 from tests.interop.toolbox import Line, Toolbox
+from tests.storefmt.offline.damages import DAMAGES
 
 pytestmark = pytest.mark.java
 
 SHAPE = {"logFileSize": 262144, "queueFileSize": 6000, "slots": 500, "entries": 1000}
+GEOMETRY = Shape(queue_file_size=6000, index_slot_count=500, index_entry_count=1000)
+"""The same, for stores that have no file left to tell it."""
 KEYS = 6
 
 
@@ -84,6 +87,30 @@ def test_the_real_store_serves_every_repaired_one(
         assert_served(lines[str(out)], out, (queues, end))
         records = sum(len(entries) for entries in queues.values())
         assert records >= 1419 or out.name.startswith(("30", "41")), out.name
+
+
+@pytest.mark.timeout(300)
+def test_the_real_store_serves_what_is_left_of_whole_files(
+    golden: Golden, toolbox: Toolbox, tmp_path: Path
+) -> None:
+    outs = []
+    for damage in DAMAGES:
+        path = golden.store("basic")
+        damage(path)
+        outs.append(tmp_path / damage.__name__)
+        with StoreDir.open(path) as store:
+            repair(store, OutDir.make(outs[-1], source=path), shape=GEOMETRY)
+        shutil.rmtree(path)
+    wanted = {out: expected_of(out) for out in outs}
+
+    lines = open_all(toolbox, outs, abort=False)
+
+    for out, (queues, _, end) in wanted.items():
+        line = lines[str(out)]
+        with StoreDir.open(out) as store:
+            # A lone file that is full: the real store goes on in it, over the blank.
+            over_blank = store.log.last_end if len(store.log.spans) == 1 else end
+        assert_served(line, out, (queues, over_blank))
 
 
 @pytest.mark.timeout(300)

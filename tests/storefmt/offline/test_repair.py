@@ -10,6 +10,7 @@ import pytest
 
 from storefmt.layout import MESSAGE
 from storefmt.message import Record
+from storefmt.offline.config import read_config
 from storefmt.offline.outdir import OutDir
 from storefmt.offline.placeholder import DAMAGED_TAG, Slot, Stamp, fill
 from storefmt.offline.repair import Repaired, repair
@@ -18,6 +19,11 @@ from storefmt.offline.verify import verify
 from storefmt.offline.walk import walk_file
 from storefmt.scan import Blank, End, walk
 from tests.golden import Golden
+from tests.storefmt.offline.damages import (
+    DAMAGES,
+    double_a_single_record,
+    swap_single_records,
+)
 from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
 
 SEED = 20261121
@@ -208,6 +214,63 @@ def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> No
             assert done.lost_count == 0
             shutil.rmtree(out)
         file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_of_whole_files(
+    damage: Callable[[Path], None], golden: Golden, tmp_path: Path
+) -> None:
+    path = golden.store("basic")
+    damage(path)
+    readable = records_of(path)
+
+    repaired(path, tmp_path / "out")
+
+    assert_healthy(tmp_path / "out")
+    assert records_of(tmp_path / "out") == readable
+    with StoreDir.open(path) as store:
+        assert not verify(store).ok
+
+
+def test_files_of_one_record_find_back_to_their_places(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("basic")
+    whole = records_of(path)
+    swap_single_records(path)
+
+    done = repaired(path, tmp_path / "out")
+
+    assert done.lost_count == done.lost_size == 0
+    assert records_of(tmp_path / "out") == whole
+
+
+def test_a_copy_in_the_place_of_a_file_is_no_message(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("basic")
+    whole = records_of(path)
+    double_a_single_record(path)
+
+    done = repaired(path, tmp_path / "out")
+
+    assert done.lost_count == 1
+    assert len(records_of(tmp_path / "out")) == len(whole) - 1
+
+
+def test_topics_are_made_of_queues_where_none_are_listed(golden: Golden, tmp_path: Path) -> None:
+    path, out = golden.store("basic"), tmp_path / "out"
+    with StoreDir.open(path) as store:
+        listed = read_config(store).topics.topics
+    shutil.rmtree(path / "config")
+
+    done = repaired(path, out)
+
+    with StoreDir.open(out) as store:
+        made, queues = read_config(store).topics.topics, store.queues()
+    with_queues = {topic for topic, _ in queues}
+    assert set(made) == {topic for topic in listed if topic in with_queues}
+    assert all(made[topic].read_queue_nums <= listed[topic].read_queue_nums for topic in made)
+    assert all(queue_id < made[topic].read_queue_nums for topic, queue_id in queues)
+    assert [action.file for action in done.actions if action.action == "restored"] == [
+        "config/topics.json"
+    ]
 
 
 def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The life of a message, against the real stores: delay, transactions, retries, DLQ, 5.x."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from storefmt.errors import NotInStore
 from storefmt.message import Record
 from storefmt.offline import StoreDir
+from storefmt.offline.outdir import OutDir
+from storefmt.offline.rebuild import rebuild
 from storefmt.offline.trace import Life, trace
 from tests.golden import Golden
 
@@ -95,6 +98,23 @@ def test_copies_in_other_queues_are_steps(golden: Golden) -> None:
 )
 def test_lives_in_a_5_x_store(golden: Golden, key: str, wanted: list[str]) -> None:
     assert steps_of(life_of(golden.store("v5"), key)) == wanted
+
+
+def test_a_recall_is_found_where_the_index_has_only_the_timer(
+    golden: Golden, tmp_path: Path
+) -> None:
+    path, out = golden.store("v5"), tmp_path / "out"
+    with StoreDir.open(path) as store:
+        rebuild(store, OutDir.make(out, source=path))
+    shutil.rmtree(path / "index")
+    shutil.move(out / "index", path / "index")
+
+    life = life_of(path, "tmdel")
+
+    assert steps_of(life) == ["delay", "recall"]
+    recall = life.steps[-1].record
+    with StoreDir.open(path) as store:
+        assert store.index_files[-1].header.end_log_offset > recall.log_offset
 
 
 def test_without_an_index_the_whole_log_is_read_and_it_is_said(golden: Golden) -> None:
