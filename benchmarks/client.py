@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--warm", type=float, default=3.0)
     parser.add_argument("--body", type=int, default=1024)
-    parser.add_argument("--messages", type=int, default=40_000, help="to consume")
+    parser.add_argument("--messages", type=int, default=10_000, help="to consume; fewer than sent")
     parser.add_argument("--loads", nargs="+", default=LOADS)
     parser.add_argument("--brokers", nargs="+", default=["java", "ours"])
     parser.add_argument("--write", type=Path, help="append the table to this file")
