@@ -9,7 +9,7 @@ __mqadmin_of() {
   words='' options='' values='' arguments='' repeats=''
   case "$1" in
     '')
-      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export group lock message namesrv offset pipeline queue rebalance shell store top topic transaction undo wait'
+      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export exporter group lock message namesrv offset pipeline queue rebalance shell store top topic transaction undo wait'
       ;;
     'acl')
       words='delete list set show version white-addr'
@@ -216,6 +216,10 @@ __mqadmin_of() {
     'export')
       options='--cluster'
       values='--cluster=@cluster'
+      ;;
+    'exporter')
+      options='--port --host --once'
+      values='--port=|-p=|--host='
       ;;
     'group')
       words='config create delete lag list running show tps update'

@@ -1,0 +1,142 @@
+"""``exporter``: serves a cluster's metrics to Prometheus until Ctrl-C.
+
+    GET /metrics  -->  mqadmin.scrape (every request asks the cluster)  -->  text
+
+Requests: see ``mqadmin.scrape``.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import CommandError, Interrupted, Usage, describe
+from mqadmin.metrics import Families
+from mqadmin.parameters import option
+from mqadmin.registry import command
+from mqadmin.rows import Outcome, Row
+from mqadmin.scrape import Scrape
+
+if TYPE_CHECKING:
+    from prometheus_client.core import GaugeMetricFamily
+
+PORT: Final = 5557
+"""The port of rocketmq-exporter."""
+SCRAPE_MAX_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Where to listen."""
+
+    port: Annotated[int, option("to listen on; 0 takes a free one", short="p")] = PORT
+    host: Annotated[str, option("address to listen on")] = "127.0.0.1"
+    once: Annotated[bool, option("print one scrape, and end")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow(Row):
+    """One value of one metric."""
+
+    metric: str
+    labels: dict[str, str]
+    value: float
+
+
+@command(
+    "exporter",
+    "serve the metrics of a cluster to Prometheus",
+    examples=(
+        ("mqadmin exporter", "http://127.0.0.1:5557/metrics, until Ctrl-C"),
+        ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
+        ("mqadmin exporter --once -o json", "the same numbers as rows"),
+    ),
+    details="""\\
+Names and labels are those of rocketmq-exporter, so its dashboards and alerts work. Needs
+prometheus-client: pip install 'mqadmin[exporter]'.""",
+    rows=MetricRow,
+)
+def exporter(call: Call, args: Arguments) -> Outcome:
+    """Serve until Ctrl-C.
+
+    Raises:
+        CommandError: prometheus-client is not installed, or the port is taken.
+    """
+    if args.once:
+        return Outcome(list(_rows(call.workplace.link.run(_scrape(call)))))
+    if call.is_watched:
+        raise Usage("exporter goes on by itself", hint="leave --watch out")
+    # A first scrape tells at once where no server answers.
+    call.workplace.link.run(_scrape(call))
+    stop = _serve(call, args)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        return Outcome((), exit_code=Interrupted.exit_code, format="name")
+    finally:
+        stop()
+    return Outcome((), format="name")
+
+
+def _serve(call: Call, args: Arguments) -> Callable[[], None]:
+    """Start the HTTP server and return what stops it."""
+    try:
+        # An extra that only this command needs.
+        from prometheus_client import CollectorRegistry, start_http_server
+    except ImportError:
+        raise CommandError(
+            "prometheus-client is not installed", hint="pip install 'mqadmin[exporter]'"
+        ) from None
+    registry = CollectorRegistry()
+    registry.register(ClusterCollector(call))
+    try:
+        server, thread = start_http_server(args.port, args.host, registry)
+    except (OSError, OverflowError) as error:
+        raise CommandError(f"cannot listen on {args.host}:{args.port}: {error}") from None
+    call.warn(f"serving http://{args.host}:{server.server_port}/metrics")
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return stop
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterCollector:
+    """Asks the cluster for every scrape; one that fails is told as ``rocketmq_exporter_up`` 0."""
+
+    call: Call
+
+    def describe(self) -> "list[GaugeMetricFamily]":
+        """Return nothing: what there is shows only when the cluster is asked."""
+        return []
+
+    def collect(self) -> "Iterator[GaugeMetricFamily]":
+        """Yield every metric of the cluster."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        families, up = Families(), 1.0
+        try:
+            families = self.call.workplace.link.submit(_scrape(self.call)).result(SCRAPE_MAX_S)
+        except Exception as error:
+            up = 0.0
+            self.call.warn(f"scrape failed: {describe(error).line}")
+        yield GaugeMetricFamily("rocketmq_exporter_up", "1 where the last scrape worked", value=up)
+        for family in families.made.values():
+            made = GaugeMetricFamily(family.name, family.name, labels=family.labels)
+            for labels, value in family.values.items():
+                made.add_metric(list(labels), value)
+            yield made
+
+
+async def _scrape(call: Call) -> Families:
+    return await Scrape(await call.admin(), call.now_ms).run()
+
+
+def _rows(families: Families) -> Iterator[MetricRow]:
+    for family in families.made.values():
+        for labels, value in family.values.items():
+            yield MetricRow(family.name, dict(zip(family.labels, labels, strict=True)), value)
