@@ -193,6 +193,7 @@ complete -c mqadmin -l context -d 'a named context instead of the current one' -
 complete -c mqadmin -l output -s o -d 'how to print the rows' -x -a 'table json jsonl yaml msgpack csv name'
 complete -c mqadmin -l columns -d 'which columns, in this order' -x
 complete -c mqadmin -l sort -d 'sort rows by these columns; -A is descending' -x
+complete -c mqadmin -l compat -d 'print the layout of RocketMQ\'s own mqadmin 4.9.7'
 complete -c mqadmin -l no-headers -d 'leave out the header line'
 complete -c mqadmin -l watch -d 'show it again and again, every SECONDS, until Ctrl-C' -x
 complete -c mqadmin -l timeout -d 'for each request (default 5)' -x

@@ -29,6 +29,7 @@ from mqadmin.settings import Format, Settings
 
 if TYPE_CHECKING:
     from mqadmin.explain import Explainer
+    from mqadmin.output.compat import Layout
 
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05
@@ -102,6 +103,8 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
     made = parsed.command
     if made.rows is not None and settings.watch is None:
         _check_columns(settings, made.rows)
+    if settings.compat:
+        _compat_layout(made)
     call = Call(settings, console, workplace, parsed.store)
     workplace.link.observer = _explainer(console) if settings.explain else None
     _check_protected(call, made)
@@ -162,6 +165,13 @@ def _check_protected(call: Call, made: Command[object]) -> None:
         )
 
 
+def _compat_layout(made: Command[object]) -> "Layout":
+    # Only --compat needs what Java's printf does.
+    from mqadmin.output.compat import layout_of
+
+    return layout_of(made.name)
+
+
 def _explainer(console: Console) -> "Explainer":
     # Only --explain needs the names of all codes.
     from mqadmin.explain import Explainer
@@ -183,6 +193,11 @@ def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
     rows = _iterate(outcome, call.workplace)
     if settings.sort and not outcome.follow:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
+    if settings.compat:
+        records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
+        for line in _compat_layout(made)(records):
+            call.console.out.write(line)
+        return
     first = next(rows, None)
     row_class = type(first) if first is not None else made.rows
     if row_class is None:

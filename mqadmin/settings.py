@@ -53,6 +53,7 @@ class Settings:
         str | None,
         option("sort rows by these columns; -A is descending", kind=Kind.COLUMN, metavar="A,-B"),
     ] = None
+    compat: Annotated[bool, option("print the layout of RocketMQ's own mqadmin 4.9.7")] = False
     no_headers: Annotated[bool, option("leave out the header line")] = False
     watch: Annotated[
         float | None,
