@@ -25,7 +25,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from mqadmin.call import Call
-from mqadmin.catalog import find
+from mqadmin.catalog import find, module_names, native_name
 from mqadmin.errors import CommandError, Usage
 from mqadmin.helptext import usage_of
 from mqadmin.parameters import Kind
@@ -39,6 +39,7 @@ from mqadmin.shell.validity import problem
 
 WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-D leaves"
 SECRET: Final = "secret-key"
+NAMES_SHOWN: Final = 6
 NAMES_WAIT_S: Final = 3.0
 """How long the first prompt waits for the cluster's name; typing never does."""
 
@@ -157,8 +158,16 @@ def hint(text: str) -> str:
     try:
         made = find([word for word in words if not word.startswith("-")]).command
     except Usage as error:
-        return f"{error.message}; {error.hint}"
+        begun = [] if "what?" in error.message else _beginning_with(words)
+        return " · ".join(begun) or f"{error.message}; {error.hint}"
     return f"{usage_of(made)}    {made.summary}"
+
+
+def _beginning_with(words: list[str]) -> list[str]:
+    """Return the commands that a half typed name may become; only after its first word."""
+    typed = " ".join(words).lower()
+    names = [native_name(name) for name in module_names()] if len(words) > 1 else []
+    return [name for name in names if name.startswith(typed)][:NAMES_SHOWN]
 
 
 def history_path(env: Mapping[str, str]) -> Path:

@@ -1,0 +1,190 @@
+"""What a person sees: the shell's screen, read back by a terminal emulator."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+WAIT_S = 20.0
+CURSOR_QUERY = b"\x1b[6n"
+
+
+class Screen:
+    """A shell in a terminal of a given size."""
+
+    def __init__(self, env: dict[str, str], *, columns: int, lines: int, words: list[str]) -> None:
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-m", "mqadmin", "shell", *words],
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.getcwd(),
+                "TERM": "xterm-256color",
+                **env,
+            },
+            dimensions=(lines, columns),
+        )
+
+    def shows(self, *texts: str) -> list[str]:
+        """Return the lines of the screen once all of the texts are on it."""
+        until_s = time.monotonic() + WAIT_S
+        while not all(any(text in line for line in self.lines()) for text in texts):
+            if time.monotonic() > until_s:
+                raise AssertionError(
+                    f"never saw {texts}; the screen is\n" + "\n".join(self.lines())
+                )
+            self.read()
+        return self.lines()
+
+    def read(self) -> None:
+        """Take what has been printed, and answer where the cursor is."""
+        try:
+            data = self.child.read_nonblocking(65536, timeout=0.2)
+        except pexpect.TIMEOUT:
+            return
+        self.raw += data
+        self._stream.feed(data)
+        if CURSOR_QUERY in data:
+            cursor = self.screen.cursor
+            self.child.send(f"\x1b[{cursor.y + 1};{cursor.x + 1}R")
+
+    def lines(self) -> list[str]:
+        """Return the screen as lines of text."""
+        return [line.rstrip() for line in self.screen.display]
+
+    def resize(self, *, columns: int, lines: int) -> None:
+        """Make the window another size."""
+        self.child.setwinsize(lines, columns)
+        self.screen.resize(lines, columns)
+
+
+Start = Callable[..., Screen]
+
+
+@pytest.fixture
+def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts a shell on the servers."""
+    env["XDG_STATE_HOME"] = str(tmp_path / "state")
+    started: list[Screen] = []
+
+    def start_shell(*, columns: int = 100, lines: int = 24, plain: bool = False) -> Screen:
+        more = {"NO_COLOR": "1"} if plain else {}
+        made = Screen({**env, **more}, columns=columns, lines=lines, words=["-n", servers.namesrv])
+        started.append(made)
+        return made
+
+    yield start_shell
+    for made in started:
+        made.child.close(force=True)
+
+
+def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start) -> None:
+    shell = start()
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("topic s")
+
+    lines = shell.shows("status", "topic show · topic status")
+    assert any("topic s" in line for line in lines)
+    shell.child.send("how ")
+    shell.shows("topic show TOPIC")
+
+
+def test_an_unknown_topic_is_told_before_enter(at: Callable[..., Result], start: Start) -> None:
+    at("topic", "create", "orders_seen", "-q", "1")
+    shell = start()
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("topic show ordes_seen ")
+
+    shell.shows("no topic `ordes_seen`; did you mean orders_seen?")
+
+
+def test_words_are_coloured_and_not_with_no_color(start: Start) -> None:
+    coloured, plain = start(), start(plain=True)
+
+    for shell in (coloured, plain):
+        shell.shows("DefaultCluster>")
+        shell.child.send("cluster list ")
+        shell.shows("cluster list")
+        shell.child.send("\r")
+        shell.shows("ADDRESS")
+
+    assert b"\x1b[0;32m" in coloured.raw
+    for number in range(30, 38):
+        assert f";{number}m".encode() not in plain.raw
+
+
+def test_a_narrow_terminal_cuts_the_table_and_follows_a_resize(
+    start: Start, servers: Addresses
+) -> None:
+    shell = start(columns=40)
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
+    narrow = shell.shows("broker-a")
+    shell.resize(columns=120, lines=30)
+    shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
+    wide = shell.shows(f"broker-a  V4_9_7   {servers.broker}")
+
+    assert all(len(line) <= 40 for line in narrow)
+    assert any(len(line) > 40 for line in wide)
+
+
+def test_wide_characters_stay_in_their_columns(at: Callable[..., Result], start: Start) -> None:
+    at("topic", "create", "WIDE", "-q", "1")
+    at("message", "send", "WIDE", "日本語", "--tag", "x", "--key", "k1")
+    at("message", "send", "WIDE", "plain", "--tag", "y", "--key", "k1")
+    shell = start(columns=80)
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("\x0cmessage query key WIDE k1 --columns body,tags\r")
+
+    shell.shows("BODY", "plain")
+    rows = [row for row in range(24) if shell.screen.display[row].strip()]
+    found = {
+        "".join(shell.screen.buffer[row][column].data for column in range(8, 9))
+        for row in rows
+        if any(text in shell.screen.display[row] for text in ("日", "plain  "))
+    }
+    assert found == {"x", "y"}
+
+
+def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(start: Start) -> None:
+    shell = start()
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("half a li")
+    shell.shows("half a li")
+    shell.child.send("\x03")
+    shell.child.send("exit-code-of-nothing\r")
+    shell.shows("[2]>")
+    shell.child.send("\x04")
+
+    shell.child.expect(pexpect.EOF, timeout=WAIT_S)
+    shell.child.close()
+    assert shell.child.exitstatus == 0
+
+
+def test_a_long_result_is_paged_and_the_prompt_comes_back(
+    env: dict[str, str], start: Start
+) -> None:
+    env["PAGER"] = "head -n 3"
+    shell = start(lines=12)
+    shell.shows("DefaultCluster>")
+
+    shell.child.send("help\r")
+
+    lines = shell.shows("mqadmin: look at", "DefaultCluster>")
+    assert not any("Global options" in line for line in lines)
