@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,8 @@ from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from storefmt.message import Record
+from storefmt.offline import StoreDir
+from storefmt.offline.verify import verify
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.waiting import eventually
 
@@ -94,12 +97,19 @@ def test_java_broker_serves_what_our_retention_left(
         left = run(namesrv, delete)
         assert broker.stop() == 0
         assert sorted((store / "consumequeue" / OLD).iterdir()) == []
+        # What our broker leaves when it is killed before a removed queue is off the disk.
+        doomed = store / "consumequeue" / OLD / "0.7.deleted"
+        shutil.copytree(store / "consumequeue" / TOPIC / "0", doomed)
+        report = verify(StoreDir.open(store))
+        assert report.ok, report.findings
         broker = Broker(java_side, store=store, namesrv=namesrv.address).await_ready()
         assert run(namesrv, go_on) == left
         assert broker.stop() in (0, 143)
+        assert doomed.is_dir()
         broker = Broker(our_side, store=store, namesrv=namesrv.address).await_ready()
         again = run(namesrv, lambda client: read_all(client, broker, TOPIC))
         assert all(again[queue_id][: len(left[queue_id])] == left[queue_id] for queue_id in left)
+        assert not doomed.exists()
     finally:
         broker.kill()
         namesrv.stop()

@@ -1,0 +1,83 @@
+"""How fast a store that another broker wrote is opened: all of it read, queues and index made.
+
+    python -m benchmarks.rebuild --directory /some/disk --size 1024 --body 1024
+
+A log as ``benchmarks.logs`` makes it, without queues, index, checkpoint and dispatch.json. Then
+the same again, killed in the middle (by rounds of progress) and started a second time.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.logs import make_store
+from server.store.config import StoreConfig
+from server.store.store import MessageStore
+
+KILL = 9
+
+
+def open_once(root: Path, *, kill_after_s: float | None) -> None:
+    """Open the store in this process; print what it took."""
+    if kill_after_s is not None:
+        child = os.getpid()
+        killer = f"import os, time; time.sleep({kill_after_s}); os.kill({child}, {KILL})"
+        subprocess.Popen([sys.executable, "-c", killer])
+    config = StoreConfig(store_path_root_dir=root)
+    begin_s, cpu_s = time.perf_counter(), time.process_time()
+    store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
+    took_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - cpu_s
+    count = store.recovery.record_count
+    print(
+        f"{count:10,d} records  {took_s:6.2f} s  {count / took_s:10,.0f} a second  "
+        f"{count / cpu_s:10,.0f} a CPU second",
+        flush=True,
+    )
+    os.kill(os.getpid(), KILL)
+
+
+def bare(root: Path) -> None:
+    """Leave nothing but the log."""
+    for path in root.iterdir():
+        if path.is_dir() and path.name != "commitlog":
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
+    (root / "abort").touch()
+
+
+def main() -> None:
+    """Print a line for each start."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument("--size", type=int, default=1_024, help="MiB of log")
+    parser.add_argument("--body", type=int, default=1_024, help="bytes")
+    parser.add_argument("--kill-after", type=float, default=2.0, help="seconds")
+    parser.add_argument("--step", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    root = options.directory / "store"
+    if options.step is not None:
+        open_once(root, kill_after_s=options.step or None)
+        return
+    file_size = 1 << 28
+    make_store(
+        root, file_count=(options.size << 20) // file_size, file_size=file_size,
+        body_size=options.body,
+    )  # fmt: skip
+    for name, kills in (("whole", [0.0]), ("killed, then the rest", [options.kill_after, 0.0])):
+        bare(root)
+        for kill_after_s in kills:
+            print(f"{name:24s}", end="", flush=True)
+            arguments = ["--directory", str(options.directory), "--step", str(kill_after_s)]
+            subprocess.run([sys.executable, "-m", "benchmarks.rebuild", *arguments], check=False)
+            if kill_after_s:
+                print(f"killed after {kill_after_s} s", flush=True)
+    shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()
