@@ -14,6 +14,7 @@ from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_pro
 _TAGS: Final = f"{TAGS}\x01".encode()
 _KEYS: Final = f"{KEYS}\x01".encode()
 _UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
+_SEPARATOR: Final = 2
 
 
 def tags_of(properties: bytes) -> str | None:
@@ -44,9 +45,13 @@ def has_keys(properties: bytes) -> bool:
 
 
 def _last(properties: bytes, name: bytes) -> str | None:
-    size = len(name)
-    found: bytes | None = None
-    for part in properties.split(b"\x02"):
-        if len(part) > size and part.startswith(name):
-            found = part
-    return None if found is None else found[size:].decode()
+    at = len(properties)
+    while (at := properties.rfind(name, 0, at)) >= 0:
+        if at and properties[at - 1] != _SEPARATOR:
+            continue
+        start = at + len(name)
+        end = properties.find(_SEPARATOR, start)
+        value = properties[start:] if end < 0 else properties[start:end]
+        if value:
+            return value.decode()
+    return None

@@ -175,14 +175,17 @@ class LogWalk:
         size_max = self._log.file_size
         self._window, self._window_pos = b"", 0
         while pos < size_max:
-            item: Found | Blank | str = parse_record(
+            found = parse_record(
                 self._window,
                 pos - self._window_pos,
                 log_offset=base + pos,
                 left=size_max - pos,
             )
-            if isinstance(item, str) or self._doubtful_from is not None:
+            item: Found | Blank | str = found
+            if isinstance(found, str):
                 item = self._item_at(file, base, pos)
+            elif self._is_doubtful(found):
+                item = "text"
             if isinstance(item, str):
                 end = size_max if item == ZEROS else self._next_good(file, base, pos)
                 yield Gap(base + pos, base + end, item)
@@ -206,14 +209,14 @@ class LogWalk:
         if magic in _MAGICS and at + size > len(self._window) and size <= left:
             at = self._refill(file, pos, max(size, WINDOW_SIZE))
         item = parse_record(self._window, at, log_offset=base + pos, left=left)
-        if (
+        return "text" if not isinstance(item, str) and self._is_doubtful(item) else item
+
+    def _is_doubtful(self, item: Found) -> bool:
+        return (
             self._doubtful_from is not None
-            and not isinstance(item, str)
             and item.log_offset + item.size > self._doubtful_from
             and (b"\0" in item.properties or "\0" in item.topic)
-        ):
-            return "text"
-        return item
+        )
 
     def _refill(self, file: DiskFile, pos: int, size: int) -> int:
         self._window = file.pread(size, pos)
