@@ -66,6 +66,28 @@ class SlowDisk:
         monkeypatch.setattr(FlushJob, "run", slow)
 
 
+def test_pulls_and_heartbeats_go_on_while_the_disk_takes_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+
+    async def run() -> tuple[list[bytes], bool, int]:
+        async with running(tmp_path, sync=True) as desk:
+            await desk.create_topic()
+            await desk.send(b"before")
+            disk.gate.clear()
+            waiting = asyncio.ensure_future(desk.send(b"waits"))
+            # The disk is at it until all of these are answered, on the same connection.
+            for _ in range(50):
+                await desk.heartbeat()
+                found = await desk.messages()
+            was_done = waiting.done()
+            disk.gate.set()
+            return [record.body for record in found], was_done, (await waiting).code
+
+    assert asyncio.run(run()) == ([b"before"], False, ResponseCode.SUCCESS)
+
+
 def test_slow_disk_refuses_what_it_cannot_take_and_keeps_what_it_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
