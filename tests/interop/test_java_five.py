@@ -58,6 +58,9 @@ def test_newer_client_sends_pulls_pushes_and_asks(lines: list[Line], servers: Se
     assert [line["text"] for line in told["sent"]] == ["SEND_OK"] * (COUNT + 1)
     assert sorted(line["text"] for line in told["pulled"]) == wanted
     assert sorted(line["text"] for line in told["pushed"]) == wanted
+    tagged = sorted(f"{how} {i}" for how in ("single", "batch") for i in (1, 3))
+    assert sorted(line["text"] for line in told["byTag"]) == tagged
+    assert [line["text"] for line in told["bySql"]] == ["single 2"]
     route, clusters, topics, found, settings, status = told["mqadmin"]
     assert f'"{servers.broker.address}"' in route["text"]
     assert re.search(rf"broker-a +0 +{servers.broker.address} +V4_9_7", clusters["text"])

@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
@@ -23,7 +24,7 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * Sends, pulls and pushes with the 5.x client, then runs commands of its mqadmin.
  *
  * <p>First argument: a JSON object with namesrv, topic, count, commands (a list of lists of words).
- * Out: JSON lines "sent", "pulled", "pushed", "mqadmin".
+ * Out: JSON lines "sent", "pulled", "pushed", "byTag", "bySql", "mqadmin".
  */
 public final class Five {
     private static final PrintStream OUT = System.out;
@@ -38,7 +39,9 @@ public final class Five {
         int count = spec.getIntValue("count");
         send(namesrv, topic, count);
         pull(namesrv, topic, 2 * count);
-        push(namesrv, topic, 2 * count);
+        push(namesrv, topic, "FivePush", MessageSelector.byTag("*"), "pushed", 2 * count);
+        push(namesrv, topic, "FiveTag", MessageSelector.byTag("Tag1 || Tag3"), "byTag", 4);
+        push(namesrv, topic, "FiveSql", MessageSelector.bySql("TAGS IN ('Tag2') AND KEYS = 'key2'"), "bySql", 1);
         for (Object words : spec.getJSONArray("commands")) {
             mqadmin(((List<?>) words).stream().map(Object::toString).toArray(String[]::new));
         }
@@ -92,15 +95,16 @@ public final class Five {
         }
     }
 
-    private static void push(String namesrv, String topic, int count) throws Exception {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("FivePush");
+    private static void push(
+        String namesrv, String topic, String group, MessageSelector selector, String event, int count) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         CountDownLatch left = new CountDownLatch(count);
         consumer.setNamesrvAddr(namesrv);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
-        consumer.subscribe(topic, "*");
+        consumer.subscribe(topic, selector);
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
             for (MessageExt m : messages) {
-                say("pushed", new String(m.getBody(), StandardCharsets.UTF_8), m.getTags());
+                say(event, new String(m.getBody(), StandardCharsets.UTF_8), m.getTags());
                 left.countDown();
             }
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
