@@ -89,6 +89,27 @@ def stored_offsets(call: Call) -> list[GroupOffset]:
     return sorted(rows, key=lambda row: (row.group, row.topic, row.queue_id))
 
 
+def stored_topics(call: Call) -> list[str]:
+    """Return the topics that a store has settings or queues of, sorted."""
+    with opened(call) as store:
+        queues = {topic for topic, _ in store.queues()}
+        return sorted(queues | set(store.topics().topics))
+
+
+def stored_ends(call: Call, topic: str) -> list[tuple[int, int, int]]:
+    """Return (queue id, first, next queue offset) of each queue of a topic.
+
+    Raises:
+        NotFound: the store has no queue of the topic.
+    """
+    with opened(call) as store:
+        numbers = sorted(number for name, number in store.queues() if name == topic)
+        if not numbers:
+            raise NotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
+        views = [(number, store.queue(topic, number)) for number in numbers]
+        return [(number, view.min_offset, view.max_offset) for number, view in views]
+
+
 @contextmanager
 def opened(call: Call) -> Iterator[StoreDir]:
     """Open the store of a call, and tell what its state files are wanting."""

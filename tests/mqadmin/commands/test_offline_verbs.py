@@ -1,0 +1,90 @@
+"""Reading verbs on a store directory say what they say of the broker that writes it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.commands.test_messages import fill, rows
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+TOPIC, GROUP = "offline-verbs", "OfflineVerbsG"
+SHOWN = ("topic", "queue_id", "queue_offset", "log_offset", "msg_id", "body", "keys", "store_ms")
+
+
+@pytest.fixture(scope="module")
+def sent() -> list[dict[str, object]]:
+    """Return a list for what was sent."""
+    return []
+
+
+@pytest.fixture
+def messages(at: Run, sent: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return what was sent to the topic: two messages to each of two queues."""
+    if not sent:
+        at("topic", "create", TOPIC, "-q", "2")
+        sent += fill(at, TOPIC)
+        at("offset", "reset", GROUP, TOPIC, "--to", "1", "-y")
+    return sent
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("message", "query", "id", "{msg_id}"),
+        ("message", "query", "key", TOPIC, "k1"),
+        ("message", "query", "unique-key", TOPIC, "{unique_key}"),
+        ("message", "query", "offset", TOPIC, "1", "0"),
+        ("message", "query", "time", TOPIC, "--from", "-1h"),
+        ("message", "print", TOPIC, "--tag", "B"),
+        ("message", "print", TOPIC, "1", "--start", "1"),
+    ],
+)
+def test_messages_are_those_of_the_broker(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]], words: tuple[str, ...]
+) -> None:
+    line = [word.format(**messages[1]) for word in words]
+
+    online = rows(at(*line, "-ojson"))
+    offline = rows(run(*line, "--store", servers.store, "-ojson"))
+
+    def told(found: list[dict[str, object]]) -> list[tuple[str, ...]]:
+        return sorted(tuple(str(row[name]) for name in SHOWN) for row in found)
+
+    assert told(offline) == told(online)
+    assert offline
+
+
+def test_topics_queues_and_delays_are_those_of_the_broker(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+) -> None:
+    where = ("--store", servers.store, "-ojson")
+
+    entries = rows(run("queue", "show", TOPIC, "1", *where))
+
+    assert TOPIC in [row["topic"] for row in rows(run("topic", "list", *where))]
+    assert [row["queue_offset"] for row in entries] == [0, 1]
+    same = rows(at("queue", "show", TOPIC, "1", "-ojson"))
+    assert [row["tags_code"] for row in entries] == [row["tags_code"] for row in same]
+    ends = ("queue_id", "min_offset", "max_offset")
+    known = [[row[name] for name in ends] for row in rows(at("topic", "status", TOPIC, "-ojson"))]
+    assert [
+        [row[name] for name in ends] for row in rows(run("topic", "status", TOPIC, *where))
+    ] == known
+    assert len(rows(run("delay", "list", *where))) == 18
+
+
+def test_what_a_store_does_not_have_exits_3(
+    run: Run, servers: Addresses, messages: list[dict[str, object]]
+) -> None:
+    for words in (
+        ("message", "query", "key", TOPIC, "none"),
+        ("message", "query", "offset", TOPIC, "1", "99"),
+        ("message", "query", "offset", TOPIC, "9", "0"),
+        ("queue", "show", TOPIC, "9"),
+        ("topic", "status", "no-such-topic"),
+        ("offset", "show", "NoSuchGroup"),
+    ):
+        assert run(*words, "--store", servers.store).exit_code == 3, words
+        assert run(*words, "--store", "/nowhere").exit_code == 3, words
