@@ -18,6 +18,7 @@ NOT_SANE = "a value that no topic or client can have is refused; Java stores it"
 ALLOW_LIST = "only listed settings change, others are refused by name; Java passes over them"
 NOT_SAVED = "Java rewrites its configuration file, ours says that it does not"
 OWN_SETTINGS = "each broker has its own settings, and its own count of changes to them"
+FILTER_SERVERS = "brokers of 4.3 and later know no filter servers, ours does"
 EVERY_TOPIC = "a clone without a topic copies every topic here, and nothing in Java"
 
 DIFFERENT: Final[Mapping[str, tuple[str, str]]] = {
@@ -43,6 +44,8 @@ DIFFERENT: Final[Mapping[str, tuple[str, str]]] = {
     "change settings: value is no number": ("code remark", ALLOW_LIST),
     "change settings: its own file": ("code remark", ALLOW_LIST),
     "settings: good": ("ext body", OWN_SETTINGS),
+    "code 301: no fields": ("code remark", FILTER_SERVERS),
+    "code 302: no fields": ("code remark", FILTER_SERVERS),
 }
 """Call -> which parts of the answers differ, and why. Beside these, the text of an exception
 that Java did not mean to throw (class, message, stack element) has its own words here."""

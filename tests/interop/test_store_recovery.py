@@ -120,7 +120,7 @@ def recovered_by_us(root: Path, conf: dict[str, str], keys: list[list[str]]) -> 
         if high:
             queues[f"{topic}@{queue_id}"] = low, high, rows
     counts = [len(store.query(topic, key, count_max=64).records) for topic, key in keys]
-    end = store.max_log_offset
+    end = store.written_offset
     store.close(0)
     return Recovered(end, queues, counts)
 
