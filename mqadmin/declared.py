@@ -1,4 +1,4 @@
-"""Topics and groups as a document: what a cluster has, and what it is to have.
+"""Topics, groups and accounts as a document: what a cluster has, and what it is to have.
 
     topics:
       orders:
@@ -7,6 +7,9 @@
       billing:
         broker-a: {consume_enable: true, retry_max_times: 16, ...}
         broker-b: {consume_enable: false, ...}
+    accounts:
+      billing-app:
+        '*': {admin: false, topic_perms: [orders=SUB], ...}     never with its secret
 
 ``'*'`` is every master: so a document fits another cluster, with other brokers.
 
@@ -20,10 +23,11 @@ from typing import Final, Generic, TypeVar
 
 from mqadmin.errors import Usage
 from mqadmin.topics import parse_perm, perm_text
+from remoting.bodies import PlainAccessConfig
 from storefmt.configs import SubscriptionGroup, TopicConfig
 
 T = TypeVar("T")
-Setting = bool | int | str
+Setting = bool | int | str | list[str]
 Settings = Mapping[str, Setting]
 EVERY: Final = "*"
 
@@ -43,6 +47,17 @@ GROUP_FIELDS: Final = {
 }
 
 
+ACCOUNT_FIELDS: Final = {
+    name: name
+    for name in (
+        *("admin", "white_remote_address", "default_topic_perm", "default_group_perm"),
+        *("topic_perms", "group_perms"),
+    )
+}
+SECRET: Final = "secret_key"
+"""A document may give it; none that is written here has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
     """One section of a document.
@@ -50,24 +65,33 @@ class Kind(Generic[T]):
     Attributes:
         fields: our name of a setting, and the field of the class.
         fresh: makes one with every setting as a broker would have it.
+        defaults: what a setting means that is not said.
     """
 
     name: str
     fields: Mapping[str, str]
     fresh: Callable[[str], T]
+    defaults: Mapping[str, Setting] = field(default_factory=dict)
 
     def describe(self, value: T) -> dict[str, Setting]:
-        """Return the settings of one thing."""
-        return {
-            name: perm_text(int(getattr(value, spot))) if name == "perm" else getattr(value, spot)
-            for name, spot in self.fields.items()
-        }
+        """Return the settings of one thing; one that is not said is the default."""
+        shown: dict[str, Setting] = {}
+        for name, spot in self.fields.items():
+            said = getattr(value, spot)
+            found = self.defaults[name] if said is None else said
+            if name == "perm":
+                found = perm_text(int(said))
+            shown[name] = sorted(found) if isinstance(found, list) else found
+        return shown
 
     def over(self, old: T | None, name: str, settings: Settings) -> T:
         """Return the thing with the named settings changed; a fresh one where there is none."""
         base = self.fresh(name) if old is None else old
         changed = {
-            self.fields[key]: parse_perm(str(value)) if key == "perm" else value
+            # What is as if not said is not said: an empty list is no permission for a broker.
+            self.fields.get(key, key): None
+            if key in self.defaults and value == self.defaults[key]
+            else (parse_perm(str(value)) if key == "perm" else value)
             for key, value in settings.items()
         }
         return replace(base, **changed)  # type: ignore[type-var]
@@ -81,6 +105,8 @@ class Kind(Generic[T]):
         if not isinstance(settings, Mapping):
             raise Usage(f"{where}: expected settings, found {settings!r}")
         example = self.describe(self.fresh("x"))
+        if self.name == ACCOUNTS.name:
+            example[SECRET] = ""
         checked: dict[str, Setting] = {}
         for key, value in settings.items():
             if key not in example:
@@ -90,7 +116,10 @@ class Kind(Generic[T]):
             if type(value) is not type(example[key]):
                 wanted = type(example[key]).__name__
                 raise Usage(f"{where}: {key} is {value!r}, expected {wanted}")
-            checked[key] = perm_text(_perm(where, value)) if key == "perm" else value
+            if isinstance(value, list):
+                checked[key] = sorted(str(item) for item in value)
+            else:
+                checked[key] = perm_text(_perm(where, value)) if key == "perm" else value
         return checked
 
 
@@ -103,7 +132,23 @@ def _perm(where: str, value: object) -> int:
 
 TOPICS: Final = Kind("topics", TOPIC_FIELDS, lambda name: TopicConfig(name, 8, 8))
 GROUPS: Final = Kind("groups", GROUP_FIELDS, SubscriptionGroup)
-KINDS: Final[tuple[Kind[TopicConfig] | Kind[SubscriptionGroup], ...]] = (TOPICS, GROUPS)
+ACCOUNTS: Final = Kind(
+    "accounts",
+    ACCOUNT_FIELDS,
+    lambda name: PlainAccessConfig(access_key=name),
+    {
+        "white_remote_address": "",
+        "default_topic_perm": "DENY",
+        "default_group_perm": "DENY",
+        "topic_perms": list[str](),
+        "group_perms": list[str](),
+    },
+)
+KINDS: Final[tuple[Kind[TopicConfig] | Kind[SubscriptionGroup] | Kind[PlainAccessConfig], ...]] = (
+    TOPICS,
+    GROUPS,
+    ACCOUNTS,
+)
 
 Things = dict[str, dict[str, Settings]]
 """Settings by name and broker; the broker may be ``EVERY``."""

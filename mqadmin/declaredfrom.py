@@ -4,8 +4,9 @@
     10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
     nothing                      this call's cluster
 
-Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG and GET_ALL_SUBSCRIPTIONGROUP_CONFIG
-on each master.
+Requests: GET_BROKER_CLUSTER_INFO; on each master GET_ALL_TOPIC_CONFIG,
+GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_BROKER_CONFIG and, with access control,
+GET_BROKER_CLUSTER_ACL_CONFIG.
 """
 
 import asyncio
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from mqadmin.call import Call
 from mqadmin.contexts import ContextFile
-from mqadmin.declared import GROUPS, TOPICS, State, collapse, expand, read_document
-from mqadmin.errors import NotFound, Usage
+from mqadmin.declared import ACCOUNTS, GROUPS, TOPICS, State, collapse, expand, read_document
+from mqadmin.errors import NotFound, Refused, Usage
 from mqadmin.groups import is_system
 from mqadmin.places import Place, masters
+from mqadmin.things.account import read_acl
 from mqadmin.topics import kind_of
 
 if TYPE_CHECKING:
@@ -51,6 +53,14 @@ async def of_cluster(admin: "Admin", places: list[Place]) -> State:
         for name, group in group_table.groups.items():
             if not is_system(name):
                 groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)
+        try:
+            accounts = (await read_acl(admin, place.address)).plain_access_configs or []
+        except Refused:
+            # No access control there, so no section.
+            continue
+        for one in accounts:
+            held = state.of(ACCOUNTS.name).setdefault(one.access_key or "", {})
+            held[place.broker] = ACCOUNTS.describe(one)
     return state
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from mqadmin.call import Call
-from mqadmin.declared import GROUPS, TOPICS, Settings, State, expand
+from mqadmin.declared import ACCOUNTS, GROUPS, SECRET, TOPICS, Settings, State, expand
 from mqadmin.declared import Kind as Section
 from mqadmin.declaredfrom import of_cluster, of_file
 from mqadmin.errors import NotFound
@@ -22,6 +22,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import Place, masters, namesrvs
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, Row, exit_code_of
+from mqadmin.things.account import AccountThing
 from mqadmin.things.base import Thing
 from mqadmin.things.group import GroupThing
 from mqadmin.things.route import RouteThing
@@ -60,7 +61,7 @@ class AppliedRow(Row):
 
 @command(
     "apply",
-    "bring topics and groups to what a YAML document says",
+    "bring topics, groups and accounts to what a YAML document says",
     examples=(
         ("mqadmin apply cluster.yaml --dry-run", "what would change"),
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
@@ -132,6 +133,12 @@ async def _wanted_steps(
     for name, broker, settings in _each(wanted, GROUPS.name):
         group = GroupThing(admin, places[broker], (name,))
         yield (await _step(group, GROUPS, settings)).untyped()
+    for name, broker, settings in _each(wanted, ACCOUNTS.name):
+        secret = settings.get(SECRET)
+        account = AccountThing(
+            admin, places[broker], (name,), secret=str(secret) if secret is not None else None
+        )
+        yield (await _step(account, ACCOUNTS, settings)).untyped()
 
 
 async def _step(thing: Thing[T], kind: Section[T], settings: Settings) -> Step[T]:
@@ -183,10 +190,18 @@ async def _prune_steps(
         ],
         _gone,
     )
+    accounts = await plan(
+        [
+            AccountThing(admin, places[broker], (name,))
+            for name, broker, _ in _each(beyond, ACCOUNTS.name)
+        ],
+        _gone,
+    )
     return [
         *(step.untyped() for step in on_brokers),
         *(step.untyped() for step in routes),
         *(step.untyped() for step in groups),
+        *(step.untyped() for step in accounts),
     ]
 
 
@@ -196,7 +211,7 @@ def _gone(_: object) -> None:
 
 def _shown(value: object) -> dict[str, object] | None:
     """Return the settings of a thing for the row; a route has none."""
-    for kind in (TOPICS, GROUPS):
+    for kind in (TOPICS, GROUPS, ACCOUNTS):
         if type(value) is type(kind.fresh("x")):
             return dict(kind.describe(value))  # type: ignore[arg-type]
     return None

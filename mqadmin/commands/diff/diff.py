@@ -43,7 +43,7 @@ class DifferenceRow(Row):
 
 @command(
     "diff",
-    "compare topics and groups of two clusters, or of a file and a cluster",
+    "compare topics, groups and accounts of two clusters, or of a file and a cluster",
     examples=(
         ("mqadmin diff cluster.yaml", "the file against the cluster"),
         ("mqadmin diff staging production", "two contexts"),

@@ -205,3 +205,29 @@ def test_the_journal_is_the_only_place_of_a_secret(acl: Run, env: dict[str, str]
     assert NEW in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
     assert NEW not in acl("undo", "--list", "-ojson").out
+
+
+def test_accounts_go_round_as_a_document(acl: Run) -> None:
+    made(acl, "declaredOne")
+
+    document = json.loads(acl("export", "-ojson").out)
+
+    account = document["accounts"]["declaredOne"]["*"]
+    assert account["topic_perms"] == ["bills=SUB", "orders=PUB|SUB"]
+    assert "secret_key" not in account
+    account |= {"topic_perms": ["orders=PUB", "bills=SUB"], "secret_key": NEW}
+    document["accounts"]["declaredTwo"] = {"*": {"admin": False, "secret_key": NEW}}
+    document["accounts"]["declaredThree"] = {"*": {"default_topic_perm": "SUB"}}
+    done = acl("apply", "-", "-ojson", stdin=json.dumps(document))
+    told = {str(row["name"]): row["result"] for row in rows(done, exit_code=5)}
+    results = [told[f"declared{name}"] for name in ("One", "Two", "Three")]
+    assert results == ["changed", "changed", "refused"], done.out
+    assert "its secret is not known" in done.out
+
+    del document["accounts"]["declaredThree"]
+    assert rows(acl("diff", "-", "-ojson", stdin=json.dumps(document))) == []
+
+    kept = {"accounts": {ADMIN: {"*": {}}}}
+    gone = rows(acl("apply", "-", "--prune", "-ojson", stdin=json.dumps(kept)))
+    pruned = {str(row["name"]): row["result"] for row in gone}
+    assert (pruned["declaredOne"], pruned["declaredTwo"]) == ("changed", "changed")
