@@ -255,14 +255,20 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
     """Yield from an async generator that lives in the loop thread.
 
     Rows come over in batches: a switch of threads costs as much as printing ten of them. A
-    batch that takes long to fill is handed over as it is.
+    batch that takes long to fill is handed over as it is, and one that ends in an error before
+    the error.
     """
+    failures: list[Exception] = []
 
     async def following() -> list[Row]:
         batch: list[Row] = []
         until_s = time.monotonic() + BATCH_S
         while len(batch) < batch_count and time.monotonic() < until_s:
-            row = await anext(rows, None)
+            try:
+                row = await anext(rows, None)
+            except Exception as error:
+                failures.append(error)
+                break
             if row is None:
                 break
             batch.append(row)
@@ -270,6 +276,10 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
 
     while batch := workplace.link.run(following()):
         yield from batch
+        if failures:
+            break
+    if failures:
+        raise failures[0]
 
 
 def _format(call: Call, *, default: str = "") -> Format:
