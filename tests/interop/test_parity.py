@@ -32,7 +32,8 @@ HEAD = """# The Java mqadmin and ours, command by command
 
 <!-- Written by tests/interop/test_parity.py (PARITY=write); edit the table there. -->
 
-Each Java name is also a name of ours, with Java's flags. The test runs the real tool of 4.9.7 and
+Each Java name but those that the table says have no namesake is also a name of ours, with Java's
+flags. The test runs the real tool of 4.9.7 and
 ours with the same words on the same real broker and compares facts: names, offsets, numbers. Of
 a command that changes something the Java tool then looks at what either of them did.
 Everywhere: exit codes tell how it went (Java's are 0), names are never cut, a deletion asks first
