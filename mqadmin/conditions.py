@@ -9,7 +9,7 @@ there yet and a server that does not answer are no reason to stop before the tim
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -74,7 +74,7 @@ async def awaited(call: Call, condition: Condition, *, limit_ms: int) -> Outcome
     return Outcome(_told(verdict, late), single=True)
 
 
-async def _told(verdict: Verdict, otherwise: CommandError) -> AsyncIterator[Row]:
+def _told(verdict: Verdict, otherwise: CommandError) -> Iterator[Row]:
     yield verdict
     if not verdict.holds:
         raise otherwise
