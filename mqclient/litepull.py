@@ -33,7 +33,7 @@ from mqclient.instance import MQClient
 from mqclient.litesettings import LitePullSettings
 from mqclient.members import Serve
 from mqclient.message import MessageExt
-from mqclient.offsetstore import LOCAL_DIR, LocalOffsets, OffsetStore, RemoteOffsets
+from mqclient.offsetstore import LOCAL_DIR, offset_store
 from mqclient.polled import Polled
 from mqclient.processqueue import ProcessQueue
 from mqclient.pushsettings import HALF_AN_HOUR_MS
@@ -73,11 +73,7 @@ class LitePullConsumer(Queries):
         self.settings = settings or LitePullSettings()
         shared = self.settings.as_push()
         self._client = client
-        store: OffsetStore
-        if shared.broadcasting:
-            store = LocalOffsets(client.client_id, group, directory=local_dir)
-        else:
-            store = RemoteOffsets(client, group)
+        store = offset_store(client, group, broadcasting=shared.broadcasting, local_dir=local_dir)
         self._consuming = Consuming(client, group, settings=shared, offsets=store)
         self._wanted: dict[str, Wanted] = {}
         self._held: dict[MessageQueue, ProcessQueue] = {}

@@ -204,3 +204,16 @@ def _spread(queue: MessageQueue) -> int:
     for part in (string_hash(queue.broker_name), queue.queue_id, string_hash(queue.topic)):
         value = (31 * value + part) & 0xFFFFFFFF
     return value ^ (value >> 16)
+
+
+def offset_store(
+    client: MQClient, group: str, *, broadcasting: bool, local_dir: Path
+) -> OffsetStore:
+    """Return the store a consumer's kind wants: of its own in broadcasting, else the brokers'.
+
+    Raises:
+        BadAnswer: this member's file cannot be read, nor the one before it.
+    """
+    if broadcasting:
+        return LocalOffsets(client.client_id, group, directory=local_dir)
+    return RemoteOffsets(client, group)

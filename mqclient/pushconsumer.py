@@ -37,7 +37,7 @@ from mqclient.instance import MQClient
 from mqclient.listeners import ConcurrentListener, OrderlyListener
 from mqclient.members import Serve
 from mqclient.message import MessageExt
-from mqclient.offsetstore import LOCAL_DIR, LocalOffsets, OffsetStore, RemoteOffsets
+from mqclient.offsetstore import LOCAL_DIR, OffsetStore, offset_store
 from mqclient.processqueue import LOCK_AGAIN_MS, ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from mqclient.pushsettings import HALF_AN_HOUR_MS, PushSettings
@@ -82,11 +82,9 @@ class PushConsumer(Queries):
         self.group = check_group(group)
         self.settings = settings or PushSettings()
         self._client = client
-        offsets: OffsetStore
-        if self.settings.broadcasting:
-            offsets = LocalOffsets(client.client_id, group, directory=local_dir)
-        else:
-            offsets = RemoteOffsets(client, group)
+        offsets = offset_store(
+            client, group, broadcasting=self.settings.broadcasting, local_dir=local_dir
+        )
         self._consuming = Consuming(client, group, settings=self.settings, offsets=offsets)
         self._wanted: dict[str, Wanted] = {}
         self._held: dict[MessageQueue, ProcessQueue] = {}
