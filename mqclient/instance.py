@@ -240,6 +240,10 @@ class MQClient:
         self._routes.put(topic, found, now_ms=self.now_ms())
         return found
 
+    def known_route(self, topic: str) -> TopicRouteData | None:
+        """Return the route of a topic where no name server needs to be asked for it."""
+        return self._routes.get(topic, now_ms=self.now_ms())
+
     def forget_route(self, topic: str) -> None:
         """Ask again for the route of a topic next time, because a broker of it failed."""
         self._routes.drop(topic)

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from mqclient import answers, hooks, routes
-from mqclient.errors import BadRequest, ClientError, NoRoute, refusal
+from mqclient import hooks, routes
+from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.faults import Faults
 from mqclient.hooks import SendEvent, SendHook
 from mqclient.instance import MQClient
@@ -32,13 +32,11 @@ from mqclient.outgoing import Outgoing, Packing, send_command
 from mqclient.producersettings import ProducerSettings
 from mqclient.queries import Queries
 from mqclient.select import RoundRobin, by_hash
-from mqclient.sent import STATUS_OF, SendResult, SendStatus
+from mqclient.sent import SendResult, SendStatus, result_of
 from mqclient.subscription import check_group
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import SendMessageResponse
-from storefmt.properties import MSG_REGION, TRACE_ON
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
 
@@ -139,8 +137,9 @@ class Producer(Queries):
             BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
         """
         out = self._packing.single(message, now_ms=self._client.now_ms(), system=system)
-        chosen = await self._choose(message, queue, select, sharding_key)
-        return await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
+        if select is not None or sharding_key is not None:
+            queue = await self._choose(message, queue, select, sharding_key)
+        return await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
 
     async def send_batch(
         self,
@@ -308,7 +307,8 @@ class Producer(Queries):
         return queue
 
     async def _target(self, topic: str, avoid: str | None) -> MessageQueue:
-        queues = await self.queues(topic)
+        info = self._known_info(topic)
+        queues = await self.queues(topic) if info is None else info.queues
         if self.settings.send_latency_fault_enable:
             return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
         return self._turns.pick(queues, avoid=avoid)
@@ -318,7 +318,11 @@ class Producer(Queries):
     ) -> SendResult:
         if queue.topic != out.topic:
             raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
-        address = await self._address(out.topic, queue)
+        # Nearly every send finds its route here, and asks nobody.
+        info = self._known_info(out.topic)
+        address = None if info is None else info.masters.get(queue.broker_name)
+        if address is None:
+            address = await self._address(out.topic, queue)
         if not self._hooks and not self.settings.send_latency_fault_enable:
             return await self._exchange(out, queue, address, timeout_s)
         started_ms = self._client.now_ms()
@@ -344,24 +348,9 @@ class Producer(Queries):
     async def _exchange(
         self, out: Outgoing, queue: MessageQueue, address: str, timeout_s: float
     ) -> SendResult:
-        answer = await self._client.invoke(address, self._command(out, queue), timeout_s=timeout_s)
-        status = STATUS_OF.get(answer.code)
-        if status is None:
-            what = f"message to {out.topic}, queue {queue.queue_id} of {queue.broker_name}"
-            raise refusal(answer.code, answer.remark, address=address, what=what)
-        stored = answers.header(answer, SendMessageResponse, address=address)
-        if stored.queue_id != queue.queue_id:
-            queue = MessageQueue(out.topic, queue.broker_name, stored.queue_id)
-        return SendResult(
-            status,
-            out.unique_key,
-            stored.msg_id,
-            queue,
-            stored.queue_offset,
-            stored.transaction_id or "",
-            answer.ext.get(MSG_REGION, ""),
-            answer.ext.get(TRACE_ON) != "false",
-        )
+        command = self._command(out, queue)
+        answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+        return result_of(answer, queue, unique_key=out.unique_key, address=address)
 
     def _command(self, out: Outgoing, queue: MessageQueue, *, oneway: bool = False) -> Command:
         return send_command(
@@ -373,6 +362,12 @@ class Producer(Queries):
             return timeout_s
         limit_ms = self.settings.send_msg_timeout_ms
         return self._client.timeout_s if limit_ms is None else limit_ms / 1000
+
+    def _known_info(self, topic: str) -> routes.PublishInfo | None:
+        known = self._published.get(topic)
+        if known is None or known.route is not self._client.known_route(topic):
+            return None
+        return known
 
     async def _publish_info(self, topic: str) -> routes.PublishInfo:
         route = await self._client.route(topic)

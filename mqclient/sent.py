@@ -6,8 +6,14 @@ Source: client/producer/SendResult.java, SendStatus.java (4.9.7).
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from mqclient import answers
+from mqclient.errors import refusal
 from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
+from remoting.command import Command
+from remoting.headers import SendMessageResponse
+from remoting.kernels import Stored, parse_stored
+from storefmt.properties import MSG_REGION, TRACE_ON
 
 
 class SendStatus(StrEnum):
@@ -48,3 +54,36 @@ class SendResult(NamedTuple):
     transaction_id: str = ""
     region_id: str = ""
     trace_on: bool = True
+
+
+def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address: str) -> SendResult:
+    """Return what an answer to a send says.
+
+    Args:
+        queue: where the message was sent.
+        address: who answered.
+
+    Raises:
+        NotFound, BrokerRefused: the message was not stored.
+        BadAnswer: the answer does not say where it is.
+    """
+    status = STATUS_OF.get(answer.code)
+    if status is None:
+        what = f"message to {queue.topic}, queue {queue.queue_id} of {queue.broker_name}"
+        raise refusal(answer.code, answer.remark, address=address, what=what)
+    ext = answer.ext
+    stored: Stored | SendMessageResponse | None = parse_stored(ext)
+    if stored is None:
+        stored = answers.header(answer, SendMessageResponse, address=address)
+    if stored.queue_id != queue.queue_id:
+        queue = MessageQueue(queue.topic, queue.broker_name, stored.queue_id)
+    return SendResult(
+        status,
+        unique_key,
+        stored.msg_id,
+        queue,
+        stored.queue_offset,
+        stored.transaction_id or "",
+        ext.get(MSG_REGION, ""),
+        ext.get(TRACE_ON) != "false",
+    )

@@ -14,7 +14,7 @@ Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Final, NamedTuple, cast
 
@@ -23,6 +23,9 @@ _FRONT_SIZE_MAX: Final = 1_024
 _FRONT_END: Final = '","e":"'
 _PROPERTIES: Final = 5
 """Group of the property string in ``_SEND``."""
+_INT32_DIGITS: Final = 9
+_INT64_DIGITS: Final = 18
+"""So many digits fit for sure."""
 _FLAG_ONEWAY: Final = 2
 _FLAG_RESPONSE: Final = 1
 
@@ -281,3 +284,30 @@ def send_v2_ext(
         "m": "true" if batch else "false",
         "n": broker_name,
     }
+
+
+class Stored(NamedTuple):
+    """What the typed ``SendMessageResponse`` holds."""
+
+    msg_id: str
+    queue_id: int
+    queue_offset: int
+    transaction_id: str | None
+
+
+def parse_stored(ext: Mapping[str, str]) -> Stored | None:
+    """Return the header of an answer to a send, None where the typed class has to look."""
+    msg_id, queue_id, queue_offset = ext.get("msgId"), ext.get("queueId"), ext.get("queueOffset")
+    if (
+        msg_id is None
+        or queue_id is None
+        or queue_offset is None
+        or not queue_id.isascii()
+        or not queue_offset.isascii()
+        or not queue_id.isdigit()
+        or not queue_offset.isdigit()
+        or len(queue_id) > _INT32_DIGITS
+        or len(queue_offset) > _INT64_DIGITS
+    ):
+        return None
+    return Stored(msg_id, int(queue_id), int(queue_offset), ext.get("transactionId"))

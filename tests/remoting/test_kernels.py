@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from remoting.codes import FLAG_ONEWAY, FLAG_RESPONSE, LanguageCode
 from remoting.command import Command
 from remoting.errors import BadFrame, BadHeader
-from remoting.headers import PullMessage, SendMessageV2
-from remoting.kernels import _FRONTS, Pull, SendV2, parse_pull, parse_send_v2, send_v2_ext
+from remoting.headers import PullMessage, SendMessageResponse, SendMessageV2
+from remoting.kernels import (
+    _FRONTS,
+    Pull,
+    SendV2,
+    parse_pull,
+    parse_send_v2,
+    parse_stored,
+    send_v2_ext,
+)
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import SETS, frames
 
@@ -282,3 +290,26 @@ def test_written_send_equals_the_typed_header(
     )
 
     assert list(ext.items()) == list(header.to_ext().items())
+
+
+WORDS = st.one_of(st.integers(-(2**70), 2**70).map(str), st.text(max_size=6))
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"msgId": st.text(), "queueId": WORDS, "queueOffset": WORDS,
+                      "transactionId": st.text()}
+    )
+)  # fmt: skip
+def test_answer_to_a_send_is_read_as_by_the_typed_header(ext: dict[str, str]) -> None:
+    found = parse_stored(ext)
+
+    if found is not None:
+        typed = SendMessageResponse.from_ext(ext)
+        assert found == (typed.msg_id, typed.queue_id, typed.queue_offset, typed.transaction_id)
+
+
+def test_usual_answer_to_a_send_needs_no_typed_header() -> None:
+    ext = {"msgId": "7F00", "queueId": "3", "queueOffset": "17", "TRACE_ON": "true"}
+
+    assert parse_stored(ext) == ("7F00", 3, 17, None)
