@@ -1,5 +1,6 @@
 """Reading verbs on a store directory say what they say of the broker that writes it."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from tests.mqadmin.commands.test_messages import fill, rows
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
+WRITTEN_S = 30.0
 TOPIC, GROUP = "offline-verbs", "OfflineVerbsG"
 SHOWN = ("topic", "queue_id", "queue_offset", "log_offset", "msg_id", "body", "keys", "store_ms")
 
@@ -20,13 +22,26 @@ def sent() -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def messages(at: Run, sent: list[dict[str, object]]) -> list[dict[str, object]]:
+def messages(
+    at: Run, run: Run, servers: Addresses, sent: list[dict[str, object]]
+) -> list[dict[str, object]]:
     """Return what was sent to the topic: two messages to each of two queues."""
     if not sent:
         at("topic", "create", TOPIC, "-q", "2")
         sent += fill(at, TOPIC)
         at("offset", "reset", GROUP, TOPIC, "--to", "1", "-y")
+        # A broker writes queue entries about a second after the log.
+        deadline_s = time.monotonic() + WRITTEN_S
+        while time.monotonic() < deadline_s and not all(
+            _is_written(run, servers, queue_id) for queue_id in ("0", "1")
+        ):
+            time.sleep(0.1)
     return sent
+
+
+def _is_written(run: Run, servers: Addresses, queue_id: str) -> bool:
+    done = run("queue", "show", TOPIC, queue_id, "--store", servers.store, "-ojson")
+    return done.exit_code == 0 and len(rows(done)) == 2
 
 
 @pytest.mark.parametrize(
