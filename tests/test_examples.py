@@ -93,7 +93,7 @@ def test_the_code_of_the_readme_runs(rocketmq: RocketMQ, tmp_path: Path) -> None
         outputs.append(run(str(path)))
 
     assert outputs[0] == ["hello"]
-    assert re.fullmatch(r"\[(b'hello( again)?')?\]", outputs[1][0])
+    assert re.fullmatch(r"\[(b'hello'(, )?)?(b'hello again')?\]", outputs[1][0])
 
 
 def test_service_sends_and_consumes(rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch) -> None:

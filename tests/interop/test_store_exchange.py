@@ -36,7 +36,7 @@ pytestmark = pytest.mark.java
 
 _T = TypeVar("_T")
 TOPIC, GROUP = "Exchange", "ExchangeGroup"
-QUEUE_COUNT = 2
+QUEUE_COUNT, QUEUE_FILE_COUNT = 2, 1_000
 
 
 @dataclass
@@ -85,9 +85,9 @@ def test_each_opens_what_the_other_left(
         # and indexes again only what recovery reads (IndexService#load): old keys are lost.
         indexed = not (number == 3 and side is java_side)
         try:
-            check(namesrv, broker, written, indexed=indexed)
+            check(namesrv, side, broker, written, indexed=indexed)
             append(namesrv, broker, written, seed=number)
-            check(namesrv, broker, written, indexed=indexed)
+            check(namesrv, side, broker, written, indexed=indexed)
         except BaseException:
             broker.kill()
             raise
@@ -158,7 +158,7 @@ async def read(
     return got
 
 
-def check(namesrv: Namesrv, broker: Broker, written: Written, *, indexed: bool) -> None:
+def check(namesrv: Namesrv, side: Side, broker: Broker, written: Written, *, indexed: bool) -> None:
     """Assert that the broker has everything that was written so far."""
 
     async def act(client: MQClient) -> None:
@@ -177,7 +177,8 @@ def check(namesrv: Namesrv, broker: Broker, written: Written, *, indexed: bool) 
                 if indexed:
                     await found_by_key(admin, written, record)
                 near = await admin.search_offset(queue, record.store_ms)
-                assert records[near].store_ms == record.store_ms
+                late = near in late_starts(side, record)
+                assert late or records[near].store_ms == record.store_ms
         offsets = await admin.all_consumer_offsets(broker.address)
         topics = (await admin.topic_configs(broker.address)).topics
         groups = (await admin.subscription_groups(broker.address)).groups
@@ -186,6 +187,18 @@ def check(namesrv: Namesrv, broker: Broker, written: Written, *, indexed: bool) 
         assert groups[GROUP] == SubscriptionGroup(GROUP, retry_max_times=3)
 
     run(namesrv, act)
+
+
+def late_starts(side: Side, record: Record) -> set[int]:
+    """Return where the real broker may land too late when it looks for the time of a record.
+
+    It takes the first queue file whose time of modification is not before the time it looks
+    for (MappedFileQueue#getMappedFileByTime). The kernel stamps a mapped file when a page of
+    it becomes dirty, by a clock of some milliseconds: its last records seem to be younger.
+    """
+    if not isinstance(side, JavaSide):
+        return set()
+    return {(record.queue_offset // QUEUE_FILE_COUNT + 1) * QUEUE_FILE_COUNT}
 
 
 async def found_by_key(admin: Admin, written: Written, record: Record) -> None:

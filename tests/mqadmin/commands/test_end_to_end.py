@@ -289,7 +289,7 @@ WRITES = {
 @pytest.mark.parametrize(
     "words",
     [
-        ("topic", "create", "dry"),
+        ("topic", "create", "{topic}-new"),
         ("topic", "update", "{topic}", "-q", "9"),
         ("topic", "delete", "{topic}"),
         ("message", "send", "{topic}", "x"),

@@ -146,8 +146,8 @@ def test_a_hostile_name_of_a_log_file_is_no_trouble(small: Path) -> None:
     file = small / "commitlog" / f"{FILE_SIZE:020d}"
     file.rename(file.with_name("9" * 20))
 
-    assert set(seal_all(small)) == {"sealed"}
-    assert seal_all(small) == ["unchanged", "unchanged"]
+    assert seal_all(small) == ["sealed"]
+    assert seal_all(small) == ["unchanged"]
 
 
 def test_a_damaged_checksum_file_does_not_accuse_the_log(small: Path) -> None:

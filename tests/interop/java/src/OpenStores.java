@@ -3,6 +3,7 @@ import com.alibaba.fastjson.JSONObject;
 import java.io.File;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -68,7 +69,7 @@ final class OpenStores implements Program {
                 read(store, spec, found);
             }
         } catch (Throwable e) {
-            found.put("error", e.toString());
+            found.put("error", e + " " + Arrays.toString(e.getStackTrace()));
         }
         if (store != null && found.getBooleanValue("load")) {
             store.shutdown();
