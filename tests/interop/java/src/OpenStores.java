@@ -60,8 +60,11 @@ final class OpenStores implements Program {
                 new File(spec.getString("path"), "abort").createNewFile();
             }
             MessageStoreConfig config = config(spec);
-            store = new DefaultMessageStore(config, new BrokerStatsManager("c", true), (a, b, c, d, e, f, g) -> { },
-                new BrokerConfig());
+            // The constructor of StoreStatsService fills a static TreeMap: two at once break it.
+            synchronized (OpenStores.class) {
+                store = new DefaultMessageStore(config, new BrokerStatsManager("c", true),
+                    (a, b, c, d, e, f, g) -> { }, new BrokerConfig());
+            }
             boolean load = store.load();
             found.put("load", load);
             if (load) {
