@@ -56,6 +56,20 @@ def test_every_package_is_installed() -> None:
     assert set(declared["tool"]["setuptools"]["packages"]) == packages
 
 
+def test_no_page_holds_an_unfinished_merge() -> None:
+    pages = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    pages += sorted((REPOSITORY / "docs").rglob("*.md"))
+
+    found = [
+        f"{page.relative_to(REPOSITORY)}: {line}"
+        for page in pages
+        for line in page.read_text().splitlines()
+        if line.startswith(("<<<<<<< ", ">>>>>>> "))
+    ]
+
+    assert found == []
+
+
 def too_long(path: Path) -> Iterator[str]:
     count = len(path.read_text().splitlines())
     if count > LINES_MAX:
