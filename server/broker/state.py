@@ -43,8 +43,9 @@ from server.broker.saves import StateFiles
 from server.broker.send import Sender
 from server.broker.stats import Statistics
 from server.broker.topics import BuiltIn, Topics
-from server.broker.transactioncheck import HOUR_MS, CheckRules, TransactionChecks
+from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
+from server.broker.transactionrules import HOUR_MS, CheckRules
 from server.broker.turn import Turn
 from server.runtime.clock import Clock
 from server.store.calls import DispatchEntry, PutMessage, PutResult
@@ -232,7 +233,7 @@ class Broker:
 
     def check_transactions(self, now_ms: int) -> Awaitable[None]:
         """Return one round of checks, to be awaited."""
-        return run_round(self.transactions, self.clock)
+        return run_round(self.transactions, self.clock, cold=self.cold)
 
     def settle(self) -> None:
         """Count as done what is on the disk by now."""

@@ -9,7 +9,8 @@ Rule: a round moves over a half message only when it is decided, written again o
 and this progress (the consumer offsets of CID_RMQ_SYS_TRANS, as Java keeps them) is
 committed only when what the round wrote is on the disk. So whatever stops the broker, the
 next round finds every open half message again. A round keeps nothing for the next one and
-works in steps of bounded size; a decided transaction costs it one small record.
+works in steps of bounded size; a decided transaction costs it one small record. A step that
+needs what is not in memory ends there, and the next one goes on when a thread has read it.
 
 Differences from Java, both towards fewer double deliveries: a decision that comes for a
 message spared by its immunity is kept until its copy is met, and an op that a second
@@ -36,7 +37,6 @@ from server.broker.transaction import (
     QUEUE_ID,
     Event,
     Half,
-    check_times,
     counted,
     decided_offset,
     first_offset,
@@ -48,15 +48,13 @@ from server.broker.transaction import (
     state_of,
     step,
 )
+from server.broker.transactionrules import CheckRules, is_asked_enough, judge
 from server.store.calls import GetStatus, PutMessage, PutResult
+from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.message import Record, decode_records
-from storefmt.properties import (
-    CHECK_IMMUNITY_TIME_IN_SECONDS,
-    TRANSACTION_CHECK_TIMES,
-    parse_properties,
-)
+from storefmt.properties import parse_properties
 
 LOG = logging.getLogger(__name__)
 
@@ -65,50 +63,12 @@ STEP_COUNT_MAX: Final = 256
 READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 OP_READ_COUNT: Final = 128
-HOUR_MS: Final = 3_600_000
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises Refused."""
 WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 Ask = Callable[[str, Command], None]
 """Sends a question to one live producer of a group."""
-
-
-class CheckRules(NamedTuple):
-    """How long a producer has, and how often it is asked."""
-
-    timeout_ms: int
-    count_max: int
-    reserved_ms: int
-    """Age at which the log deletes a message."""
-
-
-def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> Event:
-    """Return what a round does with a half message that nobody decided.
-
-    NOT_KNOWN means that it is too young to ask.
-    """
-    if _is_asked_enough(named, rules):
-        return Event.GIVE_UP
-    age_ms = now_ms - record.born_ms
-    if age_ms > rules.reserved_ms:
-        return Event.GIVE_UP
-    immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
-    if immunity is not None:
-        return Event.SPARE if age_ms < _immunity_ms(immunity, rules) else Event.ASK
-    # Born in the future: some clock is wrong, so the age says nothing, and asking helps.
-    return Event.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else Event.ASK
-
-
-def _is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
-    return TRANSACTION_CHECK_TIMES in named and check_times(named) >= rules.count_max
-
-
-def _immunity_ms(text: str, rules: CheckRules) -> int:
-    digits = text.removeprefix("-")
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > 18 or text == "-1":
-        return rules.timeout_ms
-    return int(text) * 1_000
 
 
 @dataclass(slots=True)
@@ -172,6 +132,8 @@ class TransactionChecks:
         self._unsafe_count = 0
         self._spared: set[int] = set()
         """Queue offsets that producers know of messages whose copies are immune."""
+        self._may_wait = True
+        self._missing: ColdRead | None = None
 
     def begin(self, now_ms: int) -> bool:
         """Begin a round; return False while the one before is not on the disk yet."""
@@ -183,11 +145,17 @@ class TransactionChecks:
         self._round = _Round(half_offset, half_end, op_offset, op_offset, op_end)
         return True
 
-    def step(self, now_ms: int) -> bool:
-        """Do a bounded part of the round; return True while there is more to do."""
+    def step(self, now_ms: int, *, may_wait: bool = True) -> bool:
+        """Do a bounded part of the round; return True while there is more to do.
+
+        Args:
+            may_wait: False ends the step where it would wait for a disk; ``take_missing``
+                then tells what to read first.
+        """
         walk = self._round
         if walk is None:
             return False
+        self._may_wait = may_wait
         begun_at = walk.half_offset, walk.op_offset
         # The ops that were read count only when they are on the disk, too.
         log_end, more = self._store.written_offset, True
@@ -195,7 +163,11 @@ class TransactionChecks:
         for _ in range(STEP_COUNT_MAX):
             if not (more := self._has_more(walk)):
                 break
-            record = self._undecided(walk)
+            try:
+                record = self._undecided(walk)
+            except ColdRead as cold:
+                self._missing = cold
+                break
             if record is None:
                 continue
             try:
@@ -218,6 +190,11 @@ class TransactionChecks:
             self._unsafe_count += 1
             self._when_safe(lambda code: self._stepped(walk, progress, questions, code))
         return more
+
+    def take_missing(self) -> ColdRead | None:
+        """Return what the last step needed and was not in memory, to be read by a thread."""
+        missing, self._missing = self._missing, None
+        return missing
 
     def settle(self) -> bool:
         """Commit the progress whose records are on the disk; return whether that was all."""
@@ -297,7 +274,7 @@ class TransactionChecks:
             record.log_offset, CHECK_MAX_TIME_TOPIC,
         )  # fmt: skip
         self._topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
-        if not _is_asked_enough(named, self._rules()):
+        if not is_asked_enough(named, self._rules()):
             named = counted(named)
         put = self._put(given_up(record, named), now_ms)
         return put.log_offset + put.size
@@ -360,10 +337,15 @@ class TransactionChecks:
             walk.half_offset = min(next_offset, walk.half_end)
 
     def _read(self, topic: str, queue_offset: int, count_max: int) -> tuple[list[Record], int]:
-        """Return records from an offset on, and the offset after them; always moves on."""
+        """Return records from an offset on, and the offset after them; always moves on.
+
+        Raises:
+            ColdRead: they are not in memory, and the step may not wait.
+        """
         found = self._store.get_message(
-            topic, QUEUE_ID, queue_offset, count_max=count_max, size_max=READ_SIZE
-        )
+            topic, QUEUE_ID, queue_offset,
+            count_max=count_max, size_max=READ_SIZE, may_wait=self._may_wait,
+        )  # fmt: skip
         next_offset = max(found.next_offset, queue_offset + 1)
         if found.status is not GetStatus.FOUND:
             LOG.warning(

@@ -7,13 +7,15 @@
     10002  -> half messages that wait for a decision
 
 Rule: the message of a commit and its op message are put in this order in one turn, so the
-log never says "decided" without the message. A producer that decides twice is believed
+log never says "decided" without the message. What is not in memory is read by a thread, and
+the decision is taken as if it had come then. A producer that decides twice is believed
 twice, as in Java: the second commit delivers once more.
 
 Source: broker/processor/EndTransactionProcessor.java,
 broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7).
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Final
@@ -21,6 +23,7 @@ from typing import Final
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
+from server.broker.coldhandler import reads_cold
 from server.broker.delay import redirect
 from server.broker.refusal import Refused
 from server.broker.state import Broker
@@ -35,10 +38,11 @@ from server.broker.transaction import (
     state_of,
     step,
 )
-from server.broker.transactionlist import open_transactions
+from server.broker.transactionlist import OpenLook
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.calls import PutMessage
+from server.store.nowait import ColdRead
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.fastjson import Json, dumps
 from storefmt.message import Record, decode_record
@@ -58,6 +62,7 @@ _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SY
 
 
 @handles(RequestCode.END_TRANSACTION)
+@reads_cold
 def end_transaction(broker: Broker, request: Request) -> Command | None:
     """Commit a half message or roll it back; "not known" gets no answer, as in Java."""
     fields = request.command.header(EndTransaction)
@@ -82,6 +87,7 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
 
 
 @handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
+@reads_cold
 def resume_check_half_message(broker: Broker, request: Request) -> Command | None:
     """Put a half message back to be checked from the beginning."""
     fields = request.command.header(ResumeCheckHalfMessage)
@@ -105,19 +111,33 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
 
 
 @handles(ExtensionCode.GET_OPEN_TRANSACTIONS)
-def get_open_transactions(broker: Broker, request: Request) -> Command:
+def get_open_transactions(broker: Broker, request: Request) -> None:
     """Return the half messages that nobody decided, as a JSON object."""
+    _look_on(broker, request, OpenLook(broker.store, broker.offsets), tries=0)
+
+
+def _look_on(broker: Broker, request: Request, look: OpenLook, *, tries: int) -> None:
+    """Do one step of a look; others have their turn before the next one."""
     try:
-        found = open_transactions(broker.store, broker.offsets)
+        more = look.step(may_wait=tries >= broker.cold.tries_max)
+    except ColdRead as cold:
+        broker.cold.warm(cold, lambda at_ms: _look_on(broker, request, look, tries=tries + 1))
+        return
     except RecordDamaged as error:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error)))
+        return
+    if more:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(lambda: _look_on(broker, request, look, tries=0))
+        return
+    found = look.result()
     body: Json = {
         "complete": found.is_complete,
         "halfOffset": found.half_offset,
         "opOffset": found.op_offset,
         "transactions": [_row(half) for half in found.records],
     }
-    return request.command.response(body=dumps(body).encode())
+    request.reply(request.command.response(body=dumps(body).encode()))
 
 
 def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:

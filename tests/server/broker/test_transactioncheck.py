@@ -7,55 +7,14 @@ import pytest
 from remoting.codes import ResponseCode
 from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from server.broker.refusal import Refused
-from server.broker.transaction import Event, check_times
-from server.broker.transactioncheck import HOUR_MS, STEP_COUNT_MAX, CheckRules, judge
+from server.broker.transaction import check_times
+from server.broker.transactioncheck import STEP_COUNT_MAX
 from server.store.calls import PutMessage
 from server.store.errors import StoreFull
-from storefmt.message import Record
 from tests.server.broker.transactions import HOST, START_MS, TIMEOUT_MS, World
 
-RULES = CheckRules(timeout_ms=6_000, count_max=3, reserved_ms=72 * HOUR_MS)
 TIMES = "TRANSACTION_CHECK_TIMES"
 IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
-
-
-def record_of(world: World, key: str, **properties: str) -> Record:
-    at = world.send(key, **properties)
-    world.settle()
-    return world.half(at)
-
-
-@pytest.mark.parametrize(
-    ("age_ms", "properties", "event"),
-    [
-        (0, {}, Event.NOT_KNOWN),
-        (5_999, {}, Event.NOT_KNOWN),
-        (6_000, {}, Event.ASK),
-        (-1, {}, Event.ASK),
-        (6_000, {TIMES: "2"}, Event.ASK),
-        (6_000, {TIMES: "3"}, Event.GIVE_UP),
-        (0, {TIMES: "3"}, Event.GIVE_UP),
-        (6_000, {TIMES: "nonsense"}, Event.ASK),
-        (72 * HOUR_MS, {}, Event.ASK),
-        (72 * HOUR_MS + 1, {}, Event.GIVE_UP),
-        (29_999, {IMMUNITY: "30"}, Event.SPARE),
-        (30_000, {IMMUNITY: "30"}, Event.ASK),
-        (-5, {IMMUNITY: "30"}, Event.SPARE),
-        (1, {IMMUNITY: "0"}, Event.ASK),
-        (5_999, {IMMUNITY: "nonsense"}, Event.SPARE),
-        (5_999, {IMMUNITY: "-1"}, Event.SPARE),
-        (6_000, {IMMUNITY: "nonsense"}, Event.ASK),
-        (1_000, {IMMUNITY: "30", TIMES: "3"}, Event.GIVE_UP),
-    ],
-)
-def test_what_a_round_does_with_a_half_message(
-    age_ms: int, properties: dict[str, str], event: Event
-) -> None:
-    half = record_of(World(), "k", **properties)
-
-    judged = judge(half, half.properties, rules=RULES, now_ms=START_MS + age_ms)
-
-    assert judged is event
 
 
 def test_young_message_waits_and_an_old_one_is_written_again_and_asked() -> None:

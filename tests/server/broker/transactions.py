@@ -12,7 +12,8 @@ from server.broker.offsets import Offsets
 from server.broker.refusal import Refused
 from server.broker.topics import BuiltIn, Topics
 from server.broker.transaction import GROUP, committed, decided, prepare
-from server.broker.transactioncheck import HOUR_MS, CheckRules, TransactionChecks
+from server.broker.transactioncheck import TransactionChecks
+from server.broker.transactionrules import HOUR_MS, CheckRules
 from server.store.calls import PutMessage, PutResult, PutStatus
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed

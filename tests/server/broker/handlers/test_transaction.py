@@ -10,8 +10,10 @@ from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
+from server.store.nowait import ColdRead
 from storefmt.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
+from tests.server.broker.test_cold import forget
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K1\2TAGS\1a"
@@ -269,3 +271,59 @@ def test_open_transactions_are_listed(tmp_path: Path) -> None:
         assert (row["producerGroup"], row["uniqueKey"]) == ("PG", "K1")
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("decisions", [[COMMIT], [ROLLBACK], [COMMIT, ROLLBACK]])
+def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: list[int]
+) -> None:
+    async def story() -> int:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            place = await half(desk)
+            may_read, loop = asyncio.Event(), asyncio.get_running_loop()
+            warm = ColdRead.warm
+
+            def late(cold: ColdRead) -> None:
+                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+                warm(cold)
+
+            monkeypatch.setattr(ColdRead, "warm", late)
+            forget(tmp_path)
+            ends = [
+                asyncio.ensure_future(
+                    desk.ask(RequestCode.END_TRANSACTION, end(*place, how), timeout_s=60)
+                )
+                for how in decisions
+            ]
+            while not desk.app.broker.cold.count and not all(one.done() for one in ends):
+                await asyncio.sleep(0)
+            # Sends pass while the disk is waited for.
+            assert (await desk.send(b"meanwhile")).code == 0
+            may_read.set()
+            assert [(await one).code for one in ends] == [0] * len(ends)
+            bodies = {message.body for message in await desk.messages()}
+            assert bodies == {b"meanwhile", *([b"paid"] * (COMMIT in decisions))}
+            assert [op.body for op in ops_of(desk)] == [b"0"] * len(ends)
+            return desk.app.broker.cold.count
+
+    if not asyncio.run(story()):
+        pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_open_transactions_in_cold_data_are_listed_as_ever(tmp_path: Path) -> None:
+    async def story() -> tuple[bytes, bytes]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            places = [await half(desk) for _ in range(300)]
+            for place in places[::2]:
+                await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+            warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+            forget(tmp_path)
+            cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+            return warm.body, cold.body
+
+    warm, cold = asyncio.run(story())
+
+    assert cold == warm
+    assert len(json.loads(cold)["transactions"]) == 150
