@@ -24,7 +24,7 @@ import pyarrow as pa
 from storefmt.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
 from storefmt.columns_plain import PlainColumns
 from storefmt.errors import BadCall
-from storefmt.message import Record
+from storefmt.message import Record, decode_record
 from storefmt.scan import PURE, Damage, Found, LogFile, next_start, scan_log, walk
 
 ROWS_MAX: Final = 10_000
@@ -158,6 +158,33 @@ def iter_batches(
             maker = _way.maker(schema, file.name, check_crc, rows_max)
             scan = _FileScan(file, maker, _Limits(rows_max, bytes_max), on_damage)
             yield from scan.batches(max(start - file.base, 0), stop)
+
+
+def batch_of(
+    data: bytes, *, columns: Sequence[str] = DEFAULT_COLUMNS, check_crc: bool = False
+) -> Any:
+    """Return records that lie one after the other, as in a pull answer, as one batch.
+
+    The column ``file`` is empty: an answer does not say it.
+
+    Raises:
+        BadCall: a column does not exist.
+        RecordDamaged: the bytes are not whole records; ``pos`` says from where on.
+    """
+    schema = schema_of(columns)
+    if not data:
+        return pa.RecordBatch.from_pylist([], schema=schema)
+    buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
+    buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+    starts, behind = scan_log(buffer.data, 0, len(data))
+    maker = _way.maker(schema, "", check_crc, max(len(starts), 1))
+    good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64)) if len(starts) else 0
+    if good < len(starts) or behind < len(data):
+        bad = starts[good] if good < len(starts) else behind
+        # It cannot be decoded either, and the decoder says why.
+        decode_record(data, bad, check_crc=False)
+        raise BadCall(f"the record at byte {bad} is good and makes no columns")
+    return maker.take()
 
 
 class _Limits(NamedTuple):

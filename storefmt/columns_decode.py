@@ -315,7 +315,7 @@ def first_bad_text(raw: Any) -> int:
 def same_text(text: str, count: int) -> Any:
     """Return ``text`` so many times."""
     raw = text.encode()
-    offsets = np.arange(0, (count + 1) * len(raw), len(raw), dtype=np.int32)
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(raw))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw * count)]
     return pa.Array.from_buffers(pa.string(), count, buffers, 0)
 

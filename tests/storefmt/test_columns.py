@@ -325,3 +325,24 @@ def test_time_that_no_calendar_has_is_null(tmp_path: Path, time_ms: int, year: i
 
     (row,) = batch.to_pylist()
     assert (row["store_timestamp"] and row["store_timestamp"].year) == year
+
+
+def test_records_of_an_answer_are_one_batch(tmp_path: Path) -> None:
+    records = [{"queue_offset": number, "body": b"x" * number} for number in range(50)]
+    raw = write_log(tmp_path, records).read_bytes()
+    expected = records_of([tmp_path / f"{0:020d}"])
+
+    batch = columns.batch_of(raw, columns=EVERY, check_crc=True)
+
+    assert rows_of([batch]) == [{**row, "file": ""} for row in expected]
+    assert columns.batch_of(b"", columns=("topic",)).num_rows == 0
+
+
+@pytest.mark.parametrize("cut", [1, 50, 100, 130])
+def test_an_answer_that_is_no_whole_records_is_damage(tmp_path: Path, cut: int) -> None:
+    raw = write_log(tmp_path, [{}, {}]).read_bytes()
+
+    with pytest.raises(RecordDamaged):
+        columns.batch_of(raw[:-cut])
+    with pytest.raises(RecordDamaged):
+        columns.batch_of(raw[:cut] + b"?" + raw[cut:])
