@@ -71,6 +71,22 @@ class PullResult:
     messages: list[MessageExt]
 
 
+class RawPull(NamedTuple):
+    """What a pull gave, its records as they came: see ``PullResult`` for the numbers.
+
+    Attributes:
+        data: whole records one after the other; tags are not compared again.
+        address: the broker that answered.
+    """
+
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    data: bytes
+    address: str
+
+
 class Asked(NamedTuple):
     """What a pull asks for.
 
@@ -113,6 +129,16 @@ class Puller:
         Raises:
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
+        raw = await self.pull_raw(asked, timeout_s=timeout_s)
+        found: list[MessageExt] = []
+        if raw.status is PullStatus.FOUND:
+            found = asked.wanted.filter(
+                read_messages(raw.data, broker_name=asked.queue.broker_name, address=raw.address)
+            )
+        return PullResult(raw.status, raw.next_offset, raw.min_offset, raw.max_offset, found)
+
+    async def pull_raw(self, asked: Asked, *, timeout_s: float | None = None) -> RawPull:
+        """Read the bytes of messages from a queue offset on; raises as ``pull``."""
         queue = asked.queue
         address, is_master = await self._reader(queue)
         if asked.class_filter:
@@ -130,12 +156,14 @@ class Puller:
             raise refusal(answer.code, answer.remark, address=address, what=what)
         ends = answers.header(answer, PullMessageResponse, address=address)
         self._suggested[queue] = ends.suggest_which_broker_id
-        found: list[MessageExt] = []
-        if status is PullStatus.FOUND:
-            found = asked.wanted.filter(
-                read_messages(answer.body, broker_name=queue.broker_name, address=address)
-            )
-        return PullResult(status, ends.next_begin_offset, ends.min_offset, ends.max_offset, found)
+        return RawPull(
+            status,
+            ends.next_begin_offset,
+            ends.min_offset,
+            ends.max_offset,
+            answer.body if status is PullStatus.FOUND else b"",
+            address,
+        )
 
     def forget(self, queue: MessageQueue) -> None:
         """Ask the master again first."""
