@@ -3,7 +3,9 @@
     PipelineError
     ├── NoSpark      PySpark is not installed
     ├── NoJava       Spark has no Java
-    └── BadOption    a source was given an option it does not know
+    ├── BadOption    a source was given an option it does not know
+    ├── DataLost     a broker no longer has what was to be read
+    └── BadArchive   an archive is none, or somebody else writes to it
 
 ``exit_code`` is what ``mqadmin pipeline`` ends with (see docs/cli.md).
 """
@@ -27,3 +29,11 @@ class BadOption(PipelineError):
     """A data source was given an option that it does not know, or a value it cannot take."""
 
     exit_code = 2
+
+
+class DataLost(PipelineError):
+    """A broker no longer has messages that were to be read."""
+
+
+class BadArchive(PipelineError):
+    """A directory is no archive, or another process writes to it."""

@@ -54,7 +54,9 @@ def session(master: str = "local[*]", *, memory: str = "1g") -> "SparkSession":
 
 
 def register(spark: "SparkSession") -> None:
-    """Make ``rocketmq_store`` known to a session that was made elsewhere."""
+    """Make both data sources known to a session that was made elsewhere."""
+    from pipeline.sources.live import Rocketmq
     from pipeline.sources.store import RocketmqStore
 
     spark.dataSource.register(RocketmqStore)
+    spark.dataSource.register(Rocketmq)

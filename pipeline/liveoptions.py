@@ -1,0 +1,350 @@
+"""The options of ``rocketmq``: what a load or a save from live brokers asks for.
+
+    namesrv (or nameServer), accessKey, secretKey, timeoutMs          who is asked
+    subscribe | subscribePattern | assign                             which queues
+    startingTimestamp > startingOffsetsByTimestamp > startingOffsets  where reading begins
+    ending… of the same three                                         where a batch ends
+    startingOffsetsByTimestampStrategy (error, latest)                no message so late
+    filterExpression, filterType (TAG, SQL92)                         what brokers leave out
+    maxOffsetsPerTrigger, minPartitions, maxRecordsPerPartition       how much at once
+    failOnDataLoss, pullBatchSize, pullTimeoutMs, reportGroup, columns, checkCrc
+    topic, dedup, dedupKey, sendsInFlight, sendRetries                 the sink
+
+Rule: names and meanings are those of Spark's Kafka source, JSON is topic -> broker -> queue ->
+offset, with -2 for the earliest and -1 for the latest one. Spark lower-cases names, so all are
+looked up without case, and one that nobody reads is refused by name.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from mqclient.errors import ClientError
+from mqclient.instance import MQClient
+from mqclient.subscription import TAG, Subscription
+from pipeline.errors import BadOption
+from pipeline.livetable import DEFAULT_COLUMNS, live_schema
+from remoting.bodies import MessageQueue
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+_ACCESS: Final = ("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs")
+_SOURCE: Final = (
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsets",
+    "startingOffsetsByTimestampStrategy",
+    "filterExpression",
+    "filterType",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "failOnDataLoss",
+    "pullBatchSize",
+    "pullTimeoutMs",
+    "columns",
+    "checkCrc",
+)
+_BATCH: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+_STREAM: Final = ("maxOffsetsPerTrigger", "reportGroup")
+_SINK: Final = (
+    "topic",
+    "dedup",
+    "dedupKey",
+    "sendsInFlight",
+    "sendRetries",
+    # Spark's own for a stream, which it hands to the sink as well.
+    "checkpointLocation",
+    "path",
+)
+
+
+class Use(Enum):
+    """What the options are for; each use knows its own."""
+
+    BATCH = (*_ACCESS, *_SOURCE, *_BATCH)
+    STREAM = (*_ACCESS, *_SOURCE, *_STREAM)
+    SCHEMA = (*_ACCESS, *_SOURCE, *_BATCH, *_STREAM)
+    SINK = (*_ACCESS, *_SINK)
+
+
+class Access(NamedTuple):
+    """Who is asked, and as whom."""
+
+    namesrv: str
+    access_key: str | None
+    secret_key: str | None
+    timeout_s: float
+
+    def client(self) -> MQClient:
+        """Return a client; the caller closes it."""
+        return MQClient(
+            self.namesrv,
+            timeout_s=self.timeout_s,
+            access_key=self.access_key,
+            secret_key=self.secret_key,
+        )
+
+
+class Wanted(NamedTuple):
+    """Which queues: those of ``topics``, of topics that match, or exactly ``queues``."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    queues: tuple[MessageQueue, ...] = ()
+
+
+class Edge(NamedTuple):
+    """Where reading begins or ends.
+
+    Attributes:
+        offset: for queues that ``by_queue`` does not have; may be EARLIEST or LATEST.
+        by_queue: queue offsets, or times in ms.
+        is_time: ``by_queue`` has times, and ``time_ms`` is for all others, where not None.
+    """
+
+    offset: int
+    by_queue: Mapping[MessageQueue, int] = {}
+    is_time: bool = False
+    time_ms: int | None = None
+
+
+class Live(NamedTuple):
+    """What a source reads; the defaults are those of the options."""
+
+    access: Access
+    wanted: Wanted
+    starting: Edge
+    ending: Edge
+    late_is_latest: bool = False
+    filter: str = "*"
+    filter_kind: str = TAG
+    max_offsets: int | None = None
+    min_partitions: int = 1
+    max_records: int | None = None
+    fail_on_data_loss: bool = True
+    pull_batch_size: int = 32
+    pull_timeout_s: float = 10.0
+    report_group: str = ""
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
+    check_crc: bool = False
+
+    @property
+    def filters(self) -> bool:
+        """Whether brokers leave messages out, so that gaps between offsets mean nothing."""
+        return self.filter != "*"
+
+
+class Sink(NamedTuple):
+    """Where rows are sent."""
+
+    access: Access
+    topic: str = ""
+    dedup: bool = False
+    dedup_key: str = ""
+    in_flight: int = 32
+    retries: int = 3
+
+
+def live_of(options: Mapping[str, str], *, use: Use) -> Live:
+    """Return what a source is asked for.
+
+    Raises:
+        BadOption: an option is unknown, missing, doubled, or has a value it cannot have.
+    """
+    check_names(options, use)
+    columns = DEFAULT_COLUMNS
+    if "columns" in options:
+        columns = tuple(name.strip() for name in options["columns"].split(",") if name.strip())
+    live_schema(columns)
+    is_stream = use is Use.STREAM
+    starting = _edge(options, "starting", default=LATEST if is_stream else EARLIEST)
+    ending = _edge(options, "ending", default=LATEST)
+    if use is Use.BATCH:
+        _check_batch_edges(starting, ending)
+    kind = options.get("filterType", TAG).upper()
+    expression = options.get("filterExpression", "*")
+    try:
+        Subscription.parse(expression, kind=kind)
+    except ClientError as error:
+        raise BadOption(f"option filterExpression is {expression!r}: {error}") from error
+    return Live(
+        access=_access(options),
+        wanted=_wanted(options),
+        starting=starting,
+        ending=ending,
+        late_is_latest=_word(
+            options, "startingOffsetsByTimestampStrategy", {"error": False, "latest": True}
+        ),
+        filter=expression or "*",
+        filter_kind=kind,
+        max_offsets=_number(options, "maxOffsetsPerTrigger"),
+        min_partitions=_number(options, "minPartitions") or 1,
+        max_records=_number(options, "maxRecordsPerPartition"),
+        fail_on_data_loss=_word(options, "failOnDataLoss", {"true": True, "false": False}),
+        pull_batch_size=_number(options, "pullBatchSize") or 32,
+        pull_timeout_s=(_number(options, "pullTimeoutMs") or 10_000) / 1000,
+        report_group=options.get("reportGroup", ""),
+        columns=columns,
+        check_crc=_word(options, "checkCrc", {"false": False, "true": True}),
+    )
+
+
+def sink_of(options: Mapping[str, str]) -> Sink:
+    """Return what a sink is asked for; raises BadOption as ``live_of``."""
+    check_names(options, Use.SINK)
+    dedup_key = options.get("dedupKey", "")
+    return Sink(
+        access=_access(options),
+        topic=options.get("topic", ""),
+        dedup=bool(dedup_key) or _word(options, "dedup", {"false": False, "true": True}),
+        dedup_key=dedup_key,
+        in_flight=_number(options, "sendsInFlight") or 32,
+        retries=_number(options, "sendRetries") or 3,
+    )
+
+
+def check_names(options: Mapping[str, str], use: Use) -> None:
+    """Refuse options that this use does not read; raises BadOption."""
+    known = {name.lower() for name in use.value}
+    for name in options:
+        if name.lower() in known:
+            continue
+        elsewhere = [
+            other.name.lower()
+            for other in (Use.BATCH, Use.STREAM, Use.SINK)
+            if name.lower() in {one.lower() for one in other.value}
+        ]
+        if elsewhere:
+            raise BadOption(
+                f"rocketmq option {name!r} is for a {' or '.join(elsewhere)}, "
+                f"not for a {use.name.lower()}"
+            )
+        raise BadOption(f"rocketmq has no option {name!r}; it has {', '.join(use.value)}")
+
+
+def queue_text(queue: MessageQueue) -> str:
+    """Return a queue as it stands in offsets of streams and archives: ``topic@broker@queue``."""
+    return f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"
+
+
+def queue_of(text: str) -> MessageQueue:
+    """Return the queue that ``queue_text`` wrote; raises BadOption where it is none."""
+    topic, _, rest = text.partition("@")
+    broker, _, queue_id = rest.rpartition("@")
+    if not topic or not broker or not queue_id.isdecimal():
+        raise BadOption(f"{text!r} is no queue, expected topic@broker@queue")
+    return MessageQueue(topic, broker, int(queue_id))
+
+
+def _access(options: Mapping[str, str]) -> Access:
+    namesrv = options.get("namesrv") or options.get("nameServer")
+    if not namesrv:
+        raise BadOption("rocketmq needs option namesrv, host:port;host:port")
+    keys = options.get("accessKey"), options.get("secretKey")
+    if bool(keys[0]) != bool(keys[1]):
+        raise BadOption("options accessKey and secretKey go together: give both or none")
+    return Access(namesrv, *keys, (_number(options, "timeoutMs") or 5_000) / 1000)
+
+
+def _wanted(options: Mapping[str, str]) -> Wanted:
+    ways = ("subscribe", "subscribePattern", "assign")
+    given = [name for name in ways if options.get(name)]
+    if len(given) != 1:
+        raise BadOption(
+            f"rocketmq needs one of the options {', '.join(ways)}, not {', '.join(given) or 'none'}"
+        )
+    if given == ["subscribe"]:
+        topics = [name.strip() for name in options["subscribe"].split(",") if name.strip()]
+        return Wanted(topics=tuple(sorted(set(topics))))
+    if given == ["subscribePattern"]:
+        return Wanted(pattern=options["subscribePattern"])
+    return Wanted(queues=tuple(_assigned(options["assign"])))
+
+
+def _assigned(text: str) -> list[MessageQueue]:
+    found: set[MessageQueue] = set()
+    for topic, brokers in _tree(text, "assign").items():
+        for broker, queues in _branch(brokers, "assign").items():
+            if not isinstance(queues, list) or not all(isinstance(one, int) for one in queues):
+                raise BadOption(f"option assign: {topic}, {broker} has {queues!r}, expected [0, 1]")
+            found |= {MessageQueue(topic, broker, number) for number in queues}
+    return sorted(found)
+
+
+def _edge(options: Mapping[str, str], side: str, *, default: int) -> Edge:
+    """Return an edge; the strongest of its three options counts, as in Spark's Kafka source."""
+    time_text = options.get(f"{side}Timestamp")
+    if time_text is not None:
+        return Edge(default, is_time=True, time_ms=_number(options, f"{side}Timestamp", low=0))
+    name = f"{side}OffsetsByTimestamp"
+    if name in options:
+        return Edge(default, _by_queue(options[name], name), is_time=True)
+    name = f"{side}Offsets"
+    text = options.get(name)
+    if text is None:
+        return Edge(default)
+    if text.lower() in _WORDS:
+        return Edge(_WORDS[text.lower()])
+    return Edge(default, _by_queue(text, name))
+
+
+def _check_batch_edges(starting: Edge, ending: Edge) -> None:
+    if LATEST in (starting.offset, *_offsets(starting)):
+        raise BadOption("option startingOffsets is 'latest', which is for a stream, not a batch")
+    if EARLIEST in (ending.offset, *_offsets(ending)):
+        raise BadOption("option endingOffsets is 'earliest', a batch would have no rows")
+
+
+def _offsets(edge: Edge) -> tuple[int, ...]:
+    return () if edge.is_time else tuple(edge.by_queue.values())
+
+
+def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
+    found: dict[MessageQueue, int] = {}
+    low = 0 if "Timestamp" in name else EARLIEST
+    for topic, brokers in _tree(text, name).items():
+        for broker, queues in _branch(brokers, name).items():
+            for queue_id, value in _branch(queues, name).items():
+                if not queue_id.isdecimal() or not isinstance(value, int) or value < low:
+                    raise BadOption(
+                        f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
+                        "expected a queue and a number"
+                    )
+                found[MessageQueue(topic, broker, int(queue_id))] = value
+    return found
+
+
+def _tree(text: str, name: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadOption(f"option {name} is {text!r}, no word it knows and no JSON") from error
+    return _branch(value, name)
+
+
+def _branch(value: object, name: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise BadOption(f"option {name} has {value!r}, expected JSON topic -> broker -> queue")
+    return {str(key): item for key, item in value.items()}
+
+
+def _number(options: Mapping[str, str], name: str, *, low: int = 1) -> int | None:
+    text = options.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < low:
+        raise BadOption(f"option {name} is {text!r}, expected a whole number of at least {low}")
+    return int(text)
+
+
+def _word(options: Mapping[str, str], name: str, words: Mapping[str, bool]) -> bool:
+    """Return what one of two words means; the first is the default."""
+    text = options.get(name, next(iter(words))).lower()
+    if text not in words:
+        raise BadOption(f"option {name} is {text!r}, expected {' or '.join(words)}")
+    return words[text]

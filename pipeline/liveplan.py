@@ -1,0 +1,128 @@
+"""What is read at once: ranges of queues, cut and packed into tasks, and how far a batch goes.
+
+Rule: pure. A queue that has nothing to read makes no range; small ranges share a task, so that
+50,000 queues are not 50,000 tasks; a large one is cut where ``minPartitions`` or
+``maxRecordsPerPartition`` ask for it. A limit is shared out by backlog, and every queue with a
+backlog gets one message at least.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from pipeline.errors import DataLost
+from pipeline.liveoptions import queue_text
+from remoting.bodies import MessageQueue
+
+_GO_ON: Final = "failOnDataLoss=false goes on with what is there"
+PACK_ROWS: Final = 10_000
+"""Ranges are packed until a task has so many offsets."""
+
+
+class Ends(NamedTuple):
+    """First readable queue offset, and the one the next message gets."""
+
+    low: int
+    high: int
+
+
+class Range(NamedTuple):
+    """Queue offsets ``start`` up to ``end`` of one queue."""
+
+    queue: MessageQueue
+    start: int
+    end: int
+
+
+class Task(NamedTuple):
+    """The ranges that one task reads, in order."""
+
+    ranges: tuple[Range, ...]
+
+
+def ranges_of(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]) -> list[Range]:
+    """Return what lies between two positions, sorted by queue; empty ranges are left out."""
+    return [
+        Range(queue, start[queue], end[queue])
+        for queue in sorted(end)
+        if queue in start and start[queue] < end[queue]
+    ]
+
+
+def tasks_of(
+    ranges: Iterable[Range], *, min_partitions: int = 1, max_records: int | None = None
+) -> list[Task]:
+    """Cut and pack ranges into tasks.
+
+    Args:
+        min_partitions: a hint; there are no more tasks than offsets.
+        max_records: most offsets of a task.
+    """
+    wanted = list(ranges)
+    total = sum(one.end - one.start for one in wanted)
+    share = -(-total // min_partitions) if min_partitions > 1 else total
+    piece = max(1, min(share, max_records or share))
+    room = min(PACK_ROWS, piece)
+    tasks: list[Task] = []
+    group: list[Range] = []
+    size = 0
+    for one in wanted:
+        for first in range(one.start, one.end, piece):
+            part = Range(one.queue, first, min(first + piece, one.end))
+            part_size = part.end - part.start
+            if group and size + part_size > room:
+                tasks.append(Task(tuple(group)))
+                group, size = [], 0
+            group.append(part)
+            size += part_size
+    if group:
+        tasks.append(Task(tuple(group)))
+    return tasks
+
+
+def admitted(
+    start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], *, max_offsets: int | None
+) -> dict[MessageQueue, int]:
+    """Return how far one batch goes from ``start`` towards ``end``.
+
+    Args:
+        max_offsets: of all queues together, shared out by backlog; all when None.
+    """
+    backlog = {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
+    total = sum(backlog.values())
+    if max_offsets is None or total <= max_offsets:
+        return dict(end)
+    return {
+        queue: last - left + max(1, left * max_offsets // total) if left else last
+        for (queue, last), left in zip(end.items(), backlog.values(), strict=True)
+    }
+
+
+def next_positions(
+    known: Mapping[MessageQueue, int], found: Mapping[MessageQueue, Ends], *, fail_on_loss: bool
+) -> dict[MessageQueue, int]:
+    """Return how far a stream that is at ``known`` could go now.
+
+    A queue that is new enters with its first offset and no rows: from then on its position is
+    among those that are kept, and nobody has to guess where it began. A queue that was made
+    anew enters in the same way.
+
+    Raises:
+        DataLost: a queue is gone, or ends before it was read to, and ``fail_on_loss``.
+    """
+    gone = sorted(set(known) - set(found))
+    if gone and fail_on_loss:
+        raise DataLost(f"{queue_text(gone[0])} is not there any more; {_GO_ON}")
+    reached = dict(known)
+    for queue, there in found.items():
+        if queue not in known:
+            reached[queue] = there.low
+        elif there.high >= known[queue]:
+            reached[queue] = there.high
+        elif fail_on_loss:
+            raise DataLost(
+                f"{queue_text(queue)} was read up to {known[queue]} and ends at {there.high} now: "
+                f"it was made anew, or its broker lost data; {_GO_ON}"
+            )
+        else:
+            reached[queue] = there.low
+    return reached

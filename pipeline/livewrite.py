@@ -1,0 +1,194 @@
+"""Rows as messages: the sink of ``rocketmq``.
+
+    columns  body (binary or string, needed), topic, tags, keys (string or list), properties (map),
+             flag, delay_level, sharding_key, broker_name, queue_id
+    lanes    rows of one sharding key or queue are sent one after the other, others side by side
+
+Rule: at least once. A send whose answer is lost is sent again, and Spark runs a task again that
+failed; ``dedup`` gives every row an id that is the same each time (property ``RMQ_SPARK_ID``:
+query, batch, partition, row), as long as the plan gives the same rows in the same order. The
+number of sends on their way is bounded. No half messages: a commit for all tasks does not exist.
+
+Source: mqclient.producer; the ids follow Delta's (txnAppId, txnVersion).
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from mqclient.errors import ClientError, NoRoute
+from mqclient.message import Message
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from pipeline.errors import BadOption
+from pipeline.liveoptions import Sink
+from remoting.bodies import MessageQueue
+from storefmt.properties import SYSTEM_NAMES
+
+DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
+SINK_COLUMNS: Final = (
+    "body",
+    "topic",
+    "tags",
+    "keys",
+    "properties",
+    "flag",
+    "delay_level",
+    "sharding_key",
+    "broker_name",
+    "queue_id",
+)
+PRODUCER_GROUP: Final = "PY_SPARK_SINK"
+_PAUSE_S: Final = 0.5
+
+
+class Outgoing(NamedTuple):
+    """A row, ready to send.
+
+    Attributes:
+        lane: rows of one lane are sent in order; None for a row of its own.
+    """
+
+    message: Message
+    sharding_key: str | None
+    broker_name: str | None
+    queue_id: int | None
+    lane: tuple[object, ...] | None
+
+
+def check_columns(names: Iterable[str], sink: Sink) -> None:
+    """Refuse columns that would not be sent, and rows that have no topic or body.
+
+    Raises:
+        BadOption: a column is unknown or missing.
+    """
+    have = set(names)
+    known = {*SINK_COLUMNS, sink.dedup_key} - {""}
+    if have - known:
+        raise BadOption(
+            f"the rocketmq sink has no column {', '.join(sorted(have - known))}; "
+            f"it has {', '.join(SINK_COLUMNS)}"
+        )
+    if "body" not in have:
+        raise BadOption("the rocketmq sink needs a column body, string or binary")
+    if "topic" not in have and not sink.topic:
+        raise BadOption("the rocketmq sink needs a column topic, or option topic")
+    if sink.dedup_key and sink.dedup_key not in have:
+        raise BadOption(f"option dedupKey names {sink.dedup_key!r}, which is no column")
+
+
+def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
+    """Send the rows of record batches; return how many were stored.
+
+    Args:
+        run_id: what makes ids differ between writes: query, batch and partition.
+
+    Raises:
+        BadOption: a row has no topic or no body.
+        ClientError: a row could not be sent, whatever was tried; rows before it may be stored.
+    """
+    count = 0
+    with asyncio.Runner() as runner:
+        client = sink.access.client()
+        try:
+            sender = Sender(Producer(client, PRODUCER_GROUP, ProducerSettings()), sink)
+            for batch in batches:
+                rows = list(outgoing(batch, sink, run_id=run_id, first_row=count))
+                runner.run(sender.send_all(rows))
+                count += len(rows)
+        finally:
+            runner.run(client.close())
+    return count
+
+
+def outgoing(batch: Any, sink: Sink, *, run_id: str, first_row: int) -> Iterator[Outgoing]:
+    """Yield the rows of a record batch as messages; raises BadOption as ``send_rows``."""
+    for number, row in enumerate(batch.to_pylist(), first_row):
+        topic, body = sink.topic or row.get("topic"), row["body"]
+        if not topic or body is None:
+            raise BadOption(f"row {number} has no {'body' if topic else 'topic'} to send")
+        properties = dict(row.get("properties") or {})
+        names = SYSTEM_NAMES & set(properties)
+        if names:
+            raise BadOption(
+                f"row {number} has property {min(names)}, which is RocketMQ's own; "
+                "tags and keys have columns"
+            )
+        if sink.dedup_key:
+            properties[DEDUP_PROPERTY] = str(row[sink.dedup_key])
+        elif sink.dedup:
+            properties[DEDUP_PROPERTY] = f"{run_id}/{number}"
+        message = Message(
+            topic,
+            body.encode() if isinstance(body, str) else body,
+            tags=row.get("tags"),
+            keys=row.get("keys"),
+            flag=row.get("flag") or 0,
+            properties=properties,
+            delay_level=row.get("delay_level") or 0,
+        )
+        yield _addressed(message, row)
+
+
+def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
+    key, queue_id = row.get("sharding_key"), row.get("queue_id")
+    broker = row.get("broker_name")
+    lane: tuple[object, ...] | None = None
+    if queue_id is not None:
+        lane = (message.topic, broker, queue_id)
+    elif key is not None:
+        lane = (message.topic, key)
+    return Outgoing(message, key, broker, queue_id, lane)
+
+
+class Sender:
+    """Sends rows with a bounded number on their way."""
+
+    def __init__(self, producer: Producer, sink: Sink) -> None:
+        self._producer = producer
+        self._retries = sink.retries
+        self._turns = asyncio.Semaphore(sink.in_flight)
+
+    async def send_all(self, rows: Iterable[Outgoing]) -> None:
+        """Send rows and return when all are stored; raises ClientError."""
+        lanes: dict[tuple[object, ...], list[Outgoing]] = {}
+        for number, row in enumerate(rows):
+            # A number alone is no lane that a row can name.
+            lanes.setdefault(row.lane or (number,), []).append(row)
+        async with asyncio.TaskGroup() as group:
+            for lane in lanes.values():
+                group.create_task(self._send_lane(lane))
+
+    async def _send_lane(self, rows: Iterable[Outgoing]) -> None:
+        for row in rows:
+            async with self._turns:
+                await self._send(row)
+
+    async def _send(self, row: Outgoing) -> None:
+        for turn in range(self._retries + 1):
+            try:
+                queue = await self._queue(row)
+                # A queue of the caller's choice is tried once by the producer, so here again.
+                await self._producer.send(
+                    row.message,
+                    queue=queue,
+                    sharding_key=None if queue is not None else row.sharding_key,
+                )
+            except ClientError as error:
+                if turn == self._retries or not error.retriable:
+                    raise
+                await asyncio.sleep(_PAUSE_S * 2**turn)
+            else:
+                return
+
+    async def _queue(self, row: Outgoing) -> MessageQueue | None:
+        if row.queue_id is None:
+            return None
+        queues = await self._producer.queues(row.message.topic)
+        for queue in queues:
+            if queue.queue_id == row.queue_id and row.broker_name in (None, queue.broker_name):
+                return queue
+        raise NoRoute(
+            row.message.topic,
+            address=f"queue {row.queue_id} of {row.broker_name or 'any broker'}",
+        )

@@ -1,0 +1,74 @@
+"""Topics with messages of every kind on a running broker, for the tests of the live source."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from mqclient.admin import Admin
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from pipeline.liveoptions import Live, Use, live_of
+from storefmt.configs import TopicConfig
+from tests.interop.waiting import eventually
+
+_T = TypeVar("_T")
+
+
+def run(namesrv: str, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
+    async def go() -> _T:
+        async with MQClient(namesrv, timeout_s=20.0) as client:
+            return await act(client)
+
+    return asyncio.run(go())
+
+
+def make(namesrv: str, topic: str, *, queue_count: int = 3) -> str:
+    """Make a topic, wait until it has a route, and return the broker's name."""
+
+    async def act(client: MQClient) -> str:
+        admin = Admin(client)
+        brokers = (await admin.cluster_info()).broker_addr_table
+        (broker,) = brokers.values()
+        await admin.create_topic(
+            broker.broker_addrs[0], TopicConfig(topic, queue_count, queue_count)
+        )
+        await eventually(admin.topic_list, lambda topics: topic in topics)
+        return broker.broker_name
+
+    return run(namesrv, act)
+
+
+def fill(
+    namesrv: str, topic: str, count: int, *, queue_count: int = 3, seed: int = 0, size: int = 300
+) -> None:
+    """Send messages by turns to the queues; all kinds of bodies, keys and properties."""
+
+    async def act(client: MQClient) -> None:
+        async def total() -> int:
+            stats = await Admin(client).topic_stats(topic)
+            return sum(item.max_offset for item in stats.values())
+
+        chooser, before = random.Random(seed), await total()
+        producer = Producer(client, settings=ProducerSettings(compress_msg_body_over_howmuch=size))
+        queues = sorted(await producer.queues(topic))
+        for number in range(count):
+            message = Message(
+                topic,
+                chooser.randbytes(chooser.choice((1, 50, size, 2 * size))) + b"%d" % number,
+                tags=chooser.choice((None, "TagA", "TagB", "标签")),
+                keys=[f"k-{seed}-{number}"],
+                flag=number,
+                properties={"colour": chooser.choice(("red", "blau", "青"))},
+            )
+            await producer.send(message, queue=queues[number % queue_count])
+        # A message is in the log before it is in its queue.
+        await eventually(total, lambda found: found == before + count)
+
+    run(namesrv, act)
+
+
+def live(namesrv: str, **options: str) -> Live:
+    return live_of({"namesrv": namesrv, **options}, use=Use.BATCH)
