@@ -29,7 +29,7 @@ from server.broker.register import Registration
 from server.broker.saves import StateFiles
 from server.broker.startup import run
 from server.broker.state import Broker
-from server.runtime.clock import Clock, SystemClock
+from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
 from server.runtime.registry import Handlers, collect
 from server.runtime.service import Services
@@ -306,11 +306,12 @@ class BrokerApp:
 
     def _deliver_delayed(self, now_ms: int) -> None:
         delay = self.broker.delay
+        times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
-            return
-        if delay.next_look_ms() <= now_ms and delay.deliver(now_ms):
+            delay.observe(times)
+        elif delay.deliver(times):
             self.broker.turn.schedule()
-            if delay.next_look_ms() <= now_ms:
+            if delay.next_look_ms() <= times.steady_ms:
                 # A backlog goes on at once, after what clients have sent meanwhile.
                 asyncio.get_running_loop().call_soon(self._deliver_more)
 

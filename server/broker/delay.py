@@ -4,26 +4,32 @@
               properties   -> + REAL_TOPIC, REAL_QID     tag code -> due time (ms)
     due:      record read, put again under its real topic, progress of the level moved on
 
-Rule: never early, never lost. A message is due when its store time plus the delay of its
-level has passed; where the clock was set back it is due at most one delay after it was
-looked at first. Progress moves only when the new message is safe, and it is saved only when
-the disk has that message, also with ASYNC_FLUSH: a crash delivers a message again rather
-than not at all. It is saved soon, so that this happens to the last second only. Within a
-level order is kept.
+Rule: never early, never lost. A message is due when the delay of its level has passed since
+it was stored. That is counted by the steady clock: setting the wall clock of a running broker
+makes nothing early or late. After a start the stored times count, by the wall clock of the
+start; whatever that says, a message is due at most one delay after the start. All times in
+here are the steady clock's, but those called ``store_ms``.
+
+Progress moves only when the new message is safe, and it is saved only when the disk has that
+message, also with ASYNC_FLUSH: a crash delivers a message again rather than not at all. It is
+saved soon, so that this happens to the last second only. Within a level order is kept.
 
 Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from remoting.codes import ResponseCode
+from server.broker.clockskew import ClockSkew
 from server.broker.cold import ColdReads
 from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
 from server.broker.recode import in_java_order, index_keys
 from server.broker.refusal import Refused
+from server.runtime.clock import Times
 from server.store.calls import GetStatus, PutMessage, PutResult
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
@@ -41,6 +47,7 @@ TURN_COUNT_MAX: Final = 128
 """Messages a level delivers before sends and pulls get their turn: about 2 ms."""
 RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
+_FOR_EVER: Final = (1 << 63) - 1
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
 
 Put = Callable[[PutMessage, int], PutResult]
@@ -128,6 +135,10 @@ class _Level:
     delay_ms: int
     queue_offset: int
     """First message that was not put again yet."""
+    skews: deque[tuple[int, int]]
+    """By what skew store times are to be read, each from a queue offset on."""
+    live_from: int = _FOR_EVER
+    """Queue offset of the first message that was stored since the start."""
     look_ms: int = 0
     """When to look at the queue next."""
     head_offset: int = -1
@@ -141,6 +152,7 @@ class DelayService:
     """Delivers the delayed messages of one broker.
 
     Args:
+        times: of the start.
         put: puts a restored message.
         when_safe: calls back when what was put is safe.
     """
@@ -150,6 +162,7 @@ class DelayService:
         store: MessageStore,
         levels: DelayLevels,
         *,
+        times: Times,
         stored: DelayOffsets | None,
         put: Put,
         when_safe: WhenSafe,
@@ -159,9 +172,16 @@ class DelayService:
         self._store = store
         self._put = put
         self._when_safe = when_safe
+        self._started_ms = times.steady_ms
+        self._skew = skew = ClockSkew(times)
         known = {} if stored is None else stored.offsets
         self._levels = [
-            _Level(level, levels.delay_ms(level), max(0, known.get(level, 0)))
+            _Level(
+                level,
+                levels.delay_ms(level),
+                queue_offset=max(0, known.get(level, 0)),
+                skews=deque([(0, skew.now_ms)]),
+            )
             for level in range(1, levels.highest + 1)
         ]
         self._safe = dict(known)
@@ -198,56 +218,69 @@ class DelayService:
                     found[level] = count
         return found
 
-    def arrived(self, queue_id: int, now_ms: int) -> None:
+    def arrived(self, queue_id: int, queue_offset: int, *, store_ms: int, times: Times) -> None:
         """Learn that a message was stored in a queue of the schedule topic."""
-        if queue_id < len(self._levels):
-            level = self._levels[queue_id]
-            if level.head_offset < 0:
-                level.look_ms = min(level.look_ms, now_ms + level.delay_ms)
+        self._skew.observe(times)
+        if queue_id >= len(self._levels):
+            return
+        level = self._levels[queue_id]
+        level.live_from = min(level.live_from, queue_offset)
+        skew_ms = self._skew.of(store_ms, steady_ms=times.steady_ms)
+        if skew_ms != level.skews[-1][1]:
+            level.skews.append((queue_offset, skew_ms))
+        if level.head_offset < 0:
+            level.look_ms = min(level.look_ms, store_ms - skew_ms + level.delay_ms)
 
     def next_look_ms(self) -> int:
         """Return when ``deliver`` has something to look at."""
         return min(level.look_ms for level in self._levels)
 
-    def deliver(self, now_ms: int) -> int:
-        """Put again every message that is due; return how many."""
+    def observe(self, times: Times) -> None:
+        """Look at both clocks: whether somebody set one. For when nothing can be delivered."""
+        self._skew.observe(times)
+
+    def deliver(self, times: Times) -> int:
+        """Put again every message that is due; return how many. Call it every 50 ms."""
+        self._skew.observe(times)
         return sum(
-            self._deliver_level(level, now_ms) for level in self._levels if level.look_ms <= now_ms
+            self._deliver_level(level, times)
+            for level in self._levels
+            if level.look_ms <= times.steady_ms
         )
 
-    def _deliver_level(self, level: _Level, now_ms: int) -> int:
-        count = 0
+    def _deliver_level(self, level: _Level, times: Times) -> int:
+        count, steady_ms = 0, times.steady_ms
         while count < TURN_COUNT_MAX:
             try:
                 records = self._read(level)
             except ColdRead as cold:
-                self._warm(level, cold, now_ms)
+                self._warm(level, cold, steady_ms)
                 return count
             for record in records:
-                due_ms = self._due_ms(level, record, now_ms)
-                if due_ms > now_ms:
+                due_ms = self._due_ms(level, record)
+                if due_ms > steady_ms:
                     level.look_ms = due_ms
                     return count
-                if not self._deliver_record(level, record, now_ms):
-                    level.look_ms = now_ms + RETRY_MS
+                if not self._deliver_record(level, record, times.now_ms):
+                    level.look_ms = steady_ms + RETRY_MS
                     return count
                 count += 1
             if not records:
                 # Nothing waits: the next message to come is due one delay later.
                 level.head_offset = -1
-                level.look_ms = now_ms + level.delay_ms
+                level.look_ms = steady_ms + level.delay_ms
                 return count
-        level.look_ms = now_ms
+        level.look_ms = steady_ms
         return count
 
-    def _warm(self, level: _Level, cold: ColdRead, now_ms: int) -> None:
+    def _warm(self, level: _Level, cold: ColdRead, steady_ms: int) -> None:
         """Look at the level again when a thread has read what it needs."""
 
         def again(at_ms: int) -> None:
-            level.look_ms = at_ms
+            level.look_ms = 0
 
         level.cold_count += 1
-        level.look_ms = now_ms + RETRY_MS
+        level.look_ms = steady_ms + RETRY_MS
         if self.cold is None:
             cold.drop()
         else:
@@ -285,13 +318,16 @@ class DelayService:
             level.queue_offset = found.next_offset
         return []
 
-    @staticmethod
-    def _due_ms(level: _Level, record: Record, now_ms: int) -> int:
+    def _due_ms(self, level: _Level, record: Record) -> int:
         if level.head_offset != record.queue_offset:
+            skews = level.skews
+            while len(skews) > 1 and skews[1][0] <= record.queue_offset:
+                skews.popleft()
+            stored_ms = record.store_ms - skews[0][1]
+            if record.queue_offset < level.live_from:
+                stored_ms = min(stored_ms, self._started_ms)
             level.head_offset = record.queue_offset
-            # The second term: after a clock that was set back nobody waits longer than
-            # one delay from now.
-            level.head_due_ms = min(record.store_ms, now_ms) + level.delay_ms
+            level.head_due_ms = stored_ms + level.delay_ms
         return level.head_due_ms
 
     def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:

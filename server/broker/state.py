@@ -47,7 +47,7 @@ from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
 from server.broker.turn import Turn
-from server.runtime.clock import Clock
+from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
@@ -167,6 +167,7 @@ class Broker:
         return DelayService(
             self.store,
             self.levels,
+            times=read_together(self.clock),
             stored=stored,
             put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
@@ -246,6 +247,7 @@ class Broker:
             config.transaction_time_out_ms,
             config.transaction_check_max,
             config.store.file_reserved_time_h * HOUR_MS,
+            self.store.cleaner.policy.clock_ms,
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
@@ -334,9 +336,13 @@ class Broker:
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         self.puller.dispatched(entries)
+        times: Times | None = None
         for entry in entries:
             if entry.topic == SCHEDULE_TOPIC:
-                self.delay.arrived(entry.queue_id, entry.store_ms)
+                times = times or read_together(self.clock)
+                self.delay.arrived(
+                    entry.queue_id, entry.queue_offset, store_ms=entry.store_ms, times=times
+                )
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)

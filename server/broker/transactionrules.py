@@ -14,6 +14,7 @@ from storefmt.message import Record
 from storefmt.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, TRANSACTION_CHECK_TIMES
 
 HOUR_MS: Final = 3_600_000
+_FOR_EVER_MS: Final = (1 << 63) - 1
 
 
 class CheckRules(NamedTuple):
@@ -23,6 +24,8 @@ class CheckRules(NamedTuple):
     count_max: int
     reserved_ms: int
     """Age at which the log deletes a message."""
+    retention_ms: int = _FOR_EVER_MS
+    """The clock by which the log does that; it does not jump."""
 
 
 def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> Event:
@@ -33,7 +36,7 @@ def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms
     if is_asked_enough(named, rules):
         return Event.GIVE_UP
     age_ms = now_ms - record.born_ms
-    if age_ms > rules.reserved_ms:
+    if min(now_ms, rules.retention_ms) - record.born_ms > rules.reserved_ms:
         return Event.GIVE_UP
     immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
     if immunity is not None:

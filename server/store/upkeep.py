@@ -102,7 +102,8 @@ class Upkeep:
             return None
         if self._round is None:
             self._table.rest(LOOKS_A_STEP)
-            if not (now_ms >= self._next_sync_ms or self._has_rolled()):
+            due = _is_due(self._next_sync_ms, now_ms, self._thorough_interval_ms)
+            if not (due or self._has_rolled()):
                 return None
             self._next_sync_ms = now_ms + self._thorough_interval_ms
             if self._log.flushed_offset <= self._synced_offset:
@@ -117,7 +118,8 @@ class Upkeep:
     def _write_some(self, now_ms: int) -> None:
         """Write some of the queues that were dirty when this second began."""
         dispatcher = self._dispatcher
-        if now_ms >= self._next_write_ms or dispatcher.paused is not None:
+        due = _is_due(self._next_write_ms, now_ms, self._interval_ms)
+        if due or dispatcher.paused is not None:
             self._to_write = max(self._to_write, len(dispatcher.dirty))
             dispatcher.put_keys(now_ms)
             if dispatcher.index is not None:
@@ -270,3 +272,8 @@ class Upkeep:
         if self._dispatcher.index is not None:
             self._dispatcher.index.close()
         self._release()
+
+
+def _is_due(next_ms: int, now_ms: int, interval_ms: int) -> bool:
+    """Tell whether it is time, or the clock was set back so far that it would never be."""
+    return not 0 < next_ms - now_ms <= interval_ms

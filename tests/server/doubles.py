@@ -5,13 +5,21 @@ from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
 
 
 class FakeClock:
-    """A clock that stands still until ``ms`` is set."""
+    """Clocks that stand still until ``ms`` is set, both go on then; ``jump`` sets the wall's."""
 
     def __init__(self, ms: int = 1_000_000) -> None:
         self.ms = ms
+        self._jumped_ms = 0
 
     def now_ms(self) -> int:
+        return self.ms + self._jumped_ms
+
+    def steady_ms(self) -> int:
         return self.ms
+
+    def jump(self, ms: int) -> None:
+        """Set the wall clock forward, or back."""
+        self._jumped_ms += ms
 
 
 class FakeConn:

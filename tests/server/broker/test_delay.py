@@ -11,6 +11,7 @@ from remoting.codes import ResponseCode
 from server.broker.cold import ColdReads
 from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect, restored
 from server.broker.refusal import Refused
+from server.runtime.clock import Times
 from server.store.calls import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
@@ -69,13 +70,17 @@ class Store:
 class Desk:
     """A delay service, what it puts, and what waits to be safe."""
 
-    def __init__(self, store: Store, stored: DelayOffsets | None = None) -> None:
+    def __init__(
+        self, store: Store, stored: DelayOffsets | None = None, *, start_ms: int = 0
+    ) -> None:
+        self.jumped_ms = 0
         self.put: list[PutMessage] = []
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.refusal: Refused | None = None
         self.service = DelayService(
             cast(MessageStore, store),
             LEVELS,
+            times=Times(start_ms, start_ms),
             stored=stored,
             put=self._put,
             when_safe=self.unsafe.append,
@@ -86,6 +91,13 @@ class Desk:
             raise self.refusal
         self.put.append(message)
         return PutResult(PutStatus.PUT_OK, 0, 0, 1)
+
+    def times(self, at_ms: int) -> Times:
+        """Return both clocks at a time of the steady one."""
+        return Times(at_ms + self.jumped_ms, at_ms)
+
+    def deliver(self, at_ms: int) -> int:
+        return self.service.deliver(self.times(at_ms))
 
     def settle(self, code: ResponseCode = ResponseCode.SUCCESS) -> None:
         waiting, self.unsafe[:] = list(self.unsafe), []
@@ -100,9 +112,9 @@ def test_messages_are_put_again_in_order_when_they_are_due() -> None:
     store = Store(
         waiting(b"a", store_ms=0, queue_offset=0), waiting(b"b", store_ms=500, queue_offset=1)
     )
-    desk = Desk(store)
+    desk = Desk(store, start_ms=500)
 
-    counts = [desk.service.deliver(at_ms) for at_ms in (999, 1_000, 1_499, 1_500)]
+    counts = [desk.deliver(at_ms) for at_ms in (999, 1_000, 1_499, 1_500)]
 
     assert counts == [0, 1, 0, 1]
     assert desk.bodies() == [b"a", b"b"]
@@ -114,11 +126,11 @@ def test_service_says_when_to_look_next() -> None:
     store = Store(waiting(b"a", store_ms=0, queue_offset=0))
     desk = Desk(store)
 
-    desk.service.deliver(10)
+    desk.deliver(10)
     first = desk.service.next_look_ms()
-    desk.service.deliver(1_000)
+    desk.deliver(1_000)
     idle = desk.service.next_look_ms()
-    desk.service.arrived(0, 1_200)
+    desk.service.arrived(0, 1, store_ms=1_200, times=desk.times(1_200))
 
     assert first == 1_000
     assert idle == 2_000
@@ -127,7 +139,7 @@ def test_service_says_when_to_look_next() -> None:
 
 def test_progress_moves_only_when_the_message_is_safe() -> None:
     desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
 
     before = desk.service.offsets()
     desk.settle()
@@ -139,7 +151,7 @@ def test_progress_moves_only_when_the_message_is_safe() -> None:
 def test_progress_is_saved_only_when_the_disk_has_what_was_delivered() -> None:
     store = Store(waiting(b"a", store_ms=0, queue_offset=0))
     desk = Desk(store)
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
     store.written_offset = 100
     desk.settle()
 
@@ -157,10 +169,10 @@ def test_progress_is_saved_only_when_the_disk_has_what_was_delivered() -> None:
 def test_message_that_was_not_stored_is_put_again() -> None:
     records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(2)]
     desk = Desk(Store(*records))
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
 
     desk.settle(ResponseCode.SERVICE_NOT_AVAILABLE)
-    desk.service.deliver(SECOND + 1)
+    desk.deliver(SECOND + 1)
     desk.settle()
 
     assert desk.bodies() == [b"0", b"1", b"0", b"1"]
@@ -170,11 +182,11 @@ def test_message_that_was_not_stored_is_put_again() -> None:
 def test_refused_put_waits_and_tries_again() -> None:
     desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
     desk.refusal = Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
     desk.refusal = None
 
-    early = desk.service.deliver(SECOND + RETRY_MS - 1)
-    later = desk.service.deliver(SECOND + RETRY_MS)
+    early = desk.deliver(SECOND + RETRY_MS - 1)
+    later = desk.deliver(SECOND + RETRY_MS)
 
     assert (early, later) == (0, 1)
 
@@ -183,7 +195,7 @@ def test_stored_progress_is_where_it_goes_on() -> None:
     records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(3)]
 
     desk = Desk(Store(*records), DelayOffsets({1: 2}))
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
 
     assert desk.bodies() == [b"2"]
 
@@ -191,18 +203,19 @@ def test_stored_progress_is_where_it_goes_on() -> None:
 def test_progress_before_the_first_kept_message_moves_to_it() -> None:
     desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=7), first=7), DelayOffsets({1: 3}))
 
-    desk.service.deliver(SECOND)
-    desk.service.deliver(2 * SECOND)
+    desk.deliver(SECOND)
+    desk.deliver(2 * SECOND)
 
     assert desk.bodies() == [b"a"]
 
 
-def test_clock_set_back_delays_by_one_more_delay_and_never_delivers_early() -> None:
-    desk = Desk(Store(waiting(b"a", store_ms=10_000_000, queue_offset=0)))
+def test_messages_of_the_future_are_due_one_delay_after_the_start_all_of_them() -> None:
+    records = [waiting(b"%d" % at, store_ms=10_000_000, queue_offset=at) for at in range(3)]
+    desk = Desk(Store(*records), start_ms=5_000)
 
-    counts = [desk.service.deliver(at_ms) for at_ms in (5_000, 5_999, 6_000)]
+    counts = [desk.deliver(at_ms) for at_ms in (5_000, 5_999, 6_000)]
 
-    assert counts == [0, 0, 1]
+    assert counts == [0, 0, 3]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +233,7 @@ def test_message_that_says_nowhere_to_go_is_left_out(properties: bytes) -> None:
     bad = waiting(b"bad", store_ms=0, queue_offset=0, properties=properties)
     desk = Desk(Store(bad, waiting(b"good", store_ms=0, queue_offset=1)))
 
-    desk.service.deliver(SECOND)
+    desk.deliver(SECOND)
     desk.settle()
 
     assert desk.bodies() == [b"good"]
@@ -294,18 +307,50 @@ def test_delivery_of_cold_messages_waits_for_a_thread(tmp_path: Path, *, is_warm
     desk, threads = Desk(store), Threads(tries_max=3)
     desk.service.cold = cast(ColdReads, threads)
 
-    assert desk.service.deliver(1_000) == 0
+    assert desk.deliver(1_000) == 0
     assert len(threads.waiting) == 1
-    assert desk.service.deliver(1_001) == 0
+    assert desk.deliver(1_001) == 0
     assert len(threads.waiting) == 1
     if is_warmed:
         store.is_warm = True
         threads.waiting[0](1_010)
-        assert desk.service.next_look_ms() == 1_010
-        assert desk.service.deliver(1_010) == 1
+        assert desk.service.next_look_ms() == 0
+        assert desk.deliver(1_010) == 1
     else:
         # A thread that never comes back costs a second, and in the end the loop waits.
-        counts = [desk.service.deliver(at_ms) for at_ms in range(2_000, 6_000, 1_000)]
+        counts = [desk.deliver(at_ms) for at_ms in range(2_000, 6_000, 1_000)]
         assert counts == [0, 0, 1, 0]
     assert desk.bodies() == [b"a"]
     os.close(fd)
+
+
+JUMPS_MS = [3_600_000, -3_600_000, 30 * 86_400_000, -30 * 86_400_000]
+
+
+@pytest.mark.parametrize("jump_ms", JUMPS_MS)
+@pytest.mark.parametrize("is_after_restart", [False, True])
+def test_clock_that_is_set_makes_nothing_early_or_late(
+    jump_ms: int, *, is_after_restart: bool
+) -> None:
+    store = Store()
+    start_ms = 1_000_000
+    if is_after_restart:
+        store.records.append(waiting(b"old", store_ms=start_ms - 400, queue_offset=0))
+    desk = Desk(store, start_ms=start_ms)
+    delivered: dict[bytes, int] = {}
+    for at_ms in range(start_ms, start_ms + 3_000, 50):
+        if at_ms == start_ms + 500:
+            desk.jumped_ms = jump_ms
+        if at_ms in (start_ms + 300, start_ms + 700):
+            offset = len(store.records)
+            store_ms = at_ms + desk.jumped_ms
+            store.records.append(waiting(b"%d" % at_ms, store_ms=store_ms, queue_offset=offset))
+            desk.service.arrived(0, offset, store_ms=store_ms, times=desk.times(at_ms))
+        known = len(desk.put)
+        desk.deliver(at_ms)
+        delivered |= {message.body: at_ms for message in desk.put[known:]}
+
+    expected = {b"%d" % at_ms: at_ms + SECOND for at_ms in (start_ms + 300, start_ms + 700)}
+    if is_after_restart:
+        expected[b"old"] = start_ms + 600
+    assert delivered == expected

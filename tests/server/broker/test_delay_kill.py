@@ -2,7 +2,8 @@
 
 A scripted broker, 50 ms a step, on the simulated disk: it puts delayed messages, delivers,
 flushes and saves its progress as the running one does. A kill loses what is in memory; a
-power cut also what was not synced.
+power cut also what was not synced. In every other life somebody sets the wall clock forward
+and back while the broker runs; early and late are told by the true time.
 """
 
 import asyncio
@@ -16,7 +17,9 @@ import pytest
 from remoting.codes import RequestCode, ResponseCode
 from server.broker import app
 from server.broker.delay import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
-from server.store.calls import PutMessage, PutResult, PutStatus
+from server.broker.names import SCHEDULE_TOPIC
+from server.runtime.clock import Times
+from server.store.calls import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
@@ -28,6 +31,7 @@ LEVELS = DelayLevels([1_000, 3_000])
 STEP_MS, FLUSH_MS, SAVE_MS = 50, 500, 200
 RUN_MS = 12_000
 SECOND_MS = 1_000
+HOUR_MS = 3_600_000
 
 
 class Delivery(NamedTuple):
@@ -43,25 +47,45 @@ class Machine:
         self.disk = SimDisk()
         self.config: StoreConfig = small_config(Path("/store"), sync=sync, log_file_size=1 << 16)
         self.saved = DelayOffsets()
-        self.now_ms = START_MS
+        self.true_ms = START_MS
+        self.ahead_ms = 0
         self.due_ms: dict[bytes, int] = {}
         self.accepted: dict[bytes, int] = {}
         self.delivered: list[Delivery] = []
         self.start()
 
+    @property
+    def now_ms(self) -> int:
+        """What the wall clock says."""
+        return self.true_ms + self.ahead_ms
+
+    @property
+    def times(self) -> Times:
+        return Times(self.now_ms, self.true_ms)
+
     def start(self) -> None:
+        self.ahead_ms = 0
         self.store = MessageStore.open(self.config, now_ms=self.now_ms, disk=self.disk)
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.service = DelayService(
-            self.store, LEVELS, stored=self.saved, put=self._put, when_safe=self.unsafe.append
-        )
+            self.store, LEVELS, times=self.times, stored=self.saved, put=self._put,
+            when_safe=self.unsafe.append,
+        )  # fmt: skip
+        self.store.on_dispatch = self._dispatched
         self.change_count = 0
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:
         result = self.store.put(one, now_ms)
         assert result.status is PutStatus.PUT_OK
-        self.delivered.append(Delivery(one.body, now_ms))
+        self.delivered.append(Delivery(one.body, self.true_ms))
         return result
+
+    def _dispatched(self, entries: list[DispatchEntry]) -> None:
+        for entry in entries:
+            if entry.topic == SCHEDULE_TOPIC:
+                self.service.arrived(
+                    entry.queue_id, entry.queue_offset, store_ms=entry.store_ms, times=self.times
+                )
 
     def send(self, number: int) -> None:
         level = number % 2 + 1
@@ -71,22 +95,21 @@ class Machine:
         named = {"DELAY": str(level)}
         redirect(one, named, level=level, delay_ms=delay_ms, now_ms=self.now_ms)
         self.store.put(one, self.now_ms)
-        self.due_ms[body] = self.now_ms + delay_ms
-        self.accepted[body] = self.now_ms
+        self.due_ms[body] = self.true_ms + delay_ms
+        self.accepted[body] = self.true_ms
 
     def step(self) -> None:
         """Go on by 50 ms: what the timers of a broker do in that time."""
-        self.now_ms += STEP_MS
-        if self.service.next_look_ms() <= self.now_ms:
-            self.service.deliver(self.now_ms)
+        self.true_ms += STEP_MS
+        self.service.deliver(self.times)
         self.store.write(self.now_ms)
-        if self.config.is_sync_flush or self.now_ms % FLUSH_MS == 0:
+        if self.config.is_sync_flush or self.true_ms % FLUSH_MS == 0:
             self.flush()
         safe, self.unsafe[:] = list(self.unsafe), []
         for done in safe:
             done(ResponseCode.SUCCESS)
         self.store.housekeeping(self.now_ms)
-        if self.now_ms % SAVE_MS == 0:
+        if self.true_ms % SAVE_MS == 0:
             self.service.settle()
             if self.service.change_count != self.change_count:
                 self.change_count = self.service.change_count
@@ -118,14 +141,16 @@ def test_kills_lose_nothing_deliver_nothing_early_and_repeat_one_second_at_most(
         number = 0
         kills: list[int] = []
         end_ms = START_MS + RUN_MS
-        while machine.now_ms < end_ms:
+        while machine.true_ms < end_ms:
+            if seed % 2 and machine.chance.random() < 0.05:
+                machine.ahead_ms = machine.chance.choice([0, HOUR_MS, 30 * 24 * HOUR_MS])
             machine.send(number)
             number += 1
             machine.step()
             if machine.chance.random() < 0.02:
-                kills.append(machine.now_ms)
+                kills.append(machine.true_ms)
                 machine.kill(power_cut=power_cut)
-                machine.now_ms += machine.chance.choice([0, 50, 2_000])
+                machine.true_ms += machine.chance.choice([0, 50, 2_000])
                 machine.start()
         # What a power cut may lose with ASYNC_FLUSH is the last flush interval.
         loss_ms = FLUSH_MS if power_cut and not sync else -1
@@ -158,17 +183,17 @@ def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_ar
     machine.step()
 
     fewer = DelayService(
-        machine.store, DelayLevels([1_000]), stored=None, put=machine._put,
+        machine.store, DelayLevels([1_000]), times=machine.times, stored=None, put=machine._put,
         when_safe=machine.unsafe.append,
     )  # fmt: skip
-    fewer.deliver(START_MS + 60_000)
-    machine.now_ms = START_MS + 60_000
+    machine.true_ms = START_MS + 60_000
+    fewer.deliver(machine.times)
     again = [one.body for one in machine.delivered]
     more = DelayService(
-        machine.store, LEVELS, stored=DelayOffsets({1: 1}), put=machine._put,
-        when_safe=machine.unsafe.append,
+        machine.store, LEVELS, times=Times(machine.now_ms, 60_000), stored=DelayOffsets({1: 1}),
+        put=machine._put, when_safe=machine.unsafe.append,
     )  # fmt: skip
-    more.deliver(machine.now_ms)
+    more.deliver(Times(machine.now_ms, 60_000))
 
     assert fewer.stranded() == {2: 1}
     assert more.stranded() == {}

@@ -11,7 +11,7 @@ from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig, broker_config
 from server.broker.offsets import Offsets
-from server.runtime.clock import SystemClock
+from server.runtime.clock import SystemClock, Times, read_together
 from server.runtime.settings import Value
 from storefmt.configs import ConsumerOffsets
 from storefmt.message import Record
@@ -76,7 +76,8 @@ def test_delayed_message_comes_to_its_light_queue_when_it_is_due(tmp_path: Path)
         await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
         store = desk.app.broker.store
         early = store.max_offset(LIGHT, 0)
-        desk.app.broker.delay.deliver(desk.app.broker.clock.now_ms() + 60_000)
+        now_ms, steady_ms = read_together(desk.app.broker.clock)
+        desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
         desk.app.broker.turn.commit()
         return early, await desk.messages(topic=LIGHT)
 

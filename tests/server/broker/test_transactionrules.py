@@ -49,3 +49,15 @@ def test_what_a_round_does_with_a_half_message(
     judged = judge(half, half.properties, rules=RULES, now_ms=START_MS + age_ms)
 
     assert judged is event
+
+
+def test_clock_that_was_set_a_month_ahead_gives_no_half_message_up() -> None:
+    half = record_of(World(), "k")
+    later_ms = START_MS + 30 * 24 * HOUR_MS
+
+    judged = [
+        judge(half, {}, rules=RULES._replace(retention_ms=clock_ms), now_ms=later_ms)
+        for clock_ms in (START_MS + HOUR_MS, later_ms)
+    ]
+
+    assert judged == [Event.ASK, Event.GIVE_UP]

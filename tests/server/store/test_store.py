@@ -62,6 +62,20 @@ def test_sync_flush_shows_messages_only_when_they_are_on_disk(tmp_path: Path) ->
     store.close(START_MS)
 
 
+@pytest.mark.parametrize("jump_ms", [-30 * 86_400_000, -3_600_000, 0, 3_600_000])
+def test_housekeeping_goes_on_wherever_the_clock_is_set(tmp_path: Path, jump_ms: int) -> None:
+    store = open_store(small_config(tmp_path))
+    put_all(store, range(20))
+    flush(store)
+    now_ms = START_MS + 1_000 + jump_ms
+
+    jobs = [store.housekeeping(now_ms + step) for step in range(0, 61_000, 200)]
+
+    assert (tmp_path / "consumequeue" / "topic-a" / "0").is_dir()
+    assert [job for job in jobs if job is not None] != []
+    abandon(store)
+
+
 def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) -> None:
     config = small_config(tmp_path)
     config.flush_consume_queue_thorough_interval_ms = 1000

@@ -8,6 +8,7 @@ import pytest
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
+from server.runtime.clock import read_together
 from storefmt.configs import DelayOffsets
 from storefmt.message import Record
 from storefmt.msgid import parse_offset_id
@@ -20,7 +21,7 @@ START_MS = 1_700_000_000_000
 def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
     """Move the clock and let the delay service look; return how many it delivered."""
     clock.ms += ms
-    count = desk.app.broker.delay.deliver(clock.ms)
+    count = desk.app.broker.delay.deliver(read_together(clock))
     desk.app.broker.turn.commit()
     return count
 
@@ -56,6 +57,25 @@ def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic(tmp_p
     assert delivered.properties_raw == waiting.properties_raw
     assert delivered.born_ms == waiting.born_ms
     assert delivered.store_ms == START_MS + 5_000
+
+
+@pytest.mark.parametrize("jump_ms", [3_600_000, -3_600_000, 30 * 86_400_000])
+def test_delayed_message_comes_at_its_true_time_though_the_clock_is_set(
+    tmp_path: Path, jump_ms: int
+) -> None:
+    clock = FakeClock(START_MS)
+
+    async def run() -> list[Record]:
+        async with running(tmp_path, clock=clock) as desk:
+            await desk.create_topic()
+            await desk.send(b"before", properties="DELAY\0012")
+            assert pass_time(desk, clock, 1_000) == 0
+            clock.jump(jump_ms)
+            await desk.send(b"after", properties="DELAY\0012")
+            assert [pass_time(desk, clock, ms) for ms in (0, 3_999, 1, 999, 1)] == [0, 0, 1, 0, 1]
+            return await desk.messages()
+
+    assert [record.body for record in asyncio.run(run())] == [b"before", b"after"]
 
 
 @pytest.mark.parametrize(("level", "queue"), [("99", 17), ("18", 17), ("1", 0)])
