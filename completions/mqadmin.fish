@@ -215,8 +215,8 @@ complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l secret -d 'its secret; \'-\
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l admin -d 'it may do everything, or not' -x -a 'true false'
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l topic-perm -d 'what it may do with topics' -x
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l group-perm -d 'what it may do with groups' -x
-complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l default-topic-perm -d 'with every other topic' -x -a 'DENY PUB SUB PUB|SUB SUB|PUB'
-complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l default-group-perm -d 'with every other group' -x -a 'DENY PUB SUB PUB|SUB SUB|PUB'
+complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l default-topic-perm -d 'with every other topic' -x -a 'DENY PUB SUB PUB\\|SUB SUB\\|PUB'
+complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l default-group-perm -d 'with every other group' -x -a 'DENY PUB SUB PUB\\|SUB SUB\\|PUB'
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l white-addr -d 'from where it needs no signature, as 10.0.0.*' -x
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l replace -d 'reset what is not named'
 complete -c mqadmin -n '__mqadmin_at \'acl set\'' -l broker -s b -d 'on this broker: a name or HOST:PORT' -x -a '(__mqadmin_names broker)'

@@ -4,10 +4,14 @@ Rule: a line is offered where ``__mqadmin_at`` says that the words so far are th
 command; fish itself matches what is typed, and shows the descriptions.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from mqadmin.completion.entries import Entry, Option, entries, global_options, next_words
+
+SPECIAL: Final = re.compile(r"([^\w ./:=,+@-])")
+ESCAPED: Final = r"\\\1"
 
 HEAD: Final = """\
 # Completion of mqadmin for fish. Made by `mqadmin completion fish`; do not edit.
@@ -106,7 +110,8 @@ def _given(value: str) -> str:
             return " -a '(__fish_complete_directories)'"
     if value.startswith("@"):
         return f" -a '(__mqadmin_names {value[1:]})'"
-    return f" -a {_quoted(value)}"
+    # fish evaluates the list of words once more, where `PUB|SUB` would be a pipe.
+    return f" -a {_quoted(SPECIAL.sub(ESCAPED, value))}"
 
 
 def _quoted(text: str) -> str:
