@@ -141,8 +141,8 @@ __mqadmin_of() {
     'cluster list')
       ;;
     'cluster rt')
-      options='--cluster --count --size'
-      values='--cluster=@cluster|--count=|--size='
+      options='--cluster --count --size --every --log --room'
+      values='--cluster=@cluster|--count=|--size=|--every=|--room='
       ;;
     'cluster status')
       options='--cluster'
@@ -214,8 +214,21 @@ __mqadmin_of() {
       values='--store=@dir|--port=|--broker-port='
       ;;
     'export')
+      words='configs metadata metrics'
       options='--cluster'
       values='--cluster=@cluster'
+      ;;
+    'export configs')
+      options='--cluster --directory'
+      values='--cluster=@cluster|--directory=@dir|-d=@dir'
+      ;;
+    'export metadata')
+      options='--cluster --broker --only --special --directory'
+      values='--cluster=@cluster|--broker=@broker|-b=@broker|--only=topics groups|--directory=@dir|-d=@dir'
+      ;;
+    'export metrics')
+      options='--cluster --directory'
+      values='--cluster=@cluster|--directory=@dir|-d=@dir'
       ;;
     'exporter')
       options='--port --host --once'
@@ -310,6 +323,7 @@ __mqadmin_of() {
       options='--topic --no-body'
       values='--topic=@topic'
       arguments='|'
+      repeats=1
       ;;
     'message query key')
       options='--from --to --count --no-body'
@@ -334,9 +348,10 @@ __mqadmin_of() {
       options='--topic --to --group'
       values='--topic=@topic|--to=@topic|--group=@group'
       arguments='|'
+      repeats=1
       ;;
     'message send')
-      options='--file --tag --key --property --queue --broker --delay-level --group'
+      options='--file --tag --key --property --queue --broker --delay-level --group --trace'
       values='--file=@file|-f=@file|--tag=|-t=|--key=|-k=|--property=|-p=|--queue=|--broker=@broker|--delay-level=|--group=@group'
       arguments='@topic||'
       ;;
@@ -395,7 +410,7 @@ __mqadmin_of() {
       arguments='@file|'
       ;;
     'offset reset')
-      options='--to --queue'
+      options='--to --queue --cpp'
       values='--to=|--queue='
       arguments='@group|@topic|'
       ;;

@@ -12,7 +12,7 @@ needs no import.
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -43,6 +43,9 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "deletekvconfig": "namesrv kv delete",
     "deletesubgroup": "group delete",
     "deletetopic": "topic delete",
+    "exportconfigs": "export configs",
+    "exportmetadata": "export metadata",
+    "exportmetrics": "export metrics",
     "getaccessconfigsubcommand": "acl list",
     "getaclconfig": "acl list",
     "getbrokerconfig": "broker config get",
@@ -62,6 +65,7 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "sendmessage": "message send",
     "sendmsgstatus": "message bench",
     "skipaccumulatedmessage": "offset skip",
+    "startmonitoring": "doctor",
     "statsall": "group tps",
     "topicclusterlist": "topic clusters",
     "topiclist": "topic list",
@@ -119,10 +123,22 @@ def find(words: Sequence[str]) -> Found:
             return Found(load(spot), None, word_count)
     native = JAVA_NAMES.get(fold(words[0])) if words else None
     if native is not None:
-        made = find(native.split()).command
-        java = next(java for java in made.java if _called(java, words[0]))
-        return Found(made, java, 1)
+        return _of_java(native, words[0])
     raise _unknown(words)
+
+
+def branch_of(found: Found, given: Mapping[str, str]) -> Found | None:
+    """Return the other command that flags of a Java name ask for, None where they ask for none.
+
+    Args:
+        given: the value of each flag that is on the line, by its short name.
+    """
+    if found.java is None:
+        return None
+    for branch in found.java.branches:
+        if all(given.get(flag, "false").strip().lower() != "false" for flag in branch.flags):
+            return _of_java(branch.command, found.java.name)
+    return None
 
 
 def load(module_name: str) -> Command[object]:
@@ -182,6 +198,12 @@ def _module_of(words: Sequence[str]) -> str | None:
     folded = [fold(word) for word in words]
     verbs = modules().get(folded[0])
     return verbs.get("".join(folded[1:])) if verbs and all(folded) else None
+
+
+def _of_java(native: str, word: str) -> Found:
+    made = find(native.split()).command
+    java = next(java for java in made.java if _called(java, word))
+    return Found(made, java, 1)
 
 
 def _called(java: Java, word: str) -> bool:

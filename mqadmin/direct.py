@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.findmessage import find_message
-from mqadmin.rows import WOULD_CHANGE, Outcome, Row
+from mqadmin.rows import WOULD_CHANGE, Row
 
-SUCCESS = "CR_SUCCESS"
+SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
+"""How a listener says that all is well: one that reads in parallel, and one that keeps order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,8 @@ class Handed(Row):
 
 async def hand_over(
     call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
-) -> Outcome:
-    """Run a stored message through a consumer; exit code 1 where that did not succeed.
+) -> Handed:
+    """Run a stored message through a consumer and return what came of it.
 
     Raises:
         NotFound: no such message, or nobody of the group is online.
@@ -44,7 +45,7 @@ async def hand_over(
             )
         client_id = members[0]
     if call.dry_run:
-        plan = Handed(
+        return Handed(
             msg_id=found.msg_id,
             group=group,
             client_id=client_id,
@@ -54,11 +55,10 @@ async def hand_over(
             auto_commit=None,
             remark=None,
         )
-        return Outcome((plan,))
     await call.confirm(f"let {client_id} of group {group} consume {found.msg_id} now?")
     told = await admin.consume_message_directly(address, group, client_id, found.msg_id)
-    result = str(told.consume_result.value) if told.consume_result is not None else "no answer"
-    row = Handed(
+    result = told.consume_result.name if told.consume_result is not None else "no answer"
+    return Handed(
         msg_id=found.msg_id,
         group=group,
         client_id=client_id,
@@ -68,4 +68,3 @@ async def hand_over(
         auto_commit=told.auto_commit,
         remark=told.remark,
     )
-    return Outcome((row,), exit_code=0 if result == SUCCESS else 1)

@@ -7,6 +7,7 @@ Both have 32 digits (56 with IPv6); the port of an offset id is a port, the same
 a unique id nearly never are.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mqadmin.errors import NotFound, Usage
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
     from mqclient.message import MessageExt
 
 PORT_MAX = 65535
+
+
+def split_ids(given: Sequence[str]) -> list[str]:
+    """Return ids that stand alone or, as Java's tool takes them, joined by commas.
+
+    Raises:
+        Usage: there is none.
+    """
+    found = [one.strip() for text in given for one in text.split(",") if one.strip()]
+    if not found:
+        raise Usage("no message id given", hint="give one or more")
+    return found
 
 
 async def find_message(admin: "Admin", message_id: str, *, topic: str | None) -> "MessageExt":

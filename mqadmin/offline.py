@@ -7,7 +7,7 @@ Rule: what only servers know (addresses, members, rates) is None or left out, ne
 ``broker`` is None, for a store does not say which broker it belongs to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mqadmin.call import Call
@@ -20,14 +20,15 @@ from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 
 
-def stored_message(call: Call, message_id: str, *, no_body: bool) -> Outcome:
-    """Return the message with an offset id or a unique key.
+def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome:
+    """Return the message with an offset id or a unique key, or one row for each of several.
 
     Raises:
         NotInStore: there is none.
     """
     with StoreDir.open(call.store_dir) as store:
-        return one(_row(call, store, store.find_message(message_id), no_body=no_body))
+        rows = [_row(call, store, store.find_message(each), no_body=no_body) for each in ids]
+    return one(rows[0]) if len(rows) == 1 else Outcome(rows)
 
 
 def stored_by_key(

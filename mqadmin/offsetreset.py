@@ -58,6 +58,7 @@ class Reset:
         tuple[str, ...],
         option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE),
     ] = ()
+    cpp: Annotated[bool, option("members are clients in C++: tell them in their form")] = False
 
 
 async def move_group(call: Call, args: Reset, *, title: str) -> Outcome:
@@ -148,7 +149,9 @@ async def _tell_members(
     )
     told: dict[MessageQueue, int] = {}
     for address in addresses:
-        told |= await admin.reset_offset_by_time(address, args.group, args.topic, wanted_ms, True)
+        told |= await admin.reset_offset_by_time(
+            address, args.group, args.topic, wanted_ms, True, cpp=args.cpp
+        )
     return [
         replace(row_of(args.group, move, "told", new=told[move.queue]), how="told")
         for move in moves

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mqadmin.catalog import Found, find
+from mqadmin.catalog import Found, branch_of, find
 from mqadmin.errors import Usage
 from mqadmin.parameters import Kind, Parameter, leaves_value_out
 from mqadmin.registry import Command, Java, Needs
 from mqadmin.settings import GLOBAL_NAMES, GLOBALS, Settings
-from mqadmin.spelling import REFUSED, STORE_DIR, Spelling, spell_out
+from mqadmin.spelling import STORE_DIR, UNUSED, Spelling, spell_out
 
 T = TypeVar("T")
 Given = list[tuple[Parameter, str | None]]
@@ -51,11 +51,15 @@ def parse(
         spelled = spell_out(tokens, Spelling(None))
         return bind(Settings, GLOBALS, spelled.options, [])
     found = find(first.words)
-    spelling = Spelling(found)
-    spelled = spell_out(_without_name(tokens, first.words[: found.word_count]), spelling)
+    rest = _without_name(tokens, first.words[: found.word_count])
+    spelled = spell_out(rest, Spelling(found))
+    branch = branch_of(found, _java_flags(found, spelled.options))
+    if branch is not None:
+        found = branch
+        spelled = spell_out(rest, Spelling(found))
     made = found.command
     chosen = [pair for pair in spelled.options if pair[0].name in GLOBAL_NAMES]
-    settings = bind(Settings, GLOBALS, chosen, [])
+    settings = bind(Settings, GLOBALS, [*_preset(found, GLOBALS), *chosen], [])
     if settings.help or settings.version or settings.schema:
         return Parsed(made, None, settings, None)
     own = [pair for pair in spelled.options if pair[0].name not in GLOBAL_NAMES]
@@ -144,11 +148,33 @@ def _bind_command(found: Found, options: Given, words: list[str]) -> object:
         raise Usage(
             f"{found.java.name} takes no argument {words[0]!r}", hint="-h lists its options"
         )
-    return bind(made.arguments, made.parameters, _from_java(made, found.java, options), [])
+    return bind(made.arguments, made.parameters, _from_java(found, found.java, options), [])
 
 
-def _from_java(made: Command[object], java: Java, options: Given) -> Given:
+def _java_flags(found: Found, options: Given) -> dict[str, str]:
+    """Return the values of Java's own flags on a line, by short name."""
+    flags = found.java.options if found.java is not None else ()
+    letters = {flag.field: flag.short for flag in flags if flag.field}
+    return {
+        parameter.metavar if parameter.name == UNUSED else letters[parameter.name]: text or ""
+        for parameter, text in options
+        if parameter.name == UNUSED or parameter.name in letters
+    }
+
+
+def _preset(found: Found, parameters: Sequence[Parameter]) -> Given:
+    """Return what a Java name itself implies of these parameters."""
+    implied = dict(found.java.preset) if found.java is not None else {}
+    return [
+        (one, implied[one.name] if one.takes_value else None)
+        for one in parameters
+        if one.name in implied
+    ]
+
+
+def _from_java(found: Found, java: Java, options: Given) -> Given:
     """Return native options for Java's flags and for what the name itself implies."""
+    made = found.command
     by_name = {parameter.name: parameter for parameter in made.parameters}
     given = {parameter.name for parameter, _ in options}
     for flag in java.options:
@@ -157,15 +183,9 @@ def _from_java(made: Command[object], java: Java, options: Given) -> Given:
     if java.any_of and not given & set(java.any_of):
         flags = [f"-{f.short}/--{f.long.strip()}" for f in java.options if f.field in java.any_of]
         raise Usage(f"{java.name} needs one of {', '.join(flags)}")
-    native: Given = [
-        (by_name[name], text if by_name[name].takes_value else None)
-        for name, text in java.preset
-        if name not in given
-    ]
+    native: Given = [pair for pair in _preset(found, made.parameters) if pair[0].name not in given]
     for parameter, text in options:
-        if parameter.name == REFUSED and parameter.help:
-            raise Usage(f"not supported: {parameter.help}")
-        if parameter.name == REFUSED:
+        if parameter.name == UNUSED:
             continue
         target = by_name[parameter.name]
         if parameter.takes_value and not target.takes_value:

@@ -70,11 +70,10 @@ class JavaOption:
     """A flag of the Java tool: ``-t``, ``--topic``, and the field it fills.
 
     Attributes:
-        field: attribute of the arguments; empty for one that is refused, see ``why_not``,
-            or without a reason for one that asks for what is always done here.
+        field: attribute of the arguments; empty for one that is taken and changes nothing
+            here, or only leads to another command, see ``Branch``.
         has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
         value: what a flag without value stands for, where the field is no bool.
-        why_not: the reason told to whoever uses a flag that has no field.
         parse: how Java reads the value, where we read ours in another way.
     """
 
@@ -84,15 +83,31 @@ class JavaOption:
     has_arg: bool = True
     value: str = ""
     required: bool = False
-    why_not: str = ""
     parse: Parse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Flags of a Java name that make another command of it, as ``queryMsgById -s true`` sends.
+
+    Attributes:
+        flags: short names; all of them must be there, and none be ``false``.
+        command: the native name of the other command, which declares the same Java name.
+    """
+
+    flags: tuple[str, ...]
+    command: str
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
     """A name of the Java tool, with its own flags, for the same command.
 
-    ``preset`` gives arguments that the name itself implies, as (field, text) pairs.
+    Attributes:
+        preset: arguments that the name itself implies, as (field, text) pairs.
+        any_of: fields of which one must be given.
+        branches: flags that make another command of it.
+        is_branch: the name is found by way of another command's ``branches`` alone.
     """
 
     name: str
@@ -100,6 +115,8 @@ class Java:
     aliases: tuple[str, ...] = ()
     preset: tuple[tuple[str, str], ...] = ()
     any_of: tuple[str, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    is_branch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

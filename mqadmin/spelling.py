@@ -68,7 +68,7 @@ class Spelling:
     def _add_java(self, made: Command[object], java: Java) -> None:
         by_name = {parameter.name: parameter for parameter in (*made.parameters, *GLOBALS)}
         for flag in java.options:
-            target = _java_parameter(flag, by_name.get(flag.field), java)
+            target = _java_parameter(flag, by_name.get(flag.field))
             self._add(target, flag.short, flag.long)
 
     def named(self, text: str) -> Parameter | None:
@@ -186,11 +186,10 @@ def _next_value(name: str, parameter: Parameter, rest: Sequence[str], spelling: 
     return rest[0]
 
 
-def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> Parameter:
-    """Return the native parameter in Java's spelling, or one that refuses to be used."""
+def _java_parameter(flag: JavaOption, native: Parameter | None) -> Parameter:
+    """Return the native parameter in Java's spelling, or one whose value nobody reads."""
     if native is None:
-        why = f"{java.name} -{flag.short}: {flag.why_not}" if flag.why_not else ""
-        return replace(_REFUSED, name=REFUSED, help=why, takes_value=flag.has_arg)
+        return replace(_UNUSED, takes_value=flag.has_arg, metavar=flag.short)
     if flag.has_arg == native.takes_value:
         return replace(native, parse=flag.parse or native.parse)
     if flag.has_arg:
@@ -198,5 +197,6 @@ def _java_parameter(flag: JavaOption, native: Parameter | None, java: Java) -> P
     return replace(native, takes_value=False, default=flag.value)
 
 
-REFUSED: Final = ""
-_REFUSED = replace(STORE_DIR, kind=Kind.TEXT)
+UNUSED: Final = ""
+"""Name of the parameter that a flag of Java's without a field has."""
+_UNUSED = replace(STORE_DIR, name=UNUSED, kind=Kind.TEXT)

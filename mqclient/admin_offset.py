@@ -16,7 +16,8 @@ from mqclient.admin_calls import AdminCalls
 from mqclient.errors import BrokerRefused, ClientError
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import LanguageCode, RequestCode, ResponseCode
+from remoting.command import Command
 from storefmt.configs import ConsumerOffsets
 
 LATEST_MS: Final = -1
@@ -74,7 +75,14 @@ class OffsetCalls(AdminCalls):
         return answers.body(answer, ConsumerOffsets, address=address).offsets
 
     async def reset_offset_by_time(
-        self, address: str, group: str, topic: str, timestamp_ms: int, force: bool = True
+        self,
+        address: str,
+        group: str,
+        topic: str,
+        timestamp_ms: int,
+        force: bool = True,
+        *,
+        cpp: bool = False,
     ) -> dict[MessageQueue, int]:
         """Move a group to the messages stored at a time, on one broker.
 
@@ -85,6 +93,7 @@ class OffsetCalls(AdminCalls):
         Args:
             timestamp_ms: ``LATEST_MS`` means behind the last message.
             force: False leaves a queue alone that would be moved forward.
+            cpp: the members are clients in C++, who are told in a form of their own.
 
         Returns:
             The new offset of every queue that was considered, sorted by queue.
@@ -93,7 +102,10 @@ class OffsetCalls(AdminCalls):
             BrokerRefused: code 1 when members are online but a queue has no offset yet.
         """
         try:
-            return await self._reset_online(address, group, topic, timestamp_ms, force)
+            header = headers.ResetOffset(
+                topic=topic, group=group, timestamp=timestamp_ms, is_force=force
+            )
+            return await self._reset_online(address, header, cpp=cpp)
         except BrokerRefused as error:
             if error.code == ResponseCode.SYSTEM_ERROR and await self._is_online(address, group):
                 raise
@@ -151,13 +163,16 @@ class OffsetCalls(AdminCalls):
         return list(body.consume_time_span_set)
 
     async def _reset_online(
-        self, address: str, group: str, topic: str, timestamp_ms: int, force: bool
+        self, address: str, header: headers.ResetOffset, *, cpp: bool
     ) -> dict[MessageQueue, int]:
-        answer = await self._broker(
-            address,
-            RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
-            headers.ResetOffset(topic=topic, group=group, timestamp=timestamp_ms, is_force=force),
-            what=f"reset of group {group} in topic {topic}",
+        request = Command.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+        if cpp:
+            # The language of the request is all that a broker goes by.
+            request.language = LanguageCode.CPP
+        answer = answers.check(
+            await self._client.invoke(address, request),
+            address=address,
+            what=f"reset of group {header.group} in topic {header.topic}",
         )
         body = answers.body(answer, bodies.ResetOffsetBody, address=address)
         return dict(sorted(body.offset_table.items()))

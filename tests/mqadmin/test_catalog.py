@@ -9,6 +9,7 @@ import pytest
 from mqadmin.catalog import JAVA_NAMES, everything, find, fold, native_name
 from mqadmin.helptext import command_help, overview
 from mqadmin.output.columns import choose
+from mqadmin.parser import Parsed, parse
 from mqadmin.registry import Command, Java, Needs
 from mqadmin.settings import GLOBALS
 
@@ -19,6 +20,30 @@ WRITING = {
     *("skip", "clone", "import", "resend", "consume-direct", "bench"),
 }
 """Words of commands that change something on a server."""
+
+
+NUMBERS = {
+    *("readQueueNums", "writeQueueNums", "perm", "retryQueueNums", "retryMaxTimes", "brokerId"),
+    *("whichBrokerWhenConsumeSlowly", "queueId", "offset", "timeoutMillis", "level", "interval"),
+    *("amount", "size", "messageSize", "count", "queue", "index", "qid", "MessageNumber"),
+}
+VALUES = {
+    **dict.fromkeys(("hasUnitSub", "unit", "order", "notifyConsumerIdsChanged"), "true"),
+    **dict.fromkeys(("consumeBroadcastEnable", "consumeFromMinEnable", "consumeEnable"), "true"),
+    **dict.fromkeys(("removeOffset", "showClientIP", "offline", "force", "print log"), "true"),
+    **dict.fromkeys(("printBody", "print msg", "calculate", "msgTraceEnable", "admin"), "true"),
+    **dict.fromkeys(("beginTimestamp", "endTimestamp"), "2026-11-21#10:00:00:000"),
+    **dict.fromkeys(("defaultTopicPerm", "defaultGroupPerm"), "PUB|SUB"),
+    **dict.fromkeys(("topicPerms", "groupPerms"), "T=SUB"),
+    "sendMessage": "true",
+    "timestamp": "now",
+    "charsetName": "UTF-8",
+    "brokerAddr": "127.0.0.1:10911",
+    "namesrvAddr": "127.0.0.1:9876",
+    "method": "get",
+    "ipList": "a,b",
+}
+"""What flags of the Java tool are given that take no free text."""
 
 
 def declared() -> Iterator[tuple[str, Java]]:
@@ -63,7 +88,10 @@ def test_no_command_takes_a_global_letter() -> None:
 
 def test_the_table_of_java_names_is_what_the_commands_declare() -> None:
     found = {
-        fold(spelled): name for name, java in declared() for spelled in (java.name, *java.aliases)
+        fold(spelled): name
+        for name, java in declared()
+        if not java.is_branch
+        for spelled in (java.name, *java.aliases)
     }
 
     assert found == JAVA_NAMES
@@ -80,6 +108,47 @@ def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
         }
         actual = {(flag.short, flag.long, flag.has_arg, flag.required) for flag in java.options}
         assert actual == expected, java.name
+
+
+def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> None:
+    facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+
+    assert len(facts) == 57
+    for one in facts:
+        for name in filter(None, (one["name"], one["alias"])):
+            flags = [option for option in one["options"] if not option["common"]]
+            every = [word for flag in flags for word in line_of(flag, flag["short"])]
+            assert isinstance(parse([name, *every]), Parsed), name
+            needed = [flag for flag in flags if flag["required"] or flag in either(flags, name)]
+            for flag in flags:
+                for spelled in (flag["short"], flag["long"].strip()):
+                    rest = [
+                        word
+                        for other in needed
+                        if other is not flag
+                        for word in line_of(other, other["short"])
+                    ]
+                    words = line_of(flag, spelled)
+                    assert isinstance(parse([name, *words, *rest]), Parsed), (name, words)
+
+
+def line_of(flag: dict[str, object], spelled: str) -> list[str]:
+    """Return a flag with a value that means something to it."""
+    long = str(flag["long"]).strip()
+    dashed = f"-{spelled}" if spelled == flag["short"] else f"--{spelled}"
+    if not flag["hasArg"]:
+        return [dashed]
+    return [dashed, VALUES.get(long, "1" if long in NUMBERS else "x")]
+
+
+def either(flags: list[dict[str, object]], name: str) -> list[dict[str, object]]:
+    """Return a flag that stands for the one of several that a command needs."""
+    java = next(
+        java for _, java in declared() if fold(name) in map(fold, (java.name, *java.aliases))
+    )
+    return [flag for flag in flags if flag["long"] in {"brokerAddr", "broker", "cluster"}][
+        : 1 if java.any_of else 0
+    ]
 
 
 def test_each_help_names_usage_and_options() -> None:

@@ -5,7 +5,9 @@ each broker has under its own name.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from mqadmin.call import Call
@@ -14,12 +16,13 @@ from mqadmin.parameters import Kind, option
 from mqadmin.places import Place, masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome, Row
+from mqadmin.settings import positive_seconds
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer import Producer
 
-ONE_ROUND: Final = "one round is one call: repeat it in the shell with `watch SECONDS cluster rt`"
-NO_LOG: Final = "use -o csv or -o jsonl"
+LOG_ZONE: Final = timedelta(hours=8)
+"""Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,16 @@ class Arguments:
     cluster: Annotated[str | None, option("only this cluster", kind=Kind.CLUSTER)] = None
     count: Annotated[int, option("messages to each broker; one more goes first, unmeasured")] = 20
     size: Annotated[int, option("bytes of a body")] = 128
+    every: Annotated[
+        float | None,
+        option(
+            "again and again, so long apart, until Ctrl-C",
+            metavar="SECONDS",
+            parse=positive_seconds,
+        ),
+    ] = None
+    log: Annotated[bool, option("as lines for a log: time|room|cluster|broker|ms")] = False
+    room: Annotated[str, option("where this runs, for --log")] = "noname"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +60,20 @@ class RoundTrip(Row):
     remark: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class LogLine(Row):
+    """One broker in one round, as ``--log`` prints it."""
+
+    line: str
+
+
 @command(
     "cluster rt",
     "measure how long a message takes to every broker and back",
-    examples=(("mqadmin cluster rt --count 100", "mean, shortest and longest of 100"),),
+    examples=(
+        ("mqadmin cluster rt --count 100", "mean, shortest and longest of 100"),
+        ("mqadmin cluster rt --every 10 --log --room fra1 >> rt.log", "a line a broker, for ever"),
+    ),
     details="The messages stay in the topic that each broker has under its own name.",
     rows=RoundTrip,
     columns=(
@@ -72,15 +95,16 @@ class RoundTrip(Row):
                 JavaOption("a", "amount", "count"),
                 JavaOption("s", "size", "size"),
                 JavaOption("c", "cluster", "cluster"),
-                JavaOption("p", "print log", why_not=NO_LOG),
-                JavaOption("m", "machine room", why_not=NO_LOG),
-                JavaOption("i", "interval", why_not=ONE_ROUND),
+                JavaOption("p", "print log", "log"),
+                JavaOption("m", "machine room", "room"),
+                JavaOption("i", "interval", "every"),
             ),
+            preset=(("count", "100"), ("every", "10")),
         ),
     ),
 )
 async def cluster_rt(call: Call, args: Arguments) -> Outcome:
-    """Return one row a broker; exit code 5 where a message failed, 1 where all did.
+    """Return one row a broker and round; exit code 5 where a message failed, 1 where all did.
 
     Raises:
         Usage: there is nothing to send.
@@ -101,10 +125,38 @@ async def cluster_rt(call: Call, args: Arguments) -> Outcome:
             ]
         )
     producer = Producer(await call.client(), "TOOLS_PRODUCER")
-    # One broker after the other: they would slow each other down here.
-    rows = [await _measure(producer, place, args) for place in places]
+    form = "name" if args.log else ""
+    if args.every is not None:
+        return Outcome(_rounds(call, producer, places, args), follow=True, format=form)
+    rows = [row async for row in _round(producer, places, args)]
     sent, failed = sum(row.sent for row in rows), sum(row.failed for row in rows)
-    return Outcome(rows, exit_code=0 if not failed else PARTLY if sent else 1)
+    exit_code = 0 if not failed else PARTLY if sent else 1
+    return Outcome([_shown(call, row, args) for row in rows], exit_code=exit_code, format=form)
+
+
+async def _rounds(
+    call: Call, producer: Producer, places: list[Place], args: Arguments
+) -> AsyncIterator[Row]:
+    while True:
+        async for row in _round(producer, places, args):
+            yield _shown(call, row, args)
+        await asyncio.sleep(args.every or 0)
+
+
+async def _round(
+    producer: Producer, places: list[Place], args: Arguments
+) -> AsyncIterator[RoundTrip]:
+    # One broker after the other: they would slow each other down here.
+    for place in places:
+        yield await _measure(producer, place, args)
+
+
+def _shown(call: Call, row: RoundTrip, args: Arguments) -> Row:
+    if not args.log:
+        return row
+    at = datetime.fromtimestamp(call.now_ms() / 1000, UTC) + LOG_ZONE
+    took = "NaN" if row.rt_ms is None else f"{row.rt_ms:.0f}"
+    return LogLine(f"{at:%Y-%m-%d %H:%M:%S}|{args.room}|{row.cluster}|{row.broker}|{took}")
 
 
 async def _measure(producer: Producer, place: Place, args: Arguments) -> RoundTrip:

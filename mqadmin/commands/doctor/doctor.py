@@ -12,7 +12,7 @@ from mqadmin.call import Call
 from mqadmin.checkup import Check, Finding, Limits, Severity
 from mqadmin.errors import NotFound
 from mqadmin.parameters import option
-from mqadmin.registry import command
+from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome
 from mqclient.errors import NoRoute
 
@@ -43,6 +43,8 @@ Checks: addresses that do not answer, masters that are missing, disks, clocks, s
 against the brokers' own settings, subscriptions that differ within a group, queues that nobody
 in an online group reads. Exit code 1 where a finding is as bad as --fail-on, else 0.""",
     rows=Finding,
+    # Java's looks once a minute, for ever.
+    java=(Java("startMonitoring", preset=(("watch", "60"),)),),
 )
 async def doctor(call: Call, args: Arguments) -> Outcome:
     """Return one row a finding, the worst first.

@@ -3,28 +3,28 @@
 Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 """
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mqadmin.call import Call
-from mqadmin.findmessage import find_message
+from mqadmin.findmessage import find_message, split_ids
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome, one
+from mqadmin.registry import Branch, Java, JavaOption, Needs, command
+from mqadmin.rows import Outcome, Row, one
+
+if TYPE_CHECKING:
+    from mqclient.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Which message."""
+    """Which messages."""
 
-    id: Annotated[str, argument("an offset id, or with --topic a unique id")]
+    id: Annotated[tuple[str, ...], argument("an offset id, or with --topic a unique id")]
     topic: Annotated[str | None, option("where to look for a unique id", kind=Kind.TOPIC)] = None
     no_body: Annotated[bool, option("leave the body out")] = False
-
-
-CONSUME = "`message consume-direct ID GROUP --client CLIENT` does that"
-SEND = "`message resend ID` does that"
 
 
 @command(
@@ -33,6 +33,7 @@ SEND = "`message resend ID` does that"
     examples=(
         ("mqadmin message query id 7F00000100002A9F0000000000000000", "by offset id"),
         ("mqadmin message query id 7F0000013A2118B4AAC2... --topic orders", "by unique id"),
+        ("mqadmin message query id 7F00000100002A9F... 7F00000100002A9F...", "two at once"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -42,26 +43,43 @@ SEND = "`message resend ID` does that"
             "queryMsgById",
             (
                 JavaOption("i", "msgId", "id", required=True),
-                JavaOption("g", "consumerGroup", why_not=CONSUME),
-                JavaOption("d", "clientId", why_not=CONSUME),
-                JavaOption("s", "sendMessage", why_not=SEND),
-                JavaOption("u", "unitName", why_not=SEND),
+                JavaOption("g", "consumerGroup"),
+                JavaOption("d", "clientId"),
+                JavaOption("s", "sendMessage"),
+                JavaOption("u", "unitName"),
+            ),
+            branches=(
+                Branch(("g", "d"), "message consume-direct"),
+                Branch(("s",), "message resend"),
             ),
         ),
     ),
 )
 async def query_id(call: Call, args: Arguments) -> Outcome:
-    """Return the message.
+    """Return the message, or one row for each of several.
 
     Raises:
         BadCall: that is no id.
         NotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
+    ids = split_ids(args.id)
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_message
+        from mqadmin.offline import stored_messages
 
-        return stored_message(call, args.id, no_body=args.no_body)
-    found = await find_message(await call.admin(), args.id, topic=args.topic)
-    return one(row_of(found, body=not args.no_body))
+        return stored_messages(call, ids, no_body=args.no_body)
+    admin = await call.admin()
+    if len(ids) == 1:
+        return one(await _row(admin, ids[0], args))
+    return Outcome(_rows(admin, ids, args))
+
+
+async def _rows(admin: "Admin", ids: list[str], args: Arguments) -> AsyncIterator[Row]:
+    for message_id in ids:
+        yield await _row(admin, message_id, args)
+
+
+async def _row(admin: "Admin", message_id: str, args: Arguments) -> MessageRow:
+    found = await find_message(admin, message_id, topic=args.topic)
+    return row_of(found, body=not args.no_body)

@@ -10,7 +10,7 @@ from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, Needs, command
+from mqadmin.registry import Branch, Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.times import MS_MAX
 
@@ -27,9 +27,6 @@ class Arguments:
     no_body: Annotated[bool, option("leave the body out")] = False
 
 
-CONSUME = "`message consume-direct ID GROUP --client CLIENT` does that"
-
-
 @command(
     "message query unique-key",
     "find a message by the id that its producer got",
@@ -44,9 +41,10 @@ CONSUME = "`message consume-direct ID GROUP --client CLIENT` does that"
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("i", "msgId", "id", required=True),
                 JavaOption("a", "showAll", "all", has_arg=False),
-                JavaOption("g", "consumerGroup", why_not=CONSUME),
-                JavaOption("d", "clientId", why_not=CONSUME),
+                JavaOption("g", "consumerGroup"),
+                JavaOption("d", "clientId"),
             ),
+            branches=(Branch(("g", "d"), "message consume-direct"),),
         ),
     ),
 )

@@ -8,18 +8,18 @@ from typing import Annotated
 
 from mqadmin.again import Again, send_again
 from mqadmin.call import Call
-from mqadmin.findmessage import find_message
+from mqadmin.findmessage import find_message, split_ids
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
+from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import WOULD_CHANGE, Outcome
 from mqclient.producer import Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Which message, and where to."""
+    """Which messages, and where to."""
 
-    id: Annotated[str, argument("an offset id, or with --topic a unique id")]
+    id: Annotated[tuple[str, ...], argument("an offset id, or with --topic a unique id")]
     topic: Annotated[str | None, option("where to look for a unique id", kind=Kind.TOPIC)] = None
     to: Annotated[str | None, option("to this topic instead of its own", kind=Kind.TOPIC)] = None
     group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
@@ -36,19 +36,33 @@ class Arguments:
     "is a new one, so every group of the topic gets it.",
     rows=Again,
     writes=True,
+    java=(
+        Java(
+            "queryMsgById",
+            (
+                JavaOption("i", "msgId", "id", required=True),
+                JavaOption("g", "consumerGroup"),
+                JavaOption("d", "clientId"),
+                JavaOption("s", "sendMessage"),
+                JavaOption("u", "unitName"),
+            ),
+            is_branch=True,
+        ),
+    ),
 )
 async def resend(call: Call, args: Arguments) -> Outcome:
-    """Return one row: where it went.
+    """Return one row a message: where it went.
 
     Raises:
         NotFound: there is no such message.
         NoRoute: there is no such topic.
     """
     admin = await call.admin()
-    found = await find_message(admin, args.id, topic=args.topic)
+    found = [await find_message(admin, one, topic=args.topic) for one in split_ids(args.id)]
     producer = Producer(await call.client(), args.group)
-    target = args.to or found.topic
+    pairs = [(one, args.to or one.topic) for one in found]
     if call.dry_run:
-        return Outcome((Again.of(found, target, status=WOULD_CHANGE),))
-    await call.confirm(f"send {found.msg_id} to topic {target} once more?")
-    return Outcome((await send_again(producer, found, topic=target),))
+        return Outcome([Again.of(one, target, status=WOULD_CHANGE) for one, target in pairs])
+    for one, target in pairs:
+        await call.confirm(f"send {one.msg_id} to topic {target} once more?")
+    return Outcome([await send_again(producer, one, topic=target) for one, target in pairs])

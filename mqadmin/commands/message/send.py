@@ -16,6 +16,7 @@ from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import WOULD_CHANGE, Outcome, Row
 from mqclient.message import Message
 from mqclient.producer import Producer
+from mqclient.trace import MessageTrace
 from storefmt.paths import check_topic_name
 
 
@@ -40,6 +41,7 @@ class Arguments:
     broker: Annotated[str | None, option("any queue of this broker", kind=Kind.BROKER)] = None
     delay_level: Annotated[int, option("deliver later: 1 (1 s) to 18 (2 h)")] = 0
     group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
+    trace: Annotated[bool, option("leave a trace of it, for `message trace`")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Sent(Row):
                 JavaOption("c", "tags", "tag"),
                 JavaOption("b", "broker", "broker"),
                 JavaOption("i", "qid", "queue"),
-                JavaOption("m", "msgTraceEnable", why_not="message traces are not sent"),
+                JavaOption("m", "msgTraceEnable", "trace"),
             ),
         ),
     ),
@@ -121,7 +123,12 @@ async def send_message(call: Call, args: Arguments) -> Outcome:
                 ),
             )
         )
+    trace = MessageTrace(await call.client()) if args.trace else None
+    if trace is not None:
+        producer.register_send_hook(trace)
     done = await producer.send(message, queue=queue)
+    if trace is not None:
+        await trace.shutdown()
     return Outcome(
         (
             Sent(

@@ -26,9 +26,6 @@ class Arguments(Reset):
     """Which group, which topic, and where to."""
 
 
-CPLUS = "clients in C++ are told in the same way"
-
-
 @command(
     "offset reset",
     "move a group to another place in a topic",
@@ -49,7 +46,7 @@ CPLUS = "clients in C++ are told in the same way"
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("s", "timestamp", "to", required=True, parse=parse_timestamp),
                 JavaOption("f", "force"),
-                JavaOption("c", "cplus", has_arg=False, why_not=CPLUS),
+                JavaOption("c", "cplus", "cpp", has_arg=False),
             ),
         ),
     ),

@@ -1,11 +1,16 @@
 """What brokers say of themselves: numbers, statistics, progress, connections, round trips."""
 
+import io
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from mqadmin.call import Workplace
 from mqadmin.link import Link
+from mqadmin.runner import run_line
 from mqadmin.shell.server import Addresses
 from mqclient.instance import MQClient
 from remoting.bodies import (
@@ -18,7 +23,7 @@ from remoting.bodies import (
     SubscriptionData,
 )
 from remoting.codes import RequestCode
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Result, console_of
 
 Run = Callable[..., Result]
 CLIENT = "10.0.0.9@views"
@@ -160,7 +165,7 @@ def test_a_cluster_says_what_it_did_today(at: Run, servers: Addresses) -> None:
 
 
 def test_a_round_trip_is_measured_to_every_broker(at: Run) -> None:
-    (row,) = rows(at("clusterRT", "-a", "3", "-s", "64", "--output", "json"))
+    (row,) = rows(at("cluster", "rt", "--count", "3", "--size", "64", "-ojson"))
 
     assert (row["broker"], row["sent"], row["failed"]) == ("broker-a", 3, 0)
     low, mean, high = (float(str(row[name])) for name in ("rt_min_ms", "rt_ms", "rt_max_ms"))
@@ -169,4 +174,35 @@ def test_a_round_trip_is_measured_to_every_broker(at: Run) -> None:
     assert (planned["sent"], planned["result"]) == (0, "would change")
     assert at("cluster", "rt", "--count", "0").exit_code == 2
     assert at("cluster", "rt", "--cluster", "None").exit_code == 3
-    assert at("clusterRT", "-i", "1").exit_code == 2
+    assert at("clusterRT", "-i", "never").exit_code == 2
+
+
+class StopsAfter(io.StringIO):
+    """An output where Ctrl-C comes with a line of this number."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._left = count
+
+    def write(self, text: str) -> int:
+        """Take the text; at the last line raise what Ctrl-C raises."""
+        done = super().write(text)
+        self._left -= text.count("\n")
+        if self._left <= 0:
+            raise KeyboardInterrupt
+        return done
+
+
+def test_round_trips_go_on_as_lines_for_a_log_until_interrupted(
+    servers: Addresses, env: dict[str, str]
+) -> None:
+    out, workplace = StopsAfter(2), Workplace()
+    console = replace(console_of(env)[0], out=out)
+    java = ["clusterRT", "-a", "1", "-s", "1", "-i", "0.01", "-p", "true", "-m", "here"]
+
+    exit_code = run_line([*java, "-n", servers.namesrv], console, workplace)
+    workplace.link.close()
+
+    assert exit_code == 130
+    line = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\|here\|DefaultCluster\|broker-a\|\d+\n"
+    assert re.fullmatch(line * 2, out.getvalue())

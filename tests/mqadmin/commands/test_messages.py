@@ -111,6 +111,11 @@ def test_a_message_is_sent_once_more_with_what_the_user_gave(at: Run, topic: str
     assert at("message", "resend", str(first["msg_id"])).exit_code == 2
     assert at("message", "resend", str(first["unique_key"]), "-y").exit_code == 2
     assert at("message", "resend", "nothing", "-y").exit_code == 2
+    both = f"{first['msg_id']},{again['new_msg_id']}"
+    java = rows(at("queryMsgById", "-i", both, "-s", "true", "-y", "--output", "json"))
+    assert [row["msg_id"] for row in java] == both.split(",")
+    seen = rows(at("queryMsgById", "-i", both, "-s", "false", "--output", "json"))
+    assert [row["msg_id"] for row in seen] == both.split(",")
 
 
 def test_nobody_online_takes_no_message(at: Run, topic: str) -> None:
@@ -123,6 +128,17 @@ def test_nobody_online_takes_no_message(at: Run, topic: str) -> None:
 
     assert (nobody.exit_code, "nobody of group NoGroup" in nobody.err) == (3, True)
     assert stranger.exit_code == 1
+
+
+def test_a_message_leaves_a_trace_where_one_is_asked_for(at: Run, topic: str) -> None:
+    (sent,) = rows(at("sendMessage", "-t", topic, "-p", "x", "-m", "true", "--output", "json"))
+
+    words = ("queryMsgTraceById", "-i", str(sent["unique_key"]), "--output", "json")
+    # The broker indexes a message some moments after it has answered.
+    tries = (at(*words) for _ in range(500))
+    (step,) = rows(next(done for done in tries if done.exit_code == 0))
+
+    assert (step["step"], step["success"], step["topic"]) == ("sent", True, topic)
 
 
 def test_a_trace_joins_store_and_groups(at: Run, topic: str) -> None:

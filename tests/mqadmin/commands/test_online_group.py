@@ -13,7 +13,9 @@ from mqadmin.shell.server import Addresses
 from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from remoting.bodies import (
+    CMResult,
     ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
     ConsumerData,
     ConsumerRunningInfo,
     ConsumeType,
@@ -22,6 +24,7 @@ from remoting.bodies import (
     MessageQueue,
     ProcessQueueInfo,
     ResetOffsetBody,
+    ResetOffsetBodyForC,
     SubscriptionData,
 )
 from remoting.codes import RequestCode
@@ -39,10 +42,14 @@ class Member:
 
     def __init__(self) -> None:
         self.told: list[Command] = []
+        self.listener_says = CMResult.CR_SUCCESS
 
     def answer(self, address: str, request: Command) -> Command | None:
         """Answer what a broker asks a consumer."""
         self.told.append(request)
+        if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
+            said = ConsumeMessageDirectlyResult(consume_result=self.listener_says)
+            return request.response(body=said.encode())
         if request.code != RequestCode.GET_CONSUMER_RUNNING_INFO:
             return None
         info = ConsumerRunningInfo(
@@ -142,6 +149,34 @@ def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
     pushed = [c for c in member.told if c.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
     assert len(pushed) == 1
     assert ResetOffsetBody.decode(pushed[0].body).offset_table == dict.fromkeys(QUEUES, 0)
+
+
+def test_members_in_another_language_are_told_in_their_own_form(at: Run, member: Member) -> None:
+    words = ("resetOffsetByTime", "-g", GROUP, "-t", TOPIC, "-s", "0", "-c", "-y")
+
+    done = at(*words, "--output", "json")
+
+    assert [row["new_offset"] for row in rows(done)] == [0, 0]
+    (pushed,) = [c for c in member.told if c.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
+    told = ResetOffsetBodyForC.decode(pushed.body).offset_table
+    assert [(queue.queue_id, queue.offset) for queue in told] == [(0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize("name", ["queryMsgById", "queryMsgByUniqueKey"])
+def test_a_member_is_handed_a_message(at: Run, member: Member, name: str) -> None:
+    (sent,) = rows(at("message", "send", TOPIC, "direct", "-ojson"))
+    of_topic = ("-t", TOPIC) if "Unique" in name else ()
+    which = str(sent["unique_key" if of_topic else "msg_id"])
+    words = (name, "-i", which, *of_topic, "-g", GROUP, "-d", MEMBER, "--output", "json")
+
+    assert at(*words).exit_code == 2
+    done = rows(at(*words, "-y"))
+    member.listener_says = CMResult.CR_LATER
+    later = at(*words, "-y")
+
+    assert [(row["result"], row["client_id"]) for row in done] == [("CR_SUCCESS", MEMBER)]
+    assert later.exit_code == 1
+    assert json.loads(later.out)[0]["result"] == "CR_LATER"
 
 
 def test_a_dry_run_online_tells_nobody(at: Run, member: Member) -> None:
