@@ -206,8 +206,8 @@ __mqadmin_of() {
       arguments='@file|@file|'
       ;;
     'doctor')
-      options='--check --fail-on --slave-lag --skew'
-      values='--check=address master disk clock slave route subscription queue|-c=address master disk clock slave route subscription queue|--fail-on=error warning info never|--slave-lag=|--skew='
+      options='--check --fail-on --slave-lag --backlog --skew'
+      values='--check=address master disk clock slave route subscription queue backlog namesrv|-c=address master disk clock slave route subscription queue backlog namesrv|--fail-on=error warning info never|--slave-lag=|--backlog=|--skew='
       ;;
     'embedded')
       options='--store --port --broker-port'

@@ -10,6 +10,8 @@
     route         the name server tells other queues than the broker has
     subscription  members of one group want different things
     queue         a group is online, and nobody in it reads this queue
+    backlog       a group is online, and many messages wait for it
+    namesrv       name servers differ (mqadmin.checkupnamesrv)
 
 Rule: pure; limits and times are arguments, and a check that lacks its facts finds nothing.
 """
@@ -56,6 +58,8 @@ class Check(StrEnum):
     ROUTE = "route"
     SUBSCRIPTION = "subscription"
     QUEUE = "queue"
+    BACKLOG = "backlog"
+    NAMESRV = "namesrv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +253,12 @@ def of_queues(
         hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
         subject = f"group {group}, topic {topic}"
         yield Finding(Severity.WARNING, Check.QUEUE, subject, found, hint)
+
+
+def of_backlog(group: str, waiting: Mapping[str, int], *, limit: int) -> Iterator[Finding]:
+    """Yield the topics of which more messages than ``limit`` wait for an online group."""
+    for topic, count in sorted(waiting.items()):
+        if count > limit:
+            hint = f"see `group lag {group} {topic} --watch`"
+            subject = f"group {group}, topic {topic}"
+            yield Finding(Severity.WARNING, Check.BACKLOG, subject, f"{count} messages wait", hint)

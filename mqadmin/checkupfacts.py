@@ -3,21 +3,23 @@
     GET_BROKER_CLUSTER_INFO --> GET_BROKER_RUNTIME_INFO on each broker
                             --> settings of topics and groups on each master
                             --> a route for each topic, the members of each group
+    each name server        --> its brokers, topics and routes, where there are several
 
 Rule: reads only, so many requests at a time; a member that does not answer is left out,
 a broker that does not is a finding of its own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from mqadmin.checkup import BrokerFacts
+from mqadmin.checkupnamesrv import NamesrvView, Queues, queues_of
 from mqadmin.groups import PARALLEL_MAX, is_system
 from mqadmin.places import MASTER, Place, all_brokers
 from mqadmin.topics import kind_of
-from mqclient.errors import ClientError, NoRoute
+from mqclient.errors import ClientError, NoRoute, NotFound
 from remoting.bodies import ConsumerRunningInfo, TopicRouteData
 from storefmt.configs import TopicConfig
 
@@ -90,6 +92,39 @@ async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:
         return TopicFacts(name, held[name], route)
 
     return await _each(names, ask)
+
+
+async def waiting(admin: "Admin", masters: list[Place], group: str) -> dict[str, int]:
+    """Return how many messages of each topic wait for a group."""
+    found: dict[str, int] = {}
+    for stats in await _each(masters, lambda place: admin.consume_stats(place.address, group)):
+        for queue, at in stats.offset_table.items():
+            left = max(0, at.broker_offset - at.consumer_offset)
+            found[queue.topic] = found.get(queue.topic, 0) + left
+    return found
+
+
+async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView]:
+    """Return what each of several name servers tells."""
+
+    async def ask(address: str) -> NamesrvView:
+        try:
+            places = await all_brokers(admin, namesrv=address)
+            listed = await admin.topic_list(address=address)
+        except ClientError as error:
+            return NamesrvView(address, error=str(error))
+
+        async def route(topic: str) -> tuple[str, dict[str, Queues]]:
+            try:
+                return topic, queues_of(await admin.topic_route_at(address, topic))
+            except NotFound:
+                # It was deleted meanwhile.
+                return topic, {}
+
+        wanted = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
+        return NamesrvView(address, frozenset(places), dict(await _each(wanted, route)))
+
+    return await _each(sorted(addresses), ask)
 
 
 async def groups(admin: "Admin", masters: list[Place]) -> list[GroupFacts]:

@@ -32,9 +32,9 @@ class Place:
     address: str
 
 
-async def all_brokers(admin: "TopicCalls") -> list[Place]:
-    """Return every broker that the name server knows, sorted."""
-    info = await admin.cluster_info()
+async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[Place]:
+    """Return every broker that the name server knows, or this one of several, sorted."""
+    info = await admin.cluster_info(address=namesrv)
     found = []
     for cluster, names in info.cluster_addr_table.items():
         for name in names:

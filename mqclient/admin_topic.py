@@ -16,10 +16,10 @@ from storefmt.configs import TopicConfig, TopicTable
 class TopicCalls(AdminCalls):
     """Requests about topics."""
 
-    async def cluster_info(self) -> bodies.ClusterInfo:
+    async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
         """Return clusters, brokers and addresses that the name server knows."""
         address, answer = await self._namesrv(
-            RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info"
+            RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info", address=address
         )
         return answers.body(answer, bodies.ClusterInfo, address=address)
 

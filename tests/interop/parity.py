@@ -3,7 +3,7 @@
     Read    both print what is there; the facts of the two outputs are equal
     Write   each does it to a thing of its own (``{side}`` in the words); then the Java tool looks
             at both things, and what it prints of them is equal
-    Apart   what cannot be run side by side, and why
+    Own     a test of its own does the same: files, a broker with accounts, what never ends
 
 Rule: a fact is what a script would take out of the output: a name, an offset, a number. Where
 ours differs on purpose the facts that are left still agree, and ``differs`` says what and why.
@@ -68,17 +68,16 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A command that cannot be run beside ours."""
+class Own:
+    """A command that a test of its own compares: it writes files, needs accounts or never ends."""
 
-    why: str
-    differs: bool = False
+    facts: str
+    differs: str = ""
 
 
 LAG = columns(0, 1, 2, 3, 4, 5)
 OUR_LAG = fields("topic", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
 OFFSETS_OF = "offset show {offline} {topic}"
-NO_ACL = "the broker of this run has no access control: a real one then answers nothing"
 PRINTED = pattern(r"queueId=(\d+).*?queueOffset=(\d+).*?BODY: (.*)$")
 OUR_PRINTED = fields("queue_id", "queue_offset", "body")
 
@@ -120,9 +119,9 @@ READS: dict[str, Read] = {
         "-i {id}",
         java_message,
         our_message,
-        "every field of the message",
-        "the body is shown, not written to /tmp; `-g -d` is `message consume-direct`, "
-        "`-s` is `message resend`",
+        "every field of the message; with `-g -d` what the listener said, with `-s` the message",
+        "the body is shown, not written to a file; `-g -d` and `-s` ask first; a message that is "
+        "sent again has an id of its own",
     ),
     "queryMsgByKey": Read(
         "-t {topic} -k key3",
@@ -134,8 +133,8 @@ READS: dict[str, Read] = {
         "-t {topic} -i {unique}",
         java_message,
         our_message,
-        "every field of the message",
-        "`-g -d` is `message consume-direct`",
+        "every field of the message; with `-g -d` what the listener said",
+        "`-g -d` asks first",
     ),
     "queryMsgByOffset": Read(
         "-t {topic} -b {broker} -i 1 -o 2",
@@ -305,27 +304,30 @@ WRITES: dict[str, Write] = {
 }
 """Commands that change something, in the order in which they run."""
 
-APART: dict[str, Apart] = {
-    "clusterRT": Apart("Java's never ends; `cluster rt` ends after its count", differs=True),
-    "startMonitoring": Apart("a daemon that logs; `exporter`, `assert` and `doctor` instead"),
-    **dict.fromkeys(
-        (
-            *("updateAclConfig", "deleteAclConfig", "getAclConfig"),
-            *("clusterAclConfigVersion", "updateGlobalWhiteAddr"),
-        ),
-        Apart(NO_ACL),
+OWN: dict[str, Own] = {
+    "clusterRT": Own("brokers, and how many messages each took"),
+    "updateAclConfig": Own(
+        "every field of the account", "changes what is named only; secrets are never printed"
     ),
-    **dict.fromkeys(
-        ("exportMetadata", "exportConfigs"),
-        Apart("`export` writes topics, groups and ACL as YAML that `apply` takes", differs=True),
+    "deleteAclConfig": Own(
+        "that there is no account any more", "asks first; `undo` brings the account back"
     ),
-    "exportMetrics": Apart("`exporter` serves them to Prometheus", differs=True),
-    "queryMsgTraceById": Apart(
-        "joined with what brokers know; compared in test_parity.py on a message of its own",
-        differs=True,
+    "getAclConfig": Own("every field of every account", "secrets are never printed"),
+    "clusterAclConfigVersion": Own("file and time of its last change"),
+    "updateGlobalWhiteAddr": Own("addresses that need no account"),
+    "exportMetadata": Own("the file, topic by topic and group by group"),
+    "exportConfigs": Own("the file, setting by setting"),
+    "exportMetrics": Own("the file, key by key; numbers but rates"),
+    "queryMsgTraceById": Own(
+        "group, time and success of the send", "joined with what brokers know of the message"
     ),
 }
-"""Commands that are not run here; ``differs`` where ours does the same in another way."""
+"""Commands that tests of their own compare."""
+
+APART: dict[str, str] = {
+    "startMonitoring": "Java's prints nothing, for ever; ours what `doctor` finds, every minute",
+}
+"""Commands that cannot be compared, and why."""
 
 
 def words_of(text: str, names: dict[str, str]) -> list[str]:

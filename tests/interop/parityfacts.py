@@ -3,10 +3,28 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from mqadmin.call import Workplace
+from mqadmin.runner import run_line
+from tests.mqadmin.conftest import console_of
 
 Row = dict[str, Any]
 Facts = set[tuple[str, ...]]
+
+
+def our_rows(namesrv: str, home: Path, *words: str, **env: str) -> list[Row]:
+    """Run our command, which must end well, and return its rows."""
+    workplace = Workplace()
+    console, out, err = console_of({"HOME": str(home), **env})
+    where = ("--namesrv", namesrv, "--timeout", "20", "--output", "json")
+    done = run_line([*words, *where, "--yes"], console, workplace)
+    console.out.flush()
+    workplace.link.close()
+    assert done == 0, (words, err.getvalue(), out.getvalue())
+    made: Any = json.loads(out.getvalue() or b"[]")
+    return made if isinstance(made, list) else [made]
 
 
 def columns(*spots: int, start: str = "") -> Callable[[str], Facts]:

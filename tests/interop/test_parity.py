@@ -9,21 +9,18 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mqadmin.call import Workplace
 from mqadmin.catalog import JAVA_NAMES, fold
-from mqadmin.runner import run_line
 from tests.golden import REPOSITORY
-from tests.interop.parity import APART, READS, WRITES, places, words_of
-from tests.interop.parityfacts import Row
+from tests.interop.parity import APART, OWN, READS, WRITES, places, words_of
+from tests.interop.parityfacts import Row, our_rows
+from tests.interop.process import Child
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
 from tests.interop.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.toolbox import Toolbox
 from tests.interop.waiting import eventually
-from tests.mqadmin.conftest import console_of
 
 pytestmark = pytest.mark.java
 
@@ -32,14 +29,13 @@ HEAD = """# The Java mqadmin and ours, command by command
 
 <!-- Written by tests/interop/test_parity.py (PARITY=write); edit the table there. -->
 
-Each Java name but those that the table says have no namesake is also a name of ours, with Java's
-flags. The test runs the real tool of 4.9.7 and
-ours with the same words on the same real broker and compares facts: names, offsets, numbers. Of
+Each Java name is also a name of ours, with every flag of Java's. Tests run the real tool of 4.9.7
+and ours with the same words on the same real broker and compare facts: names, offsets, numbers. Of
 a command that changes something the Java tool then looks at what either of them did.
 Everywhere: exit codes tell how it went (Java's are 0), names are never cut, a deletion asks first
 (`-y` says yes), and `--output json` is there.
 
-| Java | ours | result | compared, or why not |
+| Java | ours | result | compared |
 | --- | --- | --- | --- |
 """
 
@@ -75,15 +71,7 @@ def names_for(scene: Scene, side: str) -> dict[str, str]:
 
 def ours(scene: Scene, tmp_path: Path, *words: str) -> list[Row]:
     """Run our command, which must end well, and return its rows."""
-    workplace = Workplace()
-    console, out, err = console_of({"HOME": str(tmp_path)})
-    where = ("--namesrv", scene.servers.namesrv.address, "--timeout", "20", "--output", "json")
-    done = run_line([*words, *where, "--yes"], console, workplace)
-    console.out.flush()
-    workplace.link.close()
-    assert done == 0, (words, err.getvalue(), out.getvalue())
-    made: Any = json.loads(out.getvalue() or b"[]")
-    return made if isinstance(made, list) else [made]
+    return our_rows(scene.servers.namesrv.address, tmp_path, *words)
 
 
 @pytest.mark.parametrize("name", READS)
@@ -151,10 +139,99 @@ def test_a_traced_message_is_found_by_both(scene: Scene, tmp_path: Path, toolbox
     assert (pub["group"], str(pub["cost_ms"]), pub["success"]) == (told[1], told[2], True)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "exportMetadata -c {cluster}",
+        "exportMetadata -c {cluster} -s",
+        "exportMetadata -b {address} -t",
+        "exportMetadata -b {address} -g",
+        "exportConfigs -c {cluster}",
+        "exportMetrics -c {cluster}",
+    ],
+)
+def test_both_write_the_same_file(scene: Scene, tmp_path: Path, words: str) -> None:
+    line = words_of(words, names_for(scene, "Java"))
+    java, mine = tmp_path / "java", tmp_path / "ours"
+
+    told = scene.mqadmin(*line, "-f", str(java)).stdout
+    (row,) = ours(scene, tmp_path, *line, "-f", str(mine))
+
+    (file,) = java.iterdir()
+    assert f"export {file} success" in told
+    assert row["path"] == str(mine / file.name)
+    assert exported(mine / file.name) == exported(file)
+
+
+def exported(file: Path) -> object:
+    """Return a document without times, rates and what a moment changes."""
+    changing = {"exportTime", "dataVersion", "messageAverageSize", "diskRatio"}
+
+    def still(value: object) -> object:
+        if not isinstance(value, dict):
+            return sorted(value) if isinstance(value, list) else value
+        kept = {key: one for key, one in value.items() if key not in changing}
+        return {key: None if "Tps" in key else still(one) for key, one in kept.items()}
+
+    return still(json.loads(file.read_text()))
+
+
+@pytest.mark.parametrize(
+    "name", ["queryMsgById -i {id}", "queryMsgByUniqueKey -t {topic} -i {unique}"]
+)
+def test_a_member_is_handed_a_message_by_both(scene: Scene, tmp_path: Path, name: str) -> None:
+    words = words_of(f"{name} -g {{online}} -d {{client}}", names_for(scene, "Java"))
+
+    java = scene.mqadmin(*words).stdout
+    (row,) = ours(scene, tmp_path, *words)
+
+    told = re.search(r"order=(\w+), autoCommit=(\w+), consumeResult=(\w+), remark=(\w+)", java)
+    assert told is not None
+    said = (row["order"], row["auto_commit"], row["result"], row["remark"])
+    assert told.groups() == tuple(json.dumps(one).strip('"') for one in said)
+
+
+def test_a_message_is_sent_again_by_both(scene: Scene, tmp_path: Path) -> None:
+    words = ["queryMsgById", "-i", scene.offset_id, "-s", "true"]
+
+    java = re.search(r"offsetMsgId=(\w+)", scene.mqadmin(*words).stdout)
+    (row,) = ours(scene, tmp_path, *words)
+
+    assert java is not None
+    (first,) = ours(scene, tmp_path, "queryMsgById", "-i", java[1])
+    (second,) = ours(scene, tmp_path, "queryMsgById", "-i", str(row["new_msg_id"]))
+    for name in ("topic", "body", "tags", "keys", "flag"):
+        assert first[name] == second[name]
+
+
+def endless(java_side: JavaSide, *words: str) -> Child:
+    """Start a command of the real tool that ends only when it is stopped."""
+    main = "org.apache.rocketmq.tools.command.MQAdminStartup"
+    log = java_side.logs / "endless.err"
+    return Child(java_side.java(main, *words, heap="256m"), log=log, directory=java_side.directory)
+
+
+def test_both_measure_every_broker(scene: Scene, tmp_path: Path, java_side: JavaSide) -> None:
+    names = names_for(scene, "Java")
+    scene.mqadmin(*words_of("updateTopic -t {broker} -r 1 -w 1 -b {address}", names))
+    namesrv = scene.servers.namesrv.address
+    running = endless(java_side, "clusterRT", "-a", "3", "-i", "1", "-n", namesrv)
+    try:
+        shown = running.await_line(lambda line: names["broker"] in line, timeout_s=60)
+    finally:
+        running.kill()
+
+    (row,) = ours(scene, tmp_path, "cluster", "rt", "--count", "3")
+
+    cluster, broker, _, done, failed = shown.split()
+    assert (cluster, broker) == (row["cluster"], row["broker"])
+    assert (int(done), int(failed)) == (row["sent"], row["failed"])
+
+
 def test_every_command_has_its_row(shared: Path) -> None:
     facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
 
-    assert {one["name"] for one in facts} == {*READS, *WRITES, *APART}
+    assert {one["name"] for one in facts} == {*READS, *WRITES, *OWN, *APART}
     page = page_of([one["name"] for one in facts])
     if os.environ.get("PARITY") == "write":
         PAGE.write_text(page, encoding="utf-8")
@@ -169,13 +246,10 @@ def page_of(names: list[str]) -> str:
 
 
 def row_of(name: str) -> tuple[str, str, str, str]:
-    native = JAVA_NAMES.get(fold(name))
-    shown = f"`{native}`" if native else "–"
+    shown = f"`{JAVA_NAMES[fold(name)]}`"
     if name in APART:
-        case = APART[name]
-        result = "differs on purpose" if case.differs else "not compared here"
-        return f"`{name}`", shown, result, case.why
-    found = READS.get(name) or WRITES[name]
+        return f"`{name}`", shown, "cannot be compared", APART[name]
+    found = READS.get(name) or WRITES.get(name) or OWN[name]
     if found.differs:
         return f"`{name}`", shown, "agrees; differs on purpose", f"{found.facts}; {found.differs}"
     return f"`{name}`", shown, "agrees", found.facts

@@ -6,6 +6,7 @@ from mqadmin.checkup import (
     BrokerFacts,
     Finding,
     Limits,
+    of_backlog,
     of_brokers,
     of_queues,
     of_route,
@@ -129,3 +130,12 @@ def test_queues_that_nobody_reads() -> None:
     found = list(of_queues("g", "T", queues, read=queues[:1]))
     assert brief(found) == [("warning", "queue")]
     assert found[0].found.endswith("broker-a:8 and 3 more")
+
+
+def test_messages_that_wait() -> None:
+    waiting = {"T": 11, "U": 10}
+
+    found = list(of_backlog("g", waiting, limit=10))
+
+    assert brief(found) == [("warning", "backlog")]
+    assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages wait")

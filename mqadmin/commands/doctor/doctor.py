@@ -10,6 +10,7 @@ from mqadmin import checkup, checkupfacts
 from mqadmin.assignment import current
 from mqadmin.call import Call
 from mqadmin.checkup import Check, Finding, Limits, Severity
+from mqadmin.checkupnamesrv import of_namesrvs
 from mqadmin.errors import NotFound
 from mqadmin.parameters import option
 from mqadmin.registry import Java, command
@@ -27,6 +28,7 @@ class Arguments:
     check: Annotated[tuple[Check, ...], option("only this one", short="c")] = ()
     fail_on: Annotated[FailOn, option("exit 1 from this severity on")] = "error"
     slave_lag: Annotated[int, option("bytes a slave may be behind")] = 16 * 1024 * 1024
+    backlog: Annotated[int, option("messages that may wait for an online group")] = 10_000
     skew: Annotated[float, option("seconds that clocks may differ", parse=float)] = 5.0
 
 
@@ -41,10 +43,11 @@ class Arguments:
     details="""\\
 Checks: addresses that do not answer, masters that are missing, disks, clocks, slaves, routes
 against the brokers' own settings, subscriptions that differ within a group, queues that nobody
-in an online group reads. Exit code 1 where a finding is as bad as --fail-on, else 0.""",
+in an online group reads, messages that wait for one, name servers that differ. Exit code 1 where
+a finding is as bad as --fail-on, else 0.""",
     rows=Finding,
     # Java's looks once a minute, for ever.
-    java=(Java("startMonitoring", preset=(("watch", "60"),)),),
+    java=(Java("startMonitoring", preset=(("watch", "60"), ("backlog", "0"))),),
 )
 async def doctor(call: Call, args: Arguments) -> Outcome:
     """Return one row a finding, the worst first.
@@ -64,9 +67,15 @@ async def doctor(call: Call, args: Arguments) -> Outcome:
         asked = [place.broker for place in masters]
         for topic in await checkupfacts.topics(admin, masters):
             found += checkup.of_route(topic.topic, topic.configs, route=topic.route, asked=asked)
-    if chosen & {Check.SUBSCRIPTION, Check.QUEUE}:
+    addresses = (await call.client()).namesrv_addresses
+    if Check.NAMESRV in chosen and len(addresses) > 1:
+        found += of_namesrvs(await checkupfacts.namesrvs(admin, addresses))
+    if chosen & {Check.SUBSCRIPTION, Check.QUEUE, Check.BACKLOG}:
         for group in await checkupfacts.groups(admin, masters):
             found += checkup.of_subscriptions(group.group, group.wanted)
+            if Check.BACKLOG in chosen:
+                waiting = await checkupfacts.waiting(admin, masters, group.group)
+                found += checkup.of_backlog(group.group, waiting, limit=args.backlog)
             # A member that broadcasts reads every queue; nothing is shared out.
             for topic_name in () if group.broadcasting else group.topics:
                 try:

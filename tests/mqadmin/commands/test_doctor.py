@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqadmin.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import Addresses, EmbeddedServer
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -68,6 +68,37 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
     assert found[0]["found"] == "nobody reads broker-a:1"
     assert at("doctor", "--check", "queue", "--fail-on", "warning").exit_code == 1
     assert at("doctor", "--check", "queue", "--fail-on", "never").exit_code == 0
+
+
+def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
+    at("message", "send", TOPIC, "waits", "--queue", "0")
+
+    found = findings(at("doctor", "--check", "backlog", "--backlog", "0", "-ojson"))
+
+    assert [(one["subject"], one["found"]) for one in found] == [
+        (f"group {GROUP}, topic {TOPIC}", "1 messages wait")
+    ]
+    assert findings(at("doctor", "--check", "backlog", "-ojson")) == []
+
+
+def test_name_servers_that_differ_are_found(run: Run, servers: Addresses) -> None:
+    with EmbeddedServer() as other:
+        both = f"{servers.namesrv};{other.addresses.namesrv}"
+        words = ("doctor", "--check", "namesrv", "-ojson")
+        done = run(*words, "-n", both)
+        alone = run(*words, "-n", servers.namesrv)
+
+    assert (done.exit_code, alone.exit_code) == (1, 0)
+    registered = [one for one in findings(done) if one["subject"].startswith("broker-a (0) at")]
+    assert sorted(one["found"] for one in registered) == sorted(
+        f"registered at {here}, not at {there}"
+        for here, there in (
+            (servers.namesrv, other.addresses.namesrv),
+            (other.addresses.namesrv, servers.namesrv),
+        )
+    )
+    silent = run(*words, "-n", f"{servers.namesrv};127.0.0.1:1")
+    assert [one["subject"] for one in findings(silent)] == ["name server 127.0.0.1:1"]
 
 
 def test_wrong_words_and_nobody_there(at: Run, run: Run) -> None:
