@@ -423,27 +423,33 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='duplicates grep lag stats'
+      words='duplicates grep lag stats verify'
       ;;
     'pipeline duplicates')
-      options='--engine --master --store'
-      values='--engine=spark local|--master=|--store=@dir'
+      options='--engine --master --parquet --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
       ;;
     'pipeline grep')
-      options='--engine --master --store'
-      values='--engine=spark local|--master=|--store=@dir'
+      options='--engine --master --parquet --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir||'
       ;;
     'pipeline lag')
-      options='--engine --master --store'
-      values='--engine=spark local|--master=|--store=@dir'
+      options='--engine --master --parquet --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
       ;;
     'pipeline stats')
-      options='--engine --master --store'
-      values='--engine=spark local|--master=|--store=@dir'
+      options='--engine --master --parquet --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
+      ;;
+    'pipeline verify')
+      options='--engine --master --parquet --deep --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
+      arguments='@dir|@dir|'
+      repeats=1
       ;;
     'queue')
       words='show'

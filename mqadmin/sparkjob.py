@@ -1,24 +1,32 @@
 """Running a pipeline job as a process: the command line never imports Spark.
 
-    python -m pipeline JOB DIR --> rows as JSON lines; the last line of standard error says
-                                   what failed, or how much was skipped
+    python -m pipeline JOB DIR… --> standard output: rows as JSON lines
+                                --> standard error: the page, progress, a plan, and at the
+                                    end what failed, how much was skipped, or the verdict
 
-Rule: rows come before the damage is told, so a damaged store gives what it still has.
+Rule: rows come before the damage is told, so a damaged store gives what it still has. Lines
+of standard error that are no JSON object are Spark's own; the last of them is told only
+where the job died without a word of ours. ``--explain`` shows Spark's plan before the job
+runs; with ``--dry-run`` beside it, or alone, nothing is run.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import IO, Annotated, Literal
 
+from mqadmin.call import Call
+from mqadmin.console import printable
 from mqadmin.errors import CommandError, Damaged, NotFound, Usage
-from mqadmin.parameters import option
+from mqadmin.output.progress import Progress
+from mqadmin.parameters import Kind, option
+from mqadmin.rows import Outcome, Row
 
-ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound}
-R = TypeVar("R")
+ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound, 6: Damaged}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,51 +35,104 @@ class Engine:
 
     engine: Annotated[
         Literal["spark", "local"],
-        option("spark, or local: the same rows counted in one process, without Java"),
+        option("spark, or local: the same rows made in one process, without Java"),
     ] = "spark"
     master: Annotated[str, option("Spark's master, as local[2] or spark://HOST:PORT")] = "local[*]"
+    parquet: Annotated[
+        Path | None, option("also write the rows to this file", metavar="FILE", kind=Kind.FILE)
+    ] = None
+
+    def words(self) -> list[str]:
+        """Return what the process is told of it."""
+        words = ["--engine", self.engine, "--master", self.master]
+        return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
 
 
-def rows_of(
+@dataclass(slots=True)
+class _Said:
+    """What a job said of itself."""
+
+    last: dict[str, object] = field(default_factory=dict)
+    spark: str = ""
+
+
+def run_job(
+    call: Call,
     job: str,
-    store_dir: Path | None,
     where: Engine,
     *,
-    row: Callable[..., R],
-    options: Mapping[str, str] | None = None,
-) -> Iterator[R]:
-    """Yield the rows of a job; its error, or the damage it met, is raised at the end.
+    row: Callable[..., Row],
+    options: Mapping[str, str | None] | None = None,
+    more_stores: Sequence[str] = (),
+) -> Outcome:
+    """Run a job to its end and return its rows; what it skipped is raised behind them.
 
     Args:
         row: makes a row of the fields that the job prints.
-        options: the job's own, by name.
+        options: the job's own, by name; None for one that is left out.
+        more_stores: directories beside ``call.store_dir``.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
-        Damaged: part of the store was skipped.
     """
-    line = [sys.executable, "-m", "pipeline", job, str(store_dir)]
-    line += ["--engine", where.engine, "--master", where.master]
+    line = [sys.executable, "-m", "pipeline", job, str(call.store_dir), *more_stores]
+    line += where.words()
+    line += ["--explain"] if call.settings.explain else []
+    line += ["--dry-run"] if call.dry_run else []
     for name, value in (options or {}).items():
-        line += ["--option", f"{name}={value}"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    for text in done.stdout.splitlines():
-        yield row(**json.loads(text))
-    said = _last_words(done.stderr)
-    if done.returncode:
-        message = said.get("error", done.stderr.strip() or f"pipeline ended with {done.returncode}")
-        raise ENDINGS.get(done.returncode, CommandError)(str(message))
-    if "damage" in said:
+        line += ["--option", f"{name}={value}"] if value is not None else []
+    rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
+    with subprocess.Popen(line, stdout=rows, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = _listen(call, job, process.stderr)
+    if process.returncode:
+        rows.close()
+        message = said.last.get("error") or said.spark
+        message = message or f"pipeline {job} ended with {process.returncode}"
+        raise ENDINGS.get(process.returncode, CommandError)(str(message))
+    verdict = said.last.get("exit", 0)
+    assert isinstance(verdict, int)
+    return Outcome(_rows(rows, row, said.last.get("damage", 0)), exit_code=verdict)
+
+
+def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
+    said = _Said()
+    with Progress(call.console, f"pipeline {job}", unit="tasks") as progress:
+        for text in lines:
+            told = _object_of(text)
+            match told:
+                case {"ui": page}:
+                    call.warn(f"Spark shows the job at {page}")
+                case {"progress": [int(done), int(total)]}:
+                    progress(done, total)
+                case {"plan": plan}:
+                    for line in str(plan).splitlines():
+                        call.console.err.write(f"{printable(line)}\n")
+                case _ if told:
+                    said.last = told
+                case _:
+                    said.spark = text.strip() or said.spark
+    return said
+
+
+def _object_of(text: str) -> dict[str, object]:
+    if not text.startswith('{"'):
+        return {}
+    try:
+        told: dict[str, object] = json.loads(text)
+    except ValueError:
+        # A line of Spark's that only begins like one of ours.
+        return {}
+    return told
+
+
+def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[Row]:
+    with lines:
+        lines.seek(0)
+        for text in lines:
+            yield row(**json.loads(text))
+    if skipped:
         raise Damaged(
-            f"{said['damage']} damaged places of the commit log were skipped",
+            f"{skipped} damaged places of the commit log were skipped",
             hint="`store verify` names each",
         )
-
-
-def _last_words(text: str) -> dict[str, object]:
-    """Return the JSON object in the last line of standard error; the rest is Spark's."""
-    last = text.strip().rpartition("\n")[2]
-    if not last.startswith("{"):
-        return {}
-    said: dict[str, object] = json.loads(last)
-    return said

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pipeline.errors import BadOption
 from pipeline.reading import Reading
 from storefmt.columns import iter_batches
-from storefmt.errors import NotAStore
+from storefmt.errors import NotAStore, RecordDamaged
 from storefmt.paths import StorePaths
 from storefmt.scan import Damage, LogFile, log_files
 
@@ -98,17 +98,23 @@ def read_log(split: Split, reading: Reading) -> Iterator[Any]:
 
 
 def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
-    yield from iter_batches(
-        [Path(split.path)],
-        columns=columns,
-        start=split.start,
-        end=split.end,
-        rows_max=reading.rows_max,
-        bytes_max=reading.bytes_max,
-        check_crc=reading.check_crc,
-        # What is skipped here is a row of the table damage.
-        on_damage=None if reading.fail_on_damage else lambda *_: None,
-    )
+    try:
+        yield from iter_batches(
+            [Path(split.path)],
+            columns=columns,
+            start=split.start,
+            end=split.end,
+            rows_max=reading.rows_max,
+            bytes_max=reading.bytes_max,
+            check_crc=reading.check_crc,
+            # What is skipped here is a row of the table damage.
+            on_damage=None if reading.fail_on_damage else lambda *_: None,
+        )
+    except RecordDamaged as error:
+        # Whoever reads this on the driver knows no split: the file must be named.
+        raise RecordDamaged(
+            f"{split.path}: {error}", kind=error.kind, pos=error.pos, field=error.field
+        ) from error
 
 
 def read_damage(split: Split, reading: Reading) -> Iterator[Any]:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def session(master: str = "local[*]", *, memory: str = "1g") -> "SparkSession":
+def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False) -> "SparkSession":
     """Return a session with the data sources of this package registered.
 
     Args:
         master: where Spark runs, as ``local[2]`` or ``spark://host:7077``.
         memory: the driver's heap, in Spark's notation.
+        page: serve Spark's page for people who watch, on a free port of this machine.
 
     Raises:
         NoSpark: PySpark is not installed.
@@ -44,7 +45,8 @@ def session(master: str = "local[*]", *, memory: str = "1g") -> "SparkSession":
         .config("spark.driver.memory", memory)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "8")
-        .config("spark.ui.enabled", "false")
+        .config("spark.ui.enabled", str(page).lower())
+        .config("spark.ui.port", "0")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .getOrCreate()

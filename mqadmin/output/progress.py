@@ -22,19 +22,26 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class Progress:
-    """The line of one command; call it with what is done and the total, both in bytes.
+    """The line of one command; call it with what is done and the total.
 
     Args:
         console: where it is shown.
         label: the first word of the line.
+        unit: what is counted; bytes where left out.
         clock: seconds, for tests.
     """
 
     def __init__(
-        self, console: Console, label: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        console: Console,
+        label: str,
+        *,
+        unit: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console
         self._label = label
+        self._unit = unit
         self._clock = clock
         self._started_s = clock()
         self._shown_s = self._started_s + QUIET_S
@@ -42,7 +49,7 @@ class Progress:
         self._drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Show that ``done`` bytes of ``total`` are done; ``total`` 0 where it is not known."""
+        """Show that ``done`` of ``total`` is done; ``total`` 0 where it is not known."""
         now_s = self._clock()
         if now_s < self._shown_s:
             return
@@ -55,6 +62,8 @@ class Progress:
 
     def text(self, done: int, total: int, spent_s: float) -> str:
         """Return the line."""
+        if self._unit:
+            return f"{self._label}: {done} of {total} {self._unit}, {_span(spent_s)}"
         rate = done / spent_s if spent_s > 0 else 0.0
         if total <= 0:
             return f"{self._label}: {_size(done)}, {_size(rate)}/s"

@@ -1,4 +1,4 @@
-"""Windows of a log that other processes have judged: ``bulk`` over the cores.
+"""Windows of a log that others have judged: ``bulk`` over the cores, or over a cluster.
 
     piece 0 | piece 1 | piece 2 …        each by a worker: first record of it, then window
     ──window──window─┤─window──window─>  after window; the walk takes a window where it
@@ -12,12 +12,12 @@ judgement of a window (CRC, fields, queue entries) is done elsewhere; all that h
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, Self
 
-from storefmt.offline.bulk import Bulk, Window
+from storefmt.offline.bulk import WINDOW_SIZE, Bulk, Window
 from storefmt.offline.matching import Matching
 from storefmt.offline.opened import Opened
 from storefmt.offline.parallel import map_files
@@ -36,25 +36,25 @@ class Piece(NamedTuple):
     end: int
 
 
+Judging = Callable[[list[Piece], Bulk], Generator[list[Window], None, None]]
+"""Has pieces judged as ``bulk`` would, and gives the windows of each in their order."""
+
+
 class Judged:
-    """Gives windows as ``Bulk`` does, most of them from other processes.
+    """Gives windows as ``Bulk`` does, most of them from others.
 
     Args:
-        bulk: judges what they did not. Use it in a ``with``, which ends the processes.
+        bulk: judges what they did not.
+        judging: has them judge. Use it in a ``with``, which closes what this returns.
     """
 
-    def __init__(self, store: Opened, bulk: Bulk, *, worker_count: int) -> None:
+    def __init__(self, store: Opened, bulk: Bulk, *, judging: Judging) -> None:
         self._store = store
         self._bulk = bulk
         self._numbers = {span: number for number, span in enumerate(store.log.spans)}
         self._windows: deque[tuple[int, Window]] = deque()
         self._pieces = deque(pieces(store))
-        self._results = map_files(
-            judge,
-            list(self._pieces),
-            make=partial(_judge_of, store.tree, bulk.deep, bulk.window_size),
-            worker_count=worker_count,
-        )
+        self._results = judging(list(self._pieces), bulk)
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Return the window at a position of a file; None where that is not worth it."""
@@ -88,6 +88,16 @@ class Judged:
         return file, window.pos
 
 
+def by_processes(worker_count: int) -> Judging:
+    """Return what has pieces judged by processes of this machine."""
+
+    def judging(pieces: list[Piece], bulk: Bulk) -> Generator[list[Window], None, None]:
+        make = partial(judge_of, bulk.matching.store.tree, bulk.deep, bulk.window_size)
+        return map_files(judge, pieces, make=make, worker_count=worker_count)
+
+    return judging
+
+
 def pieces(store: Opened) -> Iterator[Piece]:
     """Yield the parts of the log that are no holes."""
     for number, span in enumerate(store.log.spans):
@@ -100,7 +110,8 @@ def pieces(store: Opened) -> Iterator[Piece]:
                 behind = pos + PIECE_SIZE
 
 
-def _judge_of(tree: Tree, deep: bool, window_size: int) -> Bulk:
+def judge_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
+    """Return a judge of one store's windows that shares nothing with another."""
     matching = Matching(Opened(tree))
     return Bulk(matching, deep, frozenset(tree.batch_queues), window_size)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from storefmt.errors import StoreError
 from storefmt.offline.check_index import check_index
@@ -27,6 +27,9 @@ from storefmt.offline.opened import Opened
 from storefmt.offline.parallel import workers_for
 from storefmt.offline.seal import CHECKSUMS
 
+if TYPE_CHECKING:
+    from storefmt.offline.judged import Judging
+
 BULK_SIZE_MIN: Final = 16 << 20
 """Logs of less, in bytes, are verified before numpy is loaded."""
 
@@ -38,6 +41,7 @@ def verify(
     bulk: bool | None = None,
     checksums: Path | None = None,
     jobs: int | None = 1,
+    judging: "Judging | None" = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Return everything that is wrong with a store.
@@ -47,6 +51,7 @@ def verify(
             there and the log is large enough. The findings are the same.
         jobs: processes to use where the log is large; None for one a core. Numpy is needed
             for the log itself; the report is the same.
+        judging: has the windows of the log judged elsewhere, see ``judged``; None for ``jobs``.
         progress: told the bytes of log that are done, and all of them, now and then.
         checksums: directory that ``store seal`` made; the store's own where None.
         deep: also decompress bodies, and hold every index entry against its record and
@@ -61,10 +66,12 @@ def verify(
     check_tree(store, findings)
     queues = QueueCheck(store, findings)
     size = store.log.end - store.log.min_offset
-    if bulk is None:
+    if judging is not None:
+        bulk = True
+    elif bulk is None:
         bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
     worker_count = workers_for(store.log.data_size, jobs)
-    with _windows(store, queues, bulk, deep, worker_count) as windows:
+    with _windows(store, queues, bulk, deep, worker_count, judging) as windows:
         log = LogCheck(
             store,
             findings,
@@ -89,17 +96,22 @@ def verify(
 
 
 def _windows(
-    store: Opened, queues: QueueCheck, bulk: bool, deep: bool, worker_count: int
+    store: Opened,
+    queues: QueueCheck,
+    bulk: bool,
+    deep: bool,
+    worker_count: int,
+    judging: "Judging | None",
 ) -> AbstractContextManager[Windows | None]:
     if not bulk:
         return nullcontext()
     windows = queues.bulk(deep)
-    if worker_count == 1:
+    if worker_count == 1 and judging is None:
         return nullcontext(windows)
     # As ``bulk``, it needs numpy.
-    from storefmt.offline.judged import Judged
+    from storefmt.offline.judged import Judged, by_processes
 
-    return Judged(store, windows, worker_count=worker_count)
+    return Judged(store, windows, judging=judging or by_processes(worker_count))
 
 
 def _check_offsets(store: Opened, config: StoreConfig, findings: Findings) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.call import Call
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, rows_of
+from mqadmin.sparkjob import Engine, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +39,4 @@ class DuplicateRow(Row):
 )
 def find_duplicates(call: Call, args: Engine) -> Outcome:
     """Return one row a key that has copies, the most copies first."""
-    return Outcome(rows_of("duplicates", call.store_dir, args, row=DuplicateRow))
+    return run_job(call, "duplicates", args, row=DuplicateRow)

@@ -7,7 +7,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import argument
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, rows_of
+from mqadmin.sparkjob import Engine, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,4 +48,4 @@ class HitRow(Row):
 def find_matches(call: Call, args: Arguments) -> Outcome:
     """Return one row a message, in log order."""
     options = {"pattern": args.pattern}
-    return Outcome(rows_of("grep", call.store_dir, args, row=HitRow, options=options))
+    return run_job(call, "grep", args, row=HitRow, options=options)

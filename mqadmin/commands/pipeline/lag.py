@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.call import Call
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, rows_of
+from mqadmin.sparkjob import Engine, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class GroupLagRow(Row):
 )
 def show_lag(call: Call, args: Engine) -> Outcome:
     """Return one row a group and topic, the largest lag first."""
-    return Outcome(rows_of("lag", call.store_dir, args, row=GroupLagRow))
+    return run_job(call, "lag", args, row=GroupLagRow)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.call import Call
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, rows_of
+from mqadmin.sparkjob import Engine, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class TopicHourRow(Row):
 )
 def count_by_hour(call: Call, args: Engine) -> Outcome:
     """Return one row a topic and hour, sorted by both."""
-    return Outcome(rows_of("stats", call.store_dir, args, row=TopicHourRow))
+    return run_job(call, "stats", args, row=TopicHourRow)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, NotFound
+from mqadmin.findings import FindingRow
 from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
@@ -27,22 +28,6 @@ class Arguments:
         option("where `store seal --to` wrote; DIR/checksums is used by itself", kind=Kind.DIR),
     ] = None
     jobs: Annotated[int | None, JOBS] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingRow(Row):
-    """One thing that is not as it should be; ``offset`` is the byte in ``file``."""
-
-    kind: str
-    severity: str
-    file: str
-    offset: int
-    field: str
-    found: str
-    expected: str
-    hint: str
-    size: int
-    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,108 @@
+"""The jobs by name: what each takes, how each engine runs it, what its rows mean.
+
+Rule: an option has a name, a way to read its text, and perhaps a default; a name that is not
+here is refused, and the refusal says which there are. Adding a job is adding a line here and
+a command in ``mqadmin/commands/pipeline``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pipeline.errors import BadOption
+from pipeline.jobs import duplicates, grep, lag, stats, verify
+
+REQUIRED: Final = "(required)"
+Plain = Mapping[str, Any]
+"""A row of a job, as json has it."""
+
+
+class Option(NamedTuple):
+    """An option of a job; ``default`` is a text, ``REQUIRED``, or empty for None."""
+
+    read: Callable[[str], Any] = str
+    default: str = ""
+
+
+class Job(NamedTuple):
+    """One job.
+
+    Attributes:
+        spark: takes a session, where, and the options by name; returns a frame.
+        local: the same without a session; returns a ``pyarrow.Table``.
+        rows_of: takes the Arrow table of either, and the options; returns rows.
+        many: ``where`` is a list of store directories; else it is one.
+        passes_damage: damage of the log is passed over, so the count of it is told.
+        exit_code: what the rows mean for whoever called.
+        steps: what is done ``where``, for jobs that run as soon as they are called; empty
+            where the frame has a plan.
+    """
+
+    spark: Callable[..., Any]
+    local: Callable[..., Any]
+    rows_of: Callable[..., Sequence[Any]]
+    options: Mapping[str, Option] = {}
+    many: bool = False
+    passes_damage: bool = True
+    exit_code: Callable[[Sequence[Any]], int] = lambda rows: 0
+    steps: Callable[[Any], str] = lambda where: ""
+
+
+DAMAGED: Final = 6
+
+
+def truth(text: str) -> bool:
+    """Read ``true`` or ``false``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
+JOBS: Final[dict[str, Job]] = {
+    "stats": Job(stats.stats, stats.stats_local, stats.rows_of),
+    "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
+    "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
+    "grep": Job(grep.grep, grep.grep_local, grep.rows_of, {"pattern": Option(str, REQUIRED)}),
+    "verify": Job(
+        verify.verify,
+        verify.verify_local,
+        verify.rows_of,
+        {"deep": Option(truth, "false")},
+        many=True,
+        passes_damage=False,
+        exit_code=lambda rows: DAMAGED if verify.is_damaged(rows) else 0,
+        steps=verify.steps,
+    ),
+}
+
+
+def options_of(name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of a job's options, the defaults of those not given among them.
+
+    Raises:
+        BadOption: one is unknown, missing, or has a text that cannot be read.
+    """
+    job = JOBS[name]
+    for option in given:
+        if option not in job.options:
+            known = ", ".join(job.options) or "none"
+            raise BadOption(f"job {name} has no option {option!r}; it has {known}")
+    values: dict[str, Any] = {}
+    for option, (read, default) in job.options.items():
+        text = given.get(option, default)
+        if option not in given and default == REQUIRED:
+            raise BadOption(f"job {name} needs the option {option}: --option {option}=VALUE")
+        try:
+            values[option] = read(text) if text or option in given else None
+        except ValueError as error:
+            raise BadOption(f"option {option} of job {name}: {error}") from error
+    return values
+
+
+def as_plain(row: Any) -> Plain:
+    """Return a row as json has it; rows are named tuples, or that already."""
+    fields: Plain = row._asdict() if hasattr(row, "_asdict") else row
+    return fields

@@ -1,0 +1,78 @@
+"""Work on parts of stores, spread over a cluster or done here: the same core for both engines.
+
+    tasks ──one row a task──> work(task) on a worker ──Arrow batches──> DataFrame
+                           └─ or here, one after the other ──────────> pyarrow.Table
+
+Rule: a task is small and plain and names files; its work is a function of a module, so that
+a worker can import it. Work that writes does so under another name and renames at the end:
+Spark may run a task twice, and keeps the rows of one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Task = TypeVar("Task")
+PARTITIONS_MAX: Final = 2000
+"""Tasks beyond this share partitions: each costs Spark some 20 ms and a part of the plan."""
+
+
+class Rows(NamedTuple):
+    """Rows to be: what is done for each task, and the columns that come of it."""
+
+    work: Callable[[Any], Iterator[Any]]
+    tasks: Sequence[Any]
+    schema: Any
+
+
+def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
+    """Return the rows as a frame that is worked out, task by task, wherever Spark runs."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    work, tasks = rows.work, list(rows.tasks)
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from work(tasks[number])
+
+    count = max(1, min(len(tasks), PARTITIONS_MAX))
+    numbers = spark.range(0, len(tasks), 1, count)
+    return numbers.mapInArrow(run, from_arrow_schema(rows.schema))
+
+
+def gather(rows: Rows) -> Any:
+    """Return the rows as a ``pyarrow.Table``, worked out in this process."""
+    batches = [batch for task in rows.tasks for batch in rows.work(task)]
+    return pa.Table.from_batches(batches, schema=rows.schema)
+
+
+def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
+    """Return a frame of rows that are there already."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return spark.createDataFrame(table, schema=from_arrow_schema(table.schema))
+
+
+def one_batch(schema: Any, rows: Sequence[dict[str, Any]]) -> Any:
+    """Return plain rows as one Arrow batch."""
+    return pa.RecordBatch.from_pylist(list(rows), schema=schema)
+
+
+def plain_rows(table: Any) -> list[dict[str, Any]]:
+    """Return a table's rows for json: ``x_timestamp`` becomes ``x_ms``, epoch ms, 0 for none."""
+    columns = {}
+    for field in table.schema:
+        column = table.column(field.name)
+        if pa.types.is_timestamp(field.type):
+            micros = column.cast(pa.int64()).to_pylist()
+            name = field.name.removesuffix("_timestamp") + "_ms"
+            columns[name] = [0 if value is None else value // 1000 for value in micros]
+        else:
+            columns[field.name] = column.to_pylist()
+    names = list(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]

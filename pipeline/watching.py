@@ -1,0 +1,87 @@
+"""What a running Spark job says of itself: its page, how far it is, its plan, its errors.
+
+Rule: this is for people; nothing here changes what a job gives. Sessions of Spark Connect
+have no status tracker here: they are run without a word.
+"""
+
+import contextlib
+import io
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ASK_EVERY_S: Final = 1.0
+_OURS: Final = re.compile(r"^(?:pipeline|storefmt|remoting|mqclient)\.[\w.]+: (?P<text>.+)$")
+_BUILT_IN: Final = re.compile(r"^\w+(?:Error|Exception): (?P<text>.+)$")
+
+
+def page_of(spark: "SparkSession") -> str:
+    """Return the address of the session's page, empty where it has none."""
+    context = _context_of(spark)
+    return (context.uiWebUrl or "") if context is not None else ""
+
+
+@contextmanager
+def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Tell now and then how many tasks of all that are known are done, while the block runs."""
+    context = _context_of(spark)
+    if context is None:
+        yield
+        return
+    over = threading.Event()
+    seen: dict[int, tuple[int, int]] = {}
+
+    def ask() -> None:
+        tracker = context.statusTracker()
+        while not over.wait(ASK_EVERY_S):
+            for stage in tracker.getActiveStageIds():
+                info = tracker.getStageInfo(stage)
+                if info is not None:
+                    seen[stage] = info.numCompletedTasks, info.numTasks
+            running = set(tracker.getActiveStageIds())
+            done = sum(did if stage in running else of for stage, (did, of) in seen.items())
+            if seen:
+                tell(done, sum(of for _, of in seen.values()))
+
+    asker = threading.Thread(target=ask, name="progress", daemon=True)
+    asker.start()
+    try:
+        yield
+    finally:
+        over.set()
+        asker.join()
+
+
+def plan_of(frame: "DataFrame") -> str:
+    """Return what Spark would do for a frame, as text; nothing is run."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        frame.explain(mode="formatted")
+    return text.getvalue().strip()
+
+
+def cause_of(error: Exception) -> str:
+    """Return the one line that says what went wrong.
+
+    Spark gives the traceback of its Python workers as text; what was raised there last, by
+    a package of ours or by Python itself, names the file, the option or the address.
+    """
+    lines = str(error).splitlines()
+    for pattern in (_OURS, _BUILT_IN):
+        raised = [found["text"] for line in lines if (found := pattern.match(line))]
+        if raised:
+            return raised[-1]
+    return next((line for line in lines if line), type(error).__name__)
+
+
+def _context_of(spark: "SparkSession") -> Any:
+    try:
+        return spark.sparkContext
+    except Exception:
+        # Spark Connect refuses the attribute with errors of its own.
+        return None
