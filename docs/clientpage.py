@@ -45,8 +45,9 @@ BAD_INPUT: Final = {
     "a listener that hangs": "after `consume_timeout_min` its messages are given back to the "
     "broker for another member, and its late answer counts for nothing. A stop waits "
     "`await_termination_ms_when_shutdown` for it; its thread does not keep the process.",
-    "a broker that takes no message back": "the message stays, is tried again here after 5 s, and "
-    "the position does not pass it.",
+    "a broker that takes no message back": "the message is sent to `%RETRY%group` anew, on any "
+    "broker. When none takes it, it stays, is tried again here after 5 s, and the position does "
+    "not pass it.",
     "a body that cannot be decompressed": "no listener gets the message; it goes to `%DLQ%group` "
     "as it is stored (broadcasting: it is dropped), and is logged. `poll`, `pull` and queries give "
     "it: its `body` raises `BadAnswer`, its `record.body` has the bytes.",

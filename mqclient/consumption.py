@@ -1,13 +1,13 @@
 """What both kinds of consumption share: who consumes, and how a message is given back.
 
-Rule: a message that failed is first offered to its broker (which puts it into the retry topic
-with a growing delay, or the dead letter queue). When that does not work it stays here and is
-tried again after 5 s, so its queue's position never passes it. A message whose body cannot be
-decompressed is never given to a listener: it goes to the dead letter queue as it is stored, so
-that it is neither lost nor in the way of those behind it.
+Rule: a message that failed is given back (``sendback``): to its broker, which puts it into the
+retry topic with a growing delay or into the dead letter queue, or to any other. When none takes
+it, it stays here and is tried again after 5 s, so its queue's position never passes it. A
+message whose body cannot be decompressed is never given to a listener: it goes to the dead
+letter queue as it is stored, so that it is neither lost nor in the way of those behind it.
 
-Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack,
-ConsumeMessageConcurrentlyService.java, ConsumeMessageOrderlyService.java (4.9.7).
+Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
+ConsumeMessageOrderlyService.java (4.9.7).
 """
 
 import asyncio
@@ -25,11 +25,9 @@ from mqclient.offsetstore import OffsetStore
 from mqclient.processqueue import ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from mqclient.pushsettings import PushSettings
+from mqclient.sendback import SendBack
 from remoting.bodies import ConsumeMessageDirectlyResult
-from remoting.codes import RequestCode
-from remoting.headers import ConsumerSendMsgBack
-from storefmt.hosts import host_text
-from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from storefmt.properties import RETRY_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -59,6 +57,12 @@ class Consuming:
         self.hooks: list[ConsumeHook] = []
         self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
         self.tasks = Tasks()
+        self._sendback = SendBack(
+            client,
+            group,
+            reconsume_count_max=self.reconsume_count_max,
+            unit_mode=settings.unit_mode,
+        )
 
     def moved(self, held: ProcessQueue, position: int) -> None:
         """Take a new position of a queue, unless it is another member's by now."""
@@ -89,31 +93,11 @@ class Consuming:
             broker_name: a broker that has the message; where it came from when None.
 
         Raises:
-            ClientError: the broker did not take it.
+            ClientError: neither its broker took it nor any other.
         """
-        address = await self._address_of(message, broker_name or message.broker_name)
-        header = ConsumerSendMsgBack(
-            offset=message.log_offset,
-            group=self.group,
-            delay_level=delay_level,
-            origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID, message.msg_id),
-            origin_topic=message.topic,
-            unit_mode=self.settings.unit_mode,
-            max_reconsume_times=self.reconsume_count_max,
-            broker_name=broker_name or message.broker_name or None,
+        await self._sendback.give_back(
+            self.as_sent(message), delay_level=delay_level, broker_name=broker_name
         )
-        await self.client.call(
-            address,
-            RequestCode.CONSUMER_SEND_MSG_BACK,
-            header,
-            what=f"giving back message {message.msg_id} of group {self.group}",
-        )
-
-    async def _address_of(self, message: MessageExt, broker_name: str) -> str:
-        for broker in (await self.client.route(message.topic)).broker_datas:
-            if broker.broker_name == broker_name and 0 in broker.broker_addrs:
-                return broker.broker_addrs[0]
-        return host_text(message.record.store_host)
 
 
 class Consumption(Protocol):

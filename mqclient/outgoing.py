@@ -37,7 +37,12 @@ BATCH_ENTRY_SIZE: Final = 22
 
 
 class Outgoing(NamedTuple):
-    """One request's worth, ready but for the queue."""
+    """One request's worth, ready but for the queue.
+
+    Attributes:
+        reconsume_times: retry topics only: how often the message was delivered again.
+        reconsume_count_max: retry topics only: after how many of these it is put aside.
+    """
 
     code: RequestCode
     topic: str
@@ -46,6 +51,8 @@ class Outgoing(NamedTuple):
     sys_flag: int
     properties: str
     unique_key: str
+    reconsume_times: int = 0
+    reconsume_count_max: int | None = None
 
 
 class Packing:
@@ -182,6 +189,9 @@ def send_command(
         batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
         broker_name=queue.broker_name,
     )
+    if out.reconsume_count_max is not None:
+        command.ext["j"] = str(out.reconsume_times)
+        command.ext["l"] = str(out.reconsume_count_max)
     return command
 
 

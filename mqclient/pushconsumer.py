@@ -285,9 +285,13 @@ class PushConsumer(Queries):
 
         Args:
             delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            broker_name: a broker that has the message; where it came from when None.
+
+        When this broker does not take it, the message is sent to the retry topic anew, on any
+        broker, delayed by 10 s and more.
 
         Raises:
-            ClientError: the broker did not take it.
+            ClientError: no broker took it.
         """
         await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
 

@@ -75,7 +75,7 @@ class FakeServer:
         """Close the connection when such a request comes."""
         self.do(request_code, _hang_up)
 
-    def route(self, topic: str, *, queues: int = 2, brokers: int = 1, perm: int = 6) -> None:
+    def route(self, *topics: str, queues: int = 2, brokers: int = 1, perm: int = 6) -> None:
         """Answer route requests: ``brokers`` brokers, all of them this server."""
         names = [f"broker-{number}" for number in range(brokers)]
         found = TopicRouteData(
@@ -92,7 +92,7 @@ class FakeServer:
         )
 
         def answer(request: Command) -> Command:
-            if request.ext["topic"] != topic:
+            if request.ext["topic"] not in topics:
                 return request.response(ResponseCode.TOPIC_NOT_EXIST, remark="No topic route info")
             return request.response(body=found.encode_strict())
 

@@ -22,7 +22,7 @@ from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.message import encode_record
-from storefmt.properties import RETRY_TOPIC, format_properties
+from storefmt.properties import RETRY_TOPIC, format_properties, parse_properties
 from tests.mqclient.sim.network import Network, SimClient
 
 LOCK_LIFE_MS = 60_000
@@ -37,6 +37,7 @@ class SimBroker:
     Attributes:
         finished: by queue, the queue offsets that a listener has finished or given back.
         faults: what must not happen, as text.
+        peers: all brokers: a message can come back by another than it came from.
     """
 
     def __init__(self, network: Network, name: str) -> None:
@@ -51,6 +52,7 @@ class SimBroker:
         self.members: defaultdict[str, dict[str, tuple[SimClient, int]]] = defaultdict(dict)
         self.finished: defaultdict[MessageQueue, set[int]] = defaultdict(set)
         self.faults: list[str] = []
+        self.peers: list[SimBroker] = [self]
         self._places: list[MessageQueue] = []
         self._arrived = asyncio.Event()
         self.start()
@@ -181,6 +183,18 @@ class SimBroker:
         self.put(RETRY + header.group, 0, body, **again)
         return request.response()
 
+    async def send(self, client: SimClient, request: Command) -> Command | None:
+        """Store a message that its own broker did not take back."""
+        properties = parse_properties(request.ext["i"])
+        for broker in self.peers:
+            for queue, stored in broker.queues.items():
+                broker.finished[queue].update(
+                    number for number, (body, _) in enumerate(stored) if body == request.body
+                )
+        self.put(request.ext["b"], 0, request.body, **properties)
+        answer = headers.SendMessageResponse(msg_id="0", queue_id=0, queue_offset=0)
+        return request.response(header=answer)
+
     # Inside.
 
     def _committed(self, client: SimClient, group: str, queue: MessageQueue, at: int) -> None:
@@ -245,4 +259,5 @@ _SERVES: dict[int, Callable[..., object]] = {
     RequestCode.LOCK_BATCH_MQ: SimBroker.lock,
     RequestCode.UNLOCK_BATCH_MQ: SimBroker.unlock,
     RequestCode.CONSUMER_SEND_MSG_BACK: SimBroker.give_back,
+    RequestCode.SEND_MESSAGE_V2: SimBroker.send,
 }

@@ -82,6 +82,12 @@ async def listeners_fail(world: World, orderly: bool) -> None:
     world.failing = 0.0
 
 
+async def listeners_fail_and_brokers_restart(world: World, orderly: bool) -> None:
+    world.failing = 0.3
+    await brokers_restart(world, orderly)
+    world.failing = 0.0
+
+
 STORIES: list[Story] = [
     members_come_and_go,
     members_die,
@@ -89,6 +95,7 @@ STORIES: list[Story] = [
     partitions_open_and_heal,
     brokers_restart,
     listeners_fail,
+    listeners_fail_and_brokers_restart,
 ]
 
 

@@ -82,6 +82,7 @@ class World:
         self.brokers = {name: SimBroker(self.network, name) for name in ("a", "b", "c")[:brokers]}
         for broker in self.brokers.values():
             broker.topics[TOPIC] = queues
+            broker.peers = list(self.brokers.values())
         self.members: list[Member] = []
         self.seen: defaultdict[bytes, int] = defaultdict(int)
         self.sent: list[bytes] = []

@@ -10,6 +10,7 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
+import org.apache.rocketmq.common.MixAll;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -18,7 +19,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Sends messages with DefaultMQProducer.
  *
  * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver,
- * maxMessageSize, trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties,
+ * maxMessageSize, compress (ZLIB, LZ4, ZSTD), trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties,
  * queue and broker, or shard (the key of SelectMessageQueueByHash)}.
  * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
  */
@@ -29,6 +30,9 @@ final class Producer implements Program {
 
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
+        String compress = spec.getString("compress");
+        // A producer reads this when it is made.
+        System.setProperty(MixAll.MESSAGE_COMPRESS_TYPE, compress == null ? "ZLIB" : compress);
         DefaultMQProducer producer = new DefaultMQProducer(
             spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(spec.getString("namesrv"));

@@ -20,7 +20,7 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  *
  * <p>Spec: namesrv, topic, group, subscription, mode (concurrent, orderly), count, timeoutMs, linger,
  * from (first, last), model (clustering, broadcasting), sql, instance, failTimes (deliveries
- * refused per message).
+ * refused per message), backTo (a broker that every first delivery is sent back to).
  * Out: "started" with the client id, a "message" each, and "counted" when count was seen; with linger it
  * then stays until stopped.
  */
@@ -83,10 +83,26 @@ final class PushConsumer implements Program {
                 @Override
                 public ConsumeConcurrentlyStatus consumeMessage(List<MessageExt> batch,
                     ConsumeConcurrentlyContext context) {
+                    sendBack(consumer, batch, spec.getString("backTo"));
                     return took(batch, failTimes, out, left)
                         ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER;
                 }
             });
+        }
+    }
+
+    private static void sendBack(DefaultMQPushConsumer consumer, List<MessageExt> batch, String broker) {
+        if (broker == null) {
+            return;
+        }
+        for (MessageExt m : batch) {
+            if (m.getReconsumeTimes() == 0) {
+                try {
+                    consumer.sendMessageBack(m, 1, broker);
+                } catch (Exception e) {
+                    throw new IllegalStateException("message " + m.getMsgId() + " to " + broker, e);
+                }
+            }
         }
     }
 
