@@ -19,6 +19,7 @@ from stat import S_ISDIR
 from typing import ClassVar, Final, NamedTuple, Protocol
 
 from server.store.errors import StoreLocked
+from server.store.mapped import Mapped
 from server.store.nowait import MODE, ColdRead
 
 
@@ -60,6 +61,13 @@ class DiskFile(Protocol):
 
     def pread(self, size: int, pos: int) -> bytes:
         """Return up to ``size`` bytes from ``pos``; fewer only at the end of the file."""
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        """Return several parts of the file joined, None where not all are known to be in memory.
+
+        Args:
+            parts: (start, end) of each, ``base`` more than its position; in rising order.
+        """
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         """Write all of ``data`` at ``pos``, or raise ``OSError``."""
@@ -148,11 +156,13 @@ class Disk(Protocol):
 class RealFile:
     """A file descriptor."""
 
-    __slots__ = ("_can_tell", "_fd")
+    __slots__ = ("_can_tell", "_fd", "_mapped", "parts")
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._can_tell = True
+        self._mapped = Mapped(fd)
+        self.parts = self._mapped.parts
 
     def pread(self, size: int, pos: int) -> bytes:
         if MODE.no_wait and self._can_tell:
@@ -239,6 +249,7 @@ class RealFile:
         return True
 
     def close(self) -> None:
+        self._mapped.close()
         os.close(self._fd)
 
 

@@ -14,6 +14,7 @@ because whole old records there would come back to life after a crash.
 Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -231,6 +232,17 @@ class CommitLog:
             return None
         data = self.file_at(base).pread(size, log_offset - base)
         return data if len(data) == size else None
+
+    def read_parts(self, parts: Sequence[tuple[int, int]]) -> bytes | None:
+        """Return written bytes, (start, end) each, joined; None where ``read`` has to be asked.
+
+        That is where they are not all in one kept file, or not known to be in memory.
+        """
+        start, end = parts[0][0], parts[-1][1]
+        base = self._base_of(start)
+        if start < self.min_offset or end > min(self.written_offset, base + self.file_size):
+            return None
+        return self.file_at(base).parts(parts, base) if base in self._known else None
 
     def _base_of(self, log_offset: int) -> int:
         return log_offset - log_offset % self.file_size

@@ -250,6 +250,9 @@ class SimFile:
     def pread(self, size: int, pos: int) -> bytes:
         return bytes(self._inode.seen[pos : pos + size])
 
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        return None
+
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         try:
             self._disk.call("pwrite", self._path)

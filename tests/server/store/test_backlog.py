@@ -7,6 +7,7 @@ that does not grow with the backlog, or grows as its logarithm.
 """
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,9 @@ class MadeUpFile:
         ends = min(first + size // ENTRY_SIZE, self._disk.count // QUEUES)
         numbers = (number * QUEUES + self._queue_id for number in range(first, ends))
         return b"".join(CQ_ENTRY.pack(place(number), SIZE, CODE) for number in numbers)
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        return None
 
     def next_data(self, pos: int) -> int | None:
         return None

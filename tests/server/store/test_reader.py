@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from server.store import mapped
 from server.store.calls import GetStatus
 from server.store.store import MessageStore
 from tests.server.store.stores import (
@@ -166,10 +167,13 @@ def test_put_that_is_not_written_cannot_be_read(store: MessageStore) -> None:
     assert store.read_record(place.log_offset) is None
 
 
+@pytest.mark.parametrize("is_mapped", [True, False])
 @pytest.mark.parametrize("log_file_size", [8192, 1 << 16, 1 << 20])
 def test_records_read_at_once_with_what_lies_between_are_the_records(
-    tmp_path: Path, log_file_size: int
+    tmp_path: Path, log_file_size: int, is_mapped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not is_mapped:
+        monkeypatch.setattr(mapped, "_MINCORE", None)
     store = open_store(small_config(tmp_path, log_file_size=log_file_size))
     print("seed 7")
     rng = random.Random(7)

@@ -4,7 +4,7 @@
                                                           safe point ┘
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,9 @@ class CountingFile:
         self._disk.read_size += len(data)
         self._disk.read_count += 1
         return data
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        return None
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._file, name)
