@@ -1,9 +1,16 @@
-"""A store from which our broker deleted old files is opened and continued by the real one."""
+"""One store, deleted from by the real broker and by ours: the same goes, the same stays.
+
+        ┌─ real ── deletes ── ours:  reads, continues ── real: reads
+filled ─┤   same files, same min offsets, same keys
+        └─ ours ── deletes ── real:  reads, continues ── ours: reads
+"""
 
 import asyncio
 import random
 import shutil
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,14 +26,25 @@ from storefmt.configs import TopicConfig
 from storefmt.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.java
 
 _T = TypeVar("_T")
 TOPIC, OLD = "Kept", "Gone"
-SETTINGS = {"fileReservedTime": "0", "deleteCommitLogFilesInterval": "1"}
+SETTINGS = {
+    "fileReservedTime": "0",
+    "deleteCommitLogFilesInterval": "1",
+    "deleteConsumeQueueFilesInterval": "1",
+    # 20 entries a queue file, 30 messages an index file: some of them go, too.
+    "mappedFileSizeConsumeQueue": "400",
+    "maxHashSlotNum": "50",
+    "maxIndexNum": "60",
+}
+COUNT = 130
+"""65 a queue: the real broker cannot clean a queue whose last file is full."""
+SETTLED_S = 2.0
 
 
 def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
@@ -61,55 +79,135 @@ async def read_all(client: MQClient, broker: Broker, topic: str) -> dict[int, li
     return found
 
 
-def test_java_broker_serves_what_our_retention_left(
+@dataclass(frozen=True)
+class Left:
+    """What a deletion left of a store."""
+
+    files: set[str]
+    """Of log and queues; a file that is made ahead has nothing in it and does not count."""
+    index_count: int
+    records: dict[int, list[Record]]
+    old: dict[int, list[Record]]
+    keys: dict[str, set[int]]
+    """Log offsets under some keys."""
+
+
+async def fill(client: MQClient, broker: Broker) -> None:
+    admin = Admin(client)
+    for topic in (OLD, TOPIC):
+        await admin.create_topic(broker.address, TopicConfig(topic, 2, 2))
+        await send(client, broker, topic, COUNT)
+
+
+async def delete(client: MQClient, broker: Broker) -> Left:
+    """Let a broker delete by hand all that is expired, and tell what it left."""
+    admin = Admin(client)
+    await admin.delete_expired_log(broker.address)
+
+    async def first_files() -> list[str]:
+        return log_files(broker.store)
+
+    # The real broker looks for the first time a minute after its start.
+    kept = await eventually(first_files, lambda names: len(names) == 1, timeout_s=200)
+    for queue_id in (0, 1):
+        queue = MessageQueue(TOPIC, broker.name, queue_id)
+        await eventually(partial(admin.min_offset, queue), lambda low: low > 0)
+    await settled(broker.store)
+    await admin.clean_expired_queues(broker.address)
+    await eventually(partial(paths_of, broker.store, f"consumequeue/{OLD}"), lambda left: not left)
+    await settled(broker.store)
+    keys = {}
+    for key in ("k0", "k60", f"k{COUNT - 2}", f"k{COUNT - 1}"):
+        found = await admin.query_message(TOPIC, key, count_max=32)
+        keys[key] = {message.log_offset for message in found}
+    index = broker.store / "index"
+    return Left(
+        {*kept, *await paths_of(broker.store, "consumequeue")},
+        len(list(index.iterdir())),
+        await read_all(client, broker, TOPIC),
+        await read_all(client, broker, OLD),
+        keys,
+    )
+
+
+async def settled(store: Path) -> None:
+    """Return when queues and index have lost no file for a while."""
+    before: set[str] = set()
+    async with asyncio.timeout(60):
+        while (now := await paths_of(store, ".")) != before:
+            before = now
+            await asyncio.sleep(SETTLED_S)
+
+
+def log_files(store: Path) -> list[str]:
+    """Return the names of the log files that have anything in them."""
+    found = [path for path in (store / "commitlog").iterdir() if path.stat().st_blocks]
+    return sorted(path.name for path in found if path.read_bytes()[:8].strip(b"\0"))
+
+
+async def paths_of(store: Path, folder: str) -> set[str]:
+    """Return every file below a folder of a store."""
+    return {str(path.relative_to(store)) for path in (store / folder).rglob("*") if path.is_file()}
+
+
+async def go_on(client: MQClient, broker: Broker) -> dict[int, list[Record]]:
+    """Read what the other broker left, and continue it."""
+    before = await read_all(client, broker, TOPIC)
+    await send(client, broker, TOPIC, 20)
+    await send(client, broker, OLD, 4)
+    after = await read_all(client, broker, TOPIC)
+    assert all(after[queue_id][: len(before[queue_id])] == before[queue_id] for queue_id in after)
+    assert [len(records) - len(before[queue_id]) for queue_id, records in after.items()] == [10, 10]
+    assert [len(one) for one in (await read_all(client, broker, OLD)).values()] == [2, 2]
+    return before
+
+
+def test_both_delete_the_same_and_continue_what_the_other_left(
     java_side: JavaSide, our_side: OurSide, tmp_path: Path
 ) -> None:
-    namesrv = Namesrv(our_side).await_ready()
-    store = tmp_path / "store"
-    broker = Broker(our_side, store=store, namesrv=namesrv.address, settings=SETTINGS).await_ready()
+    namesrvs = {side: Namesrv(our_side).await_ready() for side in (java_side, our_side)}
+    stores = {side: tmp_path / name for side, name in ((java_side, "java"), (our_side, "ours"))}
+    brokers: list[Broker] = []
 
-    async def delete(client: MQClient) -> dict[int, list[Record]]:
-        admin = Admin(client)
-        for topic in (OLD, TOPIC):
-            await admin.create_topic(broker.address, TopicConfig(topic, 2, 2))
-            await send(client, broker, topic, 120)
-        queue = MessageQueue(TOPIC, broker.name, 0)
-        await admin.delete_expired_log(broker.address)
-        await eventually(lambda: admin.min_offset(queue), lambda low: low > 0)
-        await admin.clean_expired_queues(broker.address)
-        return await read_all(client, broker, TOPIC)
+    def start(side: Side, store: Path) -> Broker:
+        address = namesrvs[side].address
+        broker = Broker(side, store=store, namesrv=address, settings=SETTINGS)
+        brokers.append(broker)
+        return broker.await_ready()
 
-    async def go_on(client: MQClient) -> dict[int, list[Record]]:
-        before = await read_all(client, broker, TOPIC)
-        await send(client, broker, TOPIC, 20)
-        await send(client, broker, OLD, 4)
-        after = await read_all(client, broker, TOPIC)
-        assert all(
-            after[queue_id][: len(before[queue_id])] == before[queue_id] for queue_id in after
-        )
-        assert [len(records) for records in (await read_all(client, broker, OLD)).values()] == [
-            2,
-            2,
-        ]
-        return before
+    def on(side: Side, store: Path, act: Callable[[MQClient, Broker], Awaitable[_T]]) -> _T:
+        """Run a broker on a store, do something with it, and stop it."""
+        broker = start(side, store)
+        found = run(namesrvs[side], lambda client: act(client, broker))
+        assert broker.stop() in (0, 143)
+        return found
 
     try:
-        left = run(namesrv, delete)
-        assert broker.stop() == 0
-        assert sorted((store / "consumequeue" / OLD).iterdir()) == []
+        on(our_side, stores[our_side], fill)
+        assert len(log_files(stores[our_side])) > 2
+        shutil.copytree(stores[our_side], stores[java_side])
+        left = {side: on(side, stores[side], delete) for side in (java_side, our_side)}
+
+        assert left[our_side] == left[java_side]
+        assert left[our_side].old == {0: [], 1: []}
+        assert [bool(found) for found in left[our_side].keys.values()] == [False, False, True, True]
         # What our broker leaves when it is killed before a removed queue is off the disk.
-        doomed = store / "consumequeue" / OLD / "0.7.deleted"
-        shutil.copytree(store / "consumequeue" / TOPIC / "0", doomed)
-        report = verify(StoreDir.open(store))
-        assert report.ok, report.findings
-        broker = Broker(java_side, store=store, namesrv=namesrv.address).await_ready()
-        assert run(namesrv, go_on) == left
-        assert broker.stop() in (0, 143)
+        doomed = stores[our_side] / "consumequeue" / OLD / "0.7.deleted"
+        shutil.copytree(stores[our_side] / "consumequeue" / TOPIC / "0", doomed)
+        for store in stores.values():
+            report = verify(StoreDir.open(store))
+            assert report.ok, report.findings
+        for side, other in ((java_side, our_side), (our_side, java_side)):
+            assert on(other, stores[side], go_on) == left[side].records
         assert doomed.is_dir()
-        broker = Broker(our_side, store=store, namesrv=namesrv.address).await_ready()
-        again = run(namesrv, lambda client: read_all(client, broker, TOPIC))
-        assert all(again[queue_id][: len(left[queue_id])] == left[queue_id] for queue_id in left)
+        for side, store in stores.items():
+            again = on(side, store, lambda client, broker: read_all(client, broker, TOPIC))
+            for queue_id, records in left[side].records.items():
+                assert again[queue_id][: len(records)] == records
+                assert len(again[queue_id]) == len(records) + 10
         assert not doomed.exists()
     finally:
-        broker.kill()
-        namesrv.stop()
+        for broker in brokers:
+            broker.kill()
+        for namesrv in namesrvs.values():
+            namesrv.stop()
