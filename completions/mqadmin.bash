@@ -423,7 +423,7 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='duplicates grep lag stats verify'
+      words='duplicates grep lag rebuild stats verify'
       ;;
     'pipeline duplicates')
       options='--engine --master --parquet --store'
@@ -439,6 +439,12 @@ __mqadmin_of() {
       options='--engine --master --parquet --store'
       values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
+      ;;
+    'pipeline rebuild')
+      options='--engine --master --parquet --to --no-index --store'
+      values='--engine=spark local|--master=|--parquet=@file|--to=@dir|--store=@dir'
+      arguments='@dir|@dir|'
+      repeats=1
       ;;
     'pipeline stats')
       options='--engine --master --parquet --store'

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.errors import BadOption
-from pipeline.jobs import duplicates, grep, lag, stats, verify
+from pipeline.jobs import duplicates, grep, lag, rebuild, stats, verify
 
 REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]
@@ -75,6 +75,20 @@ JOBS: Final[dict[str, Job]] = {
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if verify.is_damaged(rows) else 0,
         steps=verify.steps,
+    ),
+    "rebuild": Job(
+        lambda spark, paths, to, index: rebuild.rebuild(
+            spark, rebuild.targets_of(paths, to), with_index=index
+        ),
+        lambda paths, to, index: rebuild.rebuild_local(
+            rebuild.targets_of(paths, to), with_index=index
+        ),
+        lambda table, **_: table.to_pylist(),
+        {"to": Option(str, REQUIRED), "index": Option(truth, "true")},
+        many=True,
+        passes_damage=False,
+        exit_code=lambda rows: DAMAGED if rebuild.is_damaged(rows) else 0,
+        steps=rebuild.steps,
     ),
 }
 

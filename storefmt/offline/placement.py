@@ -104,19 +104,38 @@ class Placement:
 
     def record(self, record: Record, log_offset: int) -> Iterator[Placed]:
         """Yield the entries that are certain with this record; not always its own."""
+        for placed in self.claims(record, log_offset):
+            yield from self.take(placed)
+
+    def claims(self, record: Record, log_offset: int) -> Iterator[Placed]:
+        """Yield the entries that a record says it has, believed or not."""
         if not has_entry(record):
             return
         code = self.tags_code(record)
         for topic, queue_ids, queue_offset in copies_of(record):
             key = topic, self._copy_queue(topic, queue_ids)
             if is_name(topic):
-                yield from self._take(
-                    Placed(key, queue_offset, log_offset, record.size, code, queue_offset, True)
-                )
-        if not self._has_queue(record):
-            return
+                yield Placed(key, queue_offset, log_offset, record.size, code, queue_offset, True)
         key, k = (record.topic, record.queue_id), record.queue_offset
-        yield from self._take(Placed(key, k, log_offset, record.size, code, k, False))
+        yield Placed(key, k, log_offset, record.size, code, k, False)
+
+    def take(self, placed: Placed) -> Iterator[Placed]:
+        """Yield the entries that are certain with this claim, the next one of its queue."""
+        if placed.copy or self._has_queue(*placed.key):
+            yield from self._take(placed)
+
+    def take_run(self, key: QueueKey, first: int, count: int, last_log_offset: int) -> bool:
+        """Accept claims that follow one another from entry ``first`` on, or none of them.
+
+        Args:
+            last_log_offset: of the last of them.
+        """
+        row = self.rows.get(key)
+        if row is None or row.suspect is not None or row.next != first:
+            return False
+        row.next = first + count
+        row.last_log_offset, row.lost_size = last_log_offset, self.lost_size
+        return True
 
     def finish(self) -> Iterator[Placed]:
         """Yield the entries that waited for a next record of their queue."""
@@ -154,9 +173,8 @@ class Placement:
                 return queue_id
         return 0 if self._light and is_light(topic) else queue_ids[0]
 
-    def _has_queue(self, record: Record) -> bool:
-        topic = record.topic
-        if record.queue_id < 0 or not is_name(topic):
+    def _has_queue(self, topic: str, queue_id: int) -> bool:
+        if queue_id < 0 or not is_name(topic):
             self.bad_names[topic] = self.bad_names.get(topic, 0) + 1
             return False
         known = self._known.get(topic)

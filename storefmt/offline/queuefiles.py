@@ -90,6 +90,12 @@ class QueueFiles:
         self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
         self.next = slot + 1
 
+    def put_run(self, entries: bytes) -> None:
+        """Add entries, 20 bytes each, that follow the last one."""
+        assert self.next is not None
+        self._buffer += entries
+        self.next += len(entries) // ENTRY_SIZE
+
     def keep_history(self) -> None:
         """Copy an old queue of which the log has no record any more."""
         if self.next is not None or self._old is None or not self._old.files:

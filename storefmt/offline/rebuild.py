@@ -10,12 +10,12 @@ bounded by the number of queues, not by that of messages.
 Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher…).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.errors import BadCall, StoreError
 from storefmt.index import ENTRY_COUNT, SLOT_COUNT
 from storefmt.message import Record
@@ -120,7 +120,11 @@ def rebuild(
 
 
 class Rebuild:
-    """One rebuild; see ``rebuild``."""
+    """One rebuild: ``run`` does all of it, in log order, as ``rebuild`` says.
+
+    Or it is shared out: whoever has the claims of some queues in log order (``take``) makes
+    those queues (``finish_queues``), and one makes what is left (``finish_rest``).
+    """
 
     def __init__(
         self, store: Opened, out: OutDir, old: Opened, shape: Shape, with_index: bool
@@ -173,15 +177,90 @@ class Rebuild:
         for placed in placement.finish():
             self._put(placed)
         report.log_end = self._log.end
-        self._finish_queues()
+        self._keep_histories(frozenset(self._queues))
+        self._report_queues()
         if self._index is not None:
-            self._index.close()
-            report.index_file_count = self._index.file_count
-            report.index_entry_count = self._index.entry_total
-            report.index_full_ms = self._index.full_end_ms
-        self._copy_ext()
-        self._note()
+            self._finish_index(self._index)
+        self._copy_ext({(queue.topic, queue.queue_id) for queue in report.queues})
+        self._note_records()
+        self._note_files()
         return report
+
+    @property
+    def is_regular(self) -> bool:
+        """Return whether every log file lies where its name says, and none is there twice."""
+        log = self._store.log
+        starts = [span.start for span in log.spans]
+        return starts == list(log.bases) and not self._log.doubles
+
+    def claims(self, record: Record) -> Iterator[Placed]:
+        """Yield the entries that a record says it has; for ``take``, queue by queue."""
+        return self._placement.claims(record, record.log_offset)
+
+    def take(self, claim: Placed) -> None:
+        """Put what is certain with the next claim of its queue.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        for placed in self._placement.take(claim):
+            self._put(placed)
+
+    def take_run(self, key: QueueKey, first: int, entries: bytes, last_log_offset: int) -> bool:
+        """Put claims of a queue that are entries in a row, 20 bytes each; or none of them."""
+        count = len(entries) // ENTRY_SIZE
+        if not self._placement.take_run(key, first, count, last_log_offset):
+            return False
+        queue = self._queues[key]
+        if queue.next != first:
+            # The last entry was one too far away to be put.
+            for number in range(count):
+                offset, size, code = CQ_ENTRY.unpack_from(entries, number * ENTRY_SIZE)
+                slot = first + number
+                self._put(Placed(key, slot, offset, size, code, slot, False))
+            return True
+        queue.put_run(entries)
+        self._count(count)
+        return True
+
+    def finish_queues(self) -> Rebuilt:
+        """Write the rest of the queues that had claims, and return them with the notes."""
+        for placed in self._placement.finish():
+            self._put(placed)
+        self._report_queues()
+        self._note_records()
+        return self._report
+
+    def finish_rest(self, built: Collection[QueueKey]) -> Rebuilt:
+        """Write what needs no record of the log: old queues without one, and ext files.
+
+        Args:
+            built: the queues that had claims.
+        """
+        self._keep_histories(built)
+        self._report_queues()
+        self._copy_ext({*built, *((queue.topic, queue.queue_id) for queue in self._report.queues)})
+        self._note_files()
+        return self._report
+
+    def run_index(self) -> Rebuilt:
+        """Write the index alone, from the whole log, and return what it came to."""
+        index, report = self._index, self._report
+        assert index is not None
+        self._index_history(index)
+        for solid in self._log.items(progress_none):
+            if isinstance(solid.item, Record):
+                report.record_count += 1
+                index.record(solid.item, solid.log_offset)
+        self._finish_index(index)
+        return report
+
+    def _finish_index(self, index: IndexFiles) -> None:
+        index.close()
+        report = self._report
+        report.index_file_count = index.file_count
+        report.index_entry_count = index.entry_total
+        report.index_full_ms = index.full_end_ms
 
     def _put(self, placed: Placed) -> None:
         queue = self._queues.get(placed.key)
@@ -194,7 +273,10 @@ class Rebuild:
             )
             return
         queue.put(placed.slot, placed.log_offset, placed.size, placed.tags_code)
-        self._buffered_count += 1
+        self._count(1)
+
+    def _count(self, count: int) -> None:
+        self._buffered_count += count
         if self._buffered_count * ENTRY_SIZE >= BUFFERED_SIZE_MAX:
             for each in self._queues.values():
                 if each.buffered_size:
@@ -210,11 +292,13 @@ class Rebuild:
             log_min=self._log.min_offset,
         )
 
-    def _finish_queues(self) -> None:
+    def _keep_histories(self, built: Collection[QueueKey]) -> None:
         for key in self._old.queues():
-            if key not in self._queues:
+            if key not in built:
                 queue = self._queues[key] = self._new_queue(key)
                 queue.keep_history()
+
+    def _report_queues(self) -> None:
         for (topic, queue_id), queue in sorted(self._queues.items()):
             if queue.next is None:
                 continue
@@ -231,10 +315,9 @@ class Rebuild:
                     "unit and have the plain hash of the tag; filters then read the record"
                 )
 
-    def _copy_ext(self) -> None:
+    def _copy_ext(self, built: Collection[QueueKey]) -> None:
         for (topic, queue_id), spans in sorted(self._old.tree.ext.items()):
-            queue = self._queues.get((topic, queue_id))
-            if queue is None or queue.next is None:
+            if (topic, queue_id) not in built:
                 continue
             for span in spans:
                 target = self._out.file("consumequeue_ext", topic, str(queue_id), span.path.name)
@@ -270,12 +353,15 @@ class Rebuild:
             if header.end_log_offset >= log_min:
                 return
 
-    def _note(self) -> None:
+    def _note_records(self) -> None:
         placement, notes = self._placement, self._report.notes
         for topic, count in sorted(placement.deleted.items()):
             notes.append(f"topic {topic} is in no topics.json: {count} records get no entry")
         for topic, count in sorted(placement.bad_names.items())[:100]:
             notes.append(f"{topic!r} can be no topic or queue: {count} records get no entry")
+
+    def _note_files(self) -> None:
+        notes = self._report.notes
         for span in self._log.doubles:
             notes.append(f"{self._store.span_name(span)}: another file has the same records")
         for topic, queue_id in self._old.tree.batch_queues:

@@ -1,0 +1,376 @@
+"""``rebuild``: queues and index made again from the log, byte for byte as a broker makes them.
+
+    log ──splits──> what each record claims ──shuffle by queue──> queue files
+        └─────────> index, a task a store        queues without a record, ext files: a task
+
+Rule: who places and writes is ``storefmt.offline.rebuild``; here its work is shared out. Each
+queue is made by one task, under another name, and moved to its place when it is whole. A log
+with damage, or with files that are not where they say, is rebuilt as one task: what is lost
+there decides what a later record may claim.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.logtables import Split
+from pipeline.reading import Reading
+from pipeline.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
+from pipeline.tables import DAMAGE, plan, read
+from storefmt.offline.outdir import OutDir
+from storefmt.offline.placement import Placed
+from storefmt.offline.rebuild import Rebuild, Rebuilt, Shape
+from storefmt.offline.rebuild import rebuild as rebuild_store
+from storefmt.offline.storedir import StoreDir
+from storefmt.properties import INNER_MULTI_DISPATCH
+from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.vocabulary import SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("store", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("min_offset", pa.int64()),
+        pa.field("max_offset", pa.int64()),
+        pa.field("filler_count", pa.int64()),
+        pa.field("files", pa.int64()),
+        pa.field("note", pa.string()),
+    ]
+)
+"""``kind`` is queue, index, or note: a sentence about what could not be rebuilt."""
+_CLAIMS: Final = pa.schema(
+    [
+        pa.field("store", pa.int32()),
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("slot", pa.int64()),
+        pa.field("size", pa.int32()),
+        pa.field("tags_code", pa.int64()),
+        pa.field("copy", pa.bool_()),
+    ]
+)
+_COLUMNS: Final = (
+    *("topic", "queue_id", "commit_log_offset", "queue_offset", "store_size", "tags_code"),
+    *("sys_flag", "properties_raw"),
+)
+_LOST: Final = pa.schema([pa.field("store", pa.int32()), pa.field("size", pa.int64())])
+_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+PARTS_MIN: Final = 8
+_RUN_MIN: Final = 16
+"""Shorter runs of entries are put one by one."""
+_LOST_NOTE: Final = "bytes of the log are no record; `store verify` says where"
+
+
+def rebuild(
+    spark: "SparkSession", targets: Mapping[str, str], *, with_index: bool = True
+) -> "DataFrame":
+    """Rebuild stores right away and return a frame of what was written, see ``SCHEMA``.
+
+    Args:
+        targets: a new directory for each store directory.
+
+    Raises:
+        BadCall: a target is not empty, or lies in its store.
+    """
+    jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    for job in jobs:
+        OutDir.make(job.out, source=Path(job.directory))
+    lost = spread(spark, _lost(jobs)).toArrow()
+    whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
+    apart = [job for job in jobs if job.number not in whole]
+    done = spread(spark, Rows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
+    if with_index:
+        done = done.union(spread(spark, Rows(_indexed, apart, SCHEMA)))
+    if apart:
+        done = done.union(_queues(spark, apart))
+    table = done.toArrow()
+    rests = [_Rest(job, _built(table, job)) for job in apart]
+    table = pa.concat_tables([table, spread(spark, Rows(_finished, rests, SCHEMA)).toArrow()])
+    return fixed(spark, _sorted(table))
+
+
+def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any:
+    """Do the same in this process, store after store; return a ``pyarrow.Table``."""
+    jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    for job in jobs:
+        OutDir.make(job.out, source=Path(job.directory))
+    return _sorted(gather(Rows(_rebuilt, jobs, SCHEMA)))
+
+
+def targets_of(paths: Sequence[str], to: str) -> dict[str, str]:
+    """Return a directory for each store: ``to`` for one, else one below it by the store's path."""
+    if len(paths) == 1:
+        return {paths[0]: to}
+    return {
+        path: str(Path(to, str(Path(path).resolve()).strip("/").replace("/", "-")))
+        for path in paths
+    }
+
+
+def is_damaged(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a log had bytes that are no record."""
+    return any(row["note"].endswith(_LOST_NOTE) for row in rows)
+
+
+def steps(paths: Sequence[str]) -> str:
+    """Return what is done for some stores."""
+    splits = sum(len(plan(Path(path))) for path in paths)
+    return (
+        f"look for damage in {splits} splits of {len(paths)} logs; a damaged one is one task\n"
+        f"read what records claim in {splits} splits, shuffle it by queue, write each queue\n"
+        f"beside that, write {len(paths)} indexes, a task each; then ext files and old queues"
+    )
+
+
+class _Target(NamedTuple):
+    number: int
+    directory: str
+    out: str
+    with_index: bool
+
+
+class _Rest(NamedTuple):
+    target: _Target
+    built: frozenset[tuple[str, int]]
+
+
+def _is_regular(target: _Target) -> bool:
+    with StoreDir.open(target.directory) as store:
+        return _part(store, target).is_regular
+
+
+def _part(store: StoreDir, target: _Target, *, index: bool = False) -> Rebuild:
+    return Rebuild(store, OutDir(Path(target.out).resolve()), store, Shape(), index)
+
+
+def _lost(jobs: list[_Target]) -> Rows:
+    reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
+    tasks = [(job.number, split) for job in jobs for split in plan(Path(job.directory), reading)]
+    return Rows(_lost_in, tasks, _LOST)
+
+
+def _lost_in(task: tuple[int, Split]) -> Iterator[Any]:
+    reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
+    size = sum(pc.sum(batch.column(0)).as_py() for batch in read(task[1], reading))
+    if size:
+        yield one_batch(_LOST, [{"store": task[0], "size": size}])
+
+
+def _rebuilt(target: _Target) -> Iterator[Any]:
+    with StoreDir.open(target.directory) as store:
+        # A task that runs again begins anew.
+        out = OutDir(Path(target.out).resolve())
+        for left in list(out.root.iterdir()):
+            shutil.rmtree(left)
+        yield _batch(target, rebuild_store(store, out, with_index=target.with_index))
+        out.sync()
+
+
+def _indexed(target: _Target) -> Iterator[Any]:
+    with StoreDir.open(target.directory) as store, _moved(target, depth=1) as apart:
+        done = _part(store, apart, index=True).run_index()
+    yield _batch(target, done)
+
+
+def _finished(rest: _Rest) -> Iterator[Any]:
+    with StoreDir.open(rest.target.directory) as store:
+        done = _part(store, rest.target).finish_rest(rest.built)
+        OutDir(Path(rest.target.out).resolve()).sync()
+    yield _batch(rest.target._replace(with_index=False), done)
+
+
+def _queues(spark: "SparkSession", targets: list[_Target]) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    by_number = {target.number: target for target in targets}
+    reading = Reading(columns=_COLUMNS)
+    splits = [
+        (target, split) for target in targets for split in plan(Path(target.directory), reading)
+    ]
+
+    def write(batches: Iterable[Any]) -> Iterator[Any]:
+        yield from _written(batches, by_number)
+
+    queue = ("store", "topic", "queue_id")
+    parts = min(max(PARTS_MIN, len(splits)), PARTITIONS_MAX)
+    claims = spread(spark, Rows(_claims, splits, _CLAIMS)).repartition(parts, *queue)
+    ordered = claims.sortWithinPartitions(*queue, "commit_log_offset")
+    return ordered.mapInArrow(write, from_arrow_schema(SCHEMA))
+
+
+def _claims(task: tuple[_Target, Split]) -> Iterator[Any]:
+    """Yield what the records of a split claim; those with more to say one by one."""
+    target, split = task
+    with StoreDir.open(target.directory) as store:
+        part = _part(store, target)
+        for batch in read(split, Reading(columns=_COLUMNS)):
+            odd = pc.or_(
+                pc.equal(batch.column("topic"), SCHEDULE_TOPIC),
+                pc.match_substring(batch.column("properties_raw"), INNER_MULTI_DISPATCH),
+            )
+            kinds = pc.bit_wise_and(batch.column("sys_flag"), TRANSACTION_MASK)
+            none = pa.array([TRANSACTION_PREPARED, TRANSACTION_ROLLBACK], pa.int32())
+            plain = batch.filter(pc.invert(pc.or_(odd, pc.is_in(kinds, value_set=none))))
+            yield _plain_claims(target.number, plain)
+            for log_offset in batch.filter(odd).column("commit_log_offset").to_pylist():
+                claims = part.claims(store.record_at(log_offset))
+                rows = [_claim_row(target.number, claim) for claim in claims]
+                if rows:
+                    yield one_batch(_CLAIMS, rows)
+
+
+def _plain_claims(number: int, batch: Any) -> Any:
+    count = batch.num_rows
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(np.full(count, number, dtype=np.int32)),
+            batch.column("topic"),
+            batch.column("queue_id"),
+            batch.column("commit_log_offset"),
+            batch.column("queue_offset"),
+            batch.column("store_size"),
+            pc.fill_null(batch.column("tags_code"), 0),
+            pa.array(np.zeros(count, dtype=bool)),
+        ],
+        schema=_CLAIMS,
+    )
+
+
+def _claim_row(number: int, claim: Placed) -> dict[str, Any]:
+    return {
+        "store": number,
+        "topic": claim.key[0],
+        "queue_id": claim.key[1],
+        "commit_log_offset": claim.log_offset,
+        "slot": claim.slot,
+        "size": claim.size,
+        "tags_code": claim.tags_code,
+        "copy": claim.copy,
+    }
+
+
+def _written(batches: Iterable[Any], targets: Mapping[int, _Target]) -> Iterator[Any]:
+    """Write the queues of one partition, whose claims come by store and queue, in log order."""
+    rows = (part for batch in batches for part in _by_store(batch))
+    for number, parts in groupby(rows, key=lambda part: part[0]):
+        target = targets[number]
+        with StoreDir.open(target.directory) as store, _moved(target, depth=3) as apart:
+            part = _part(store, apart)
+            for _, batch in parts:
+                _take(part, batch)
+            done = part.finish_queues()
+        yield _batch(target._replace(with_index=False), done)
+
+
+def _by_store(batch: Any) -> Iterator[tuple[int, Any]]:
+    numbers = batch.column("store").to_numpy()
+    for number in np.unique(numbers).tolist():
+        yield number, batch.filter(pa.array(numbers == number))
+
+
+def _take(part: Rebuild, batch: Any) -> None:
+    """Put the claims of a batch, in which those of a queue stand together."""
+    topics, queue_ids = batch.column("topic").dictionary_encode(), batch.column("queue_id")
+    numbers = topics.indices.to_numpy(), queue_ids.to_numpy()
+    changes = (np.diff(numbers[0]) != 0) | (np.diff(numbers[1]) != 0)
+    starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        key = topics[start].as_py(), queue_ids[start].as_py()
+        _take_queue(part, key, batch.slice(start, end - start))
+
+
+def _take_queue(part: Rebuild, key: tuple[str, int], claims: Any) -> None:
+    slots = claims.column("slot").to_numpy()
+    entries = np.empty(len(slots), dtype=_ENTRY)
+    entries["log_offset"] = claims.column("commit_log_offset").to_numpy()
+    entries["size"] = claims.column("size").to_numpy()
+    entries["tags_code"] = claims.column("tags_code").to_numpy()
+    copies = claims.column("copy").to_numpy(zero_copy_only=False)
+    ends = np.append(np.flatnonzero(np.diff(slots) != 1) + 1, len(slots)).tolist()
+    start = 0
+    for end in ends:
+        while start < end:
+            is_long = end - start >= _RUN_MIN
+            first = int(slots[start])
+            last = int(entries["log_offset"][end - 1])
+            if is_long and part.take_run(key, first, entries[start:end].tobytes(), last):
+                start = end
+                continue
+            offset, size, code = (int(value) for value in entries[start])
+            part.take(Placed(key, first, offset, size, code, first, bool(copies[start])))
+            start += 1
+
+
+class _moved:  # noqa: N801 - used as a function
+    """Give a target of its own to a ``with`` block, and move what it made to its place."""
+
+    def __init__(self, target: _Target, *, depth: int) -> None:
+        self._target = target
+        self._depth = depth
+        self._apart = Path(target.out) / f".part-{uuid.uuid4().hex}"
+
+    def __enter__(self) -> _Target:
+        self._apart.mkdir()
+        return self._target._replace(out=str(self._apart))
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            for made in sorted(self._apart.glob("/".join("*" * self._depth))):
+                place = Path(self._target.out) / made.relative_to(self._apart)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if not place.exists():
+                    os.rename(made, place)
+        shutil.rmtree(self._apart)
+
+
+def _built(table: Any, target: _Target) -> frozenset[tuple[str, int]]:
+    return frozenset(
+        (row["topic"], row["queue_id"])
+        for row in table.to_pylist()
+        if row["store"] == target.directory and row["kind"] == "queue"
+    )
+
+
+def _batch(target: _Target, done: Rebuilt) -> Any:
+    rows: list[dict[str, Any]] = [
+        {
+            "kind": "queue",
+            "topic": queue.topic,
+            "queue_id": queue.queue_id,
+            "min_offset": queue.min_offset,
+            "max_offset": queue.max_offset,
+            "filler_count": queue.filler_count,
+            "files": queue.file_count,
+        }
+        for queue in done.queues
+    ]
+    if target.with_index:
+        entries, files = done.index_entry_count, done.index_file_count
+        rows.append({"kind": "index", "max_offset": entries, "files": files})
+    notes = [*done.notes, *([f"{done.lost_size} {_LOST_NOTE}"] if done.lost_size else [])]
+    rows += [{"kind": "note", "note": note} for note in notes]
+    known = {"store": target.directory, "topic": "", "note": "", "queue_id": -1}
+    zeros = {"min_offset": 0, "max_offset": 0, "filler_count": 0, "files": 0}
+    return one_batch(SCHEMA, [known | zeros | row for row in rows])
+
+
+def _sorted(table: Any) -> Any:
+    """Sort by store; of each the queues, then the index, then the notes."""
+    kinds = pc.index_in(table.column("kind"), value_set=pa.array(["queue", "index", "note"]))
+    order = ["store", "_kind", "topic", "queue_id", "note"]
+    keyed = table.append_column("_kind", kinds)
+    return keyed.sort_by([(name, "ascending") for name in order]).drop_columns(["_kind"])
