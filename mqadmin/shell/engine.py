@@ -7,13 +7,11 @@ Rule: a line never ends the shell except ``exit``; its exit code is kept in ``la
 and is what a prompt shows and a script stops at.
 """
 
-import io
 import os
-import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, get_args
+from typing import Final, TextIO, cast, get_args
 
 from mqadmin.call import Workplace
 from mqadmin.catalog import find
@@ -22,11 +20,9 @@ from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
 from mqadmin.helptext import command_help, overview
 from mqadmin.runner import run_line, tell
 from mqadmin.settings import Format
-from mqadmin.shell.filters import WANT_JSON, apply, filter_named
+from mqadmin.shell.filters import INPUT_OF, stage_of
 from mqadmin.shell.lines import Line, parse_line
-
-WATCH_S_DEFAULT: Final = 2.0
-CLEAR_SCREEN: Final = "\x1b[2J\x1b[H"
+from mqadmin.shell.pipe import Enough, Pipe
 
 SHELL_HELP: Final = """\
 Words of the shell itself:
@@ -62,7 +58,7 @@ class Shell:
         self._page = page
         self.workplace = workplace
         self.last_exit = 0
-        self._own: dict[str, Callable[[list[str]], int]] = {
+        self._own: dict[str, Callable[[list[str], Console], int]] = {
             "help": self._help,
             "?": self._help,
             "exit": self._exit,
@@ -100,39 +96,38 @@ class Shell:
                 return self._words(line.words, self.console)
             with self._page(self.console) as console:
                 return self._words(line.words, console)
-        for words in line.filters:
-            filter_named(words[0])
-        held = io.BytesIO()
-        caught = io.TextIOWrapper(held, encoding="utf-8", errors="backslashreplace")
-        output = self.workplace.output
-        if line.filters and line.filters[0][0] in WANT_JSON:
-            self.workplace.output = "json"
-        try:
-            exit_code = self._words(line.words, replace(self.console, out=caught, out_is_tty=False))
-        finally:
-            self.workplace.output = output
-        caught.flush()
-        raw = held.getvalue()
-        if line.filters:
-            text = raw.decode("utf-8")
-            for words in line.filters:
-                text = apply(text, words)
-            raw = text.encode("utf-8")
-        self._deliver(raw, line)
-        return exit_code
+        stages = [stage_of(words) for words in line.filters]
+        with self._target(line) as out:
+            if not stages:
+                return self._words(line.words, replace(self.console, out=out, out_is_tty=False))
+            output = self.workplace.output
+            self.workplace.output = INPUT_OF.get(line.filters[0][0], output)
+            pipe = Pipe(stages, out)
+            console = replace(self.console, out=cast(TextIO, pipe), out_is_tty=False)
+            try:
+                exit_code = self._words(line.words, console)
+            except Enough:
+                exit_code = 0
+            finally:
+                self.workplace.output = output
+            pipe.finish()
+            return exit_code
 
-    def _deliver(self, raw: bytes, line: Line) -> None:
+    @contextmanager
+    def _target(self, line: Line) -> Iterator[TextIO]:
+        """Give what the rows of a line are written to: a file, or what the shell writes to."""
         if line.file is None:
-            self.console.out.write(raw.decode("utf-8"))
-            self.console.out.flush()
+            yield self.console.out
             return
-        with open(os.path.expanduser(line.file), "ab" if line.append else "wb") as out:
-            out.write(raw)
+        path = os.path.expanduser(line.file)
+        mode = "a" if line.append else "w"
+        with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as out:
+            yield cast(TextIO, out)
 
     def _words(self, words: list[str], console: Console) -> int:
         own = self._own.get(words[0].lower())
         if own is not None:
-            return own(words[1:])
+            return own(words[1:], console)
         if [word.lower() for word in words[:2]] in (["store", "open"], ["store", "close"]):
             return self._store(words[1].lower(), words[2:])
         if words[0].lower() == "mqadmin":
@@ -143,31 +138,27 @@ class Shell:
         console.out.flush()
         return exit_code
 
-    def _help(self, words: list[str]) -> int:
+    def _help(self, words: list[str], console: Console) -> int:
         if not words:
             text = overview() + "\n" + SHELL_HELP
         elif words[0].lower() in self._own:
             text = SHELL_HELP
         else:
             text = command_help(find(words).command)
-        if self._page is None:
-            self.console.out.write(text)
-        else:
-            with self._page(self.console) as console:
-                console.out.write(text)
+        console.out.write(text)
         return 0
 
-    def _exit(self, words: list[str]) -> int:
+    def _exit(self, words: list[str], console: Console) -> int:
         if words and not words[0].isdecimal():
             raise Usage("exit takes a number", hint="as in `exit 1`")
         raise Leave(int(words[0]) if words else self.last_exit)
 
-    def _connect(self, words: list[str]) -> int:
+    def _connect(self, words: list[str], console: Console) -> int:
         self.workplace.namesrv = _only(words, "connect HOST:PORT[;HOST:PORT]")
         self.workplace.label = None
         return 0
 
-    def _set(self, words: list[str]) -> int:
+    def _set(self, words: list[str], console: Console) -> int:
         if len(words) != 2 or words[0] != "output":
             raise Usage("only `set output FORMAT` can be set")
         if words[1] not in get_args(Format):
@@ -175,7 +166,7 @@ class Shell:
         self.workplace.output = words[1]
         return 0
 
-    def _use(self, words: list[str]) -> int:
+    def _use(self, words: list[str], console: Console) -> int:
         if len(words) != 2 or words[0] not in {"topic", "context"}:
             raise Usage("as in `use topic NAME` or `use context NAME`")
         if words[0] == "topic":
@@ -195,24 +186,15 @@ class Shell:
         self.workplace.store = path
         return 0
 
-    def _watch(self, words: list[str]) -> int:
-        """Run a command again and again; Ctrl-C ends it and is no error."""
-        seconds = WATCH_S_DEFAULT
-        if words and words[0].replace(".", "", 1).isdecimal():
-            seconds, words = float(words[0]), words[1:]
+    def _watch(self, words: list[str], console: Console) -> int:
+        """Run a command as ``--watch`` does; Ctrl-C ends it and is no error."""
+        seconds = [words.pop(0)] if words and words[0].replace(".", "", 1).isdecimal() else []
         if not words:
             raise Usage("watch what?", hint="as in `watch 2 group lag G`")
-        try:
-            while True:
-                if self.console.out_is_tty:
-                    self.console.out.write(CLEAR_SCREEN)
-                exit_code = self._words(words, self.console)
-                if exit_code == Interrupted.exit_code:
-                    return 0
-                self.console.out.flush()
-                time.sleep(seconds)
-        except KeyboardInterrupt:
-            return 0
+        if words[0].lower() in self._own:
+            raise Usage(f"`{words[0]}` is a word of the shell", hint="watch a command")
+        exit_code = self._words([*words, "--watch", *seconds], console)
+        return 0 if exit_code == Interrupted.exit_code else exit_code
 
 
 def _only(words: Sequence[str], usage: str) -> str:

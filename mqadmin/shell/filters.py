@@ -7,29 +7,52 @@
     json [PATH]               the rows as json, or the part at a.b[0].c
     record                    each row as a block of name and value lines
 
-Rule: a filter is a function from text to text, and an error names the filter.
+Rule: a filter takes lines one by one and holds no more of them than it needs: tail its last
+ones, sort and json all, grep none. An error names the filter.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from typing import Final
 
 from mqadmin.console import printable
 from mqadmin.errors import NotFound, Usage
 
 COUNT_DEFAULT = 10
-WANT_JSON = frozenset({"json", "record"})
-"""Filters that read the rows as json, whatever format is set."""
+INPUT_OF: Final = {"json": "json", "record": "jsonl"}
+"""The format that these filters read, whatever format is set."""
 STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]+)?\]")
+
+Lines = Iterable[str]
+"""Each ends in a line feed, but for the last one of a text that does not."""
+
+
+class Stage:
+    """One filter at work.
+
+    Attributes:
+        enough: nothing that comes now would change what comes out.
+    """
+
+    enough = False
+
+    def line(self, line: str) -> Lines:
+        """Take a line and return those that come out."""
+        return (line,)
+
+    def end(self) -> Lines:
+        """Return the lines that come out at the end."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A filter: what it does and how it is used."""
 
-    run: Callable[[str, list[str]], str]
+    start: Callable[[list[str]], Stage]
     usage: str
 
 
@@ -40,43 +63,178 @@ def apply(text: str, words: list[str]) -> str:
         Usage: there is no such filter, or its words are wrong.
         NotFound: a json path leads nowhere.
     """
-    return filter_named(words[0]).run(text, words[1:])
+    stage = stage_of(words)
+    out = [made for line in text.splitlines(keepends=True) for made in stage.line(line)]
+    return "".join([*out, *stage.end()])
 
 
-def filter_named(name: str) -> Filter:
-    """Return the filter of this name.
+def stage_of(words: list[str]) -> Stage:
+    """Return the filter that ``words`` name, ready to take lines.
 
     Raises:
-        Usage: there is none.
+        Usage: there is none of this name, or its words are wrong.
     """
-    found = FILTERS.get(name)
+    found = FILTERS.get(words[0])
     if found is None:
-        raise Usage(f"no filter `{name}`", hint="there are " + ", ".join(FILTERS))
-    return found
+        raise Usage(f"no filter `{words[0]}`", hint="there are " + ", ".join(FILTERS))
+    return found.start(words[1:])
 
 
-def _grep(text: str, words: list[str]) -> str:
-    flags = [word for word in words if word in {"-i", "-v", "-iv", "-vi"}]
-    rest = [word for word in words if word not in flags]
-    if len(rest) != 1:
-        raise Usage("grep takes one pattern", hint=FILTERS["grep"].usage)
-    given = "".join(flags)
-    try:
-        pattern = re.compile(rest[0], re.IGNORECASE if "i" in given else 0)
-    except re.error as error:
-        raise Usage(f"grep: {rest[0]!r} is no pattern: {error}") from None
-    wanted = "v" not in given
-    lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if bool(pattern.search(line)) is wanted)
+class Grep(Stage):
+    """Lines that match, or do not."""
+
+    def __init__(self, words: list[str]) -> None:
+        flags = [word for word in words if word in {"-i", "-v", "-iv", "-vi"}]
+        rest = [word for word in words if word not in flags]
+        if len(rest) != 1:
+            raise Usage("grep takes one pattern", hint=FILTERS["grep"].usage)
+        given = "".join(flags)
+        try:
+            self._pattern = re.compile(rest[0], re.IGNORECASE if "i" in given else 0)
+        except re.error as error:
+            raise Usage(f"grep: {rest[0]!r} is no pattern: {error}") from None
+        self._wanted = "v" not in given
+
+    def line(self, line: str) -> Lines:
+        """Return the line, or nothing."""
+        return (line,) if bool(self._pattern.search(line)) is self._wanted else ()
 
 
-def _head(text: str, words: list[str]) -> str:
-    return "".join(text.splitlines(keepends=True)[: _count("head", words)])
+class Head(Stage):
+    """The first lines."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._left = _count("head", words)
+        self.enough = self._left == 0
+
+    def line(self, line: str) -> Lines:
+        """Return the line while some are left."""
+        if self.enough:
+            return ()
+        self._left -= 1
+        self.enough = self._left == 0
+        return (line,)
 
 
-def _tail(text: str, words: list[str]) -> str:
-    count = _count("tail", words)
-    return "".join(text.splitlines(keepends=True)[-count:]) if count else ""
+class Tail(Stage):
+    """The last lines."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._held: deque[str] = deque(maxlen=_count("tail", words))
+
+    def line(self, line: str) -> Lines:
+        """Hold the line for a while."""
+        self._held.append(line)
+        return ()
+
+    def end(self) -> Lines:
+        """Return the last lines."""
+        return self._held
+
+
+class Sort(Stage):
+    """Lines in order."""
+
+    def __init__(self, words: list[str]) -> None:
+        if words not in ([], ["-r"]):
+            raise Usage("sort takes only -r", hint="use --sort COLUMN on the command")
+        self._down = bool(words)
+        self._held: list[str] = []
+
+    def line(self, line: str) -> Lines:
+        """Hold the line."""
+        self._held.append(_whole(line))
+        return ()
+
+    def end(self) -> Lines:
+        """Return all lines."""
+        return sorted(self._held, reverse=self._down)
+
+
+class Uniq(Stage):
+    """Lines that are not as the one before."""
+
+    def __init__(self, words: list[str]) -> None:
+        _no_words("uniq", words)
+        self._last = ""
+
+    def line(self, line: str) -> Lines:
+        """Return the line where it differs."""
+        line = _whole(line)
+        if line == self._last:
+            return ()
+        self._last = line
+        return (line,)
+
+
+class Count(Stage):
+    """How many lines there are."""
+
+    def __init__(self, words: list[str]) -> None:
+        _no_words("count", words)
+        self._count = 0
+
+    def line(self, line: str) -> Lines:
+        """Count the line."""
+        self._count += 1
+        return ()
+
+    def end(self) -> Lines:
+        """Return the number."""
+        return (f"{self._count}\n",)
+
+
+class Json(Stage):
+    """The rows, or what is at a path in them."""
+
+    def __init__(self, words: list[str]) -> None:
+        if len(words) > 1:
+            raise Usage("json takes one path", hint=FILTERS["json"].usage)
+        self._path = words[0] if words else None
+        self._held: list[str] = []
+
+    def line(self, line: str) -> Lines:
+        """Hold the line: only a whole document can be read."""
+        self._held.append(line)
+        return ()
+
+    def end(self) -> Lines:
+        """Return what is there."""
+        text = "".join(self._held)
+        if not text.strip():
+            return ()
+        value = _parsed("json", text)
+        parts = [value] if self._path is None else _walk(value, self._path)
+        return [_shown(part) + "\n" for part in parts]
+
+
+class Record(Stage):
+    """Each row as a block; rows come as json lines, or as one document."""
+
+    def __init__(self, words: list[str]) -> None:
+        _no_words("record", words)
+        self._held: list[str] = []
+        self._number = 0
+
+    def line(self, line: str) -> Lines:
+        """Return the block of a row; hold the lines of a document."""
+        if self._held or line.startswith("["):
+            self._held.append(line)
+            return ()
+        return self._blocks(_parsed("record", line)) if line.strip() else ()
+
+    def end(self) -> Lines:
+        """Return the blocks of a document."""
+        return self._blocks(_parsed("record", "".join(self._held))) if self._held else ()
+
+    def _blocks(self, value: object) -> Lines:
+        for row in value if isinstance(value, list) else [value]:
+            self._number += 1
+            pairs = row if isinstance(row, dict) else {"value": row}
+            width = max((len(name) for name in pairs), default=0) + 2
+            yield f"-- {self._number} --\n"
+            for name, part in pairs.items():
+                yield f"{name + ':':<{width}}{_cell(part)}\n"
 
 
 def _count(name: str, words: list[str]) -> int:
@@ -89,55 +247,21 @@ def _count(name: str, words: list[str]) -> int:
     return int(given[0])
 
 
-def _sort(text: str, words: list[str]) -> str:
-    if words not in ([], ["-r"]):
-        raise Usage("sort takes only -r", hint="use --sort COLUMN on the command")
-    return "".join(sorted(_whole_lines(text), reverse=bool(words)))
-
-
-def _uniq(text: str, words: list[str]) -> str:
+def _no_words(name: str, words: list[str]) -> None:
     if words:
-        raise Usage("uniq takes no words")
-    return "".join(line for line, _ in groupby(_whole_lines(text)))
+        raise Usage(f"{name} takes no words")
 
 
-def _whole_lines(text: str) -> list[str]:
-    return [line + "\n" for line in text.splitlines()]
+def _whole(line: str) -> str:
+    return line if line.endswith("\n") else line + "\n"
 
 
-def _lines(text: str, words: list[str]) -> str:
-    if words:
-        raise Usage("count takes no words")
-    return f"{len(text.splitlines())}\n"
-
-
-def _json(text: str, words: list[str]) -> str:
-    if len(words) > 1:
-        raise Usage("json takes one path", hint=FILTERS["json"].usage)
-    if not text.strip():
-        return ""
+def _parsed(name: str, text: str) -> object:
     try:
-        value = json.loads(text)
+        value: object = json.loads(text)
     except ValueError as error:
-        raise Usage(f"json: the rows before are no json ({error})") from None
-    parts = _walk(value, words[0]) if words else [value]
-    return "".join(_shown(part) + "\n" for part in parts)
-
-
-def _record(text: str, words: list[str]) -> str:
-    if words:
-        raise Usage("record takes no words")
-    try:
-        value = json.loads(text or "[]")
-    except ValueError as error:
-        raise Usage(f"record: the rows before are no json ({error})") from None
-    blocks = []
-    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
-        pairs = row if isinstance(row, dict) else {"value": row}
-        width = max((len(name) for name in pairs), default=0) + 2
-        lines = [f"{name + ':':<{width}}{_cell(part)}" for name, part in pairs.items()]
-        blocks.append("\n".join([f"-- {number} --", *lines]) + "\n")
-    return "".join(blocks)
+        raise Usage(f"{name}: the rows before are no json ({error})") from None
+    return value
 
 
 def _cell(value: object) -> str:
@@ -172,12 +296,12 @@ def _shown(value: object) -> str:
 
 
 FILTERS: dict[str, Filter] = {
-    "grep": Filter(_grep, "grep [-i] [-v] PATTERN"),
-    "head": Filter(_head, "head [N]"),
-    "tail": Filter(_tail, "tail [N]"),
-    "sort": Filter(_sort, "sort [-r]"),
-    "uniq": Filter(_uniq, "uniq"),
-    "count": Filter(_lines, "count"),
-    "json": Filter(_json, "json [PATH]"),
-    "record": Filter(_record, "record"),
+    "grep": Filter(Grep, "grep [-i] [-v] PATTERN"),
+    "head": Filter(Head, "head [N]"),
+    "tail": Filter(Tail, "tail [N]"),
+    "sort": Filter(Sort, "sort [-r]"),
+    "uniq": Filter(Uniq, "uniq"),
+    "count": Filter(Count, "count"),
+    "json": Filter(Json, "json [PATH]"),
+    "record": Filter(Record, "record"),
 }

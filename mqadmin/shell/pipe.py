@@ -1,0 +1,63 @@
+"""What a command prints, sent through filters line by line as it comes.
+
+    command --write--> Pipe: grep -> head -> ...  --> terminal or file
+
+Rule: nothing is held but what a filter needs; when a filter has enough, the command is told by
+``Enough`` at its next write, so `message tail T | head 5` ends.
+"""
+
+import io
+from collections.abc import Sequence
+from typing import TextIO
+
+from mqadmin.shell.filters import Lines, Stage
+
+
+class Enough(BrokenPipeError):
+    """No filter wants more: the command may end, and all is well."""
+
+
+class Pipe(io.TextIOBase):
+    """A text stream whose lines go through filters to another one."""
+
+    def __init__(self, stages: Sequence[Stage], out: TextIO) -> None:
+        self._stages = stages
+        self._out = out
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        """Take a piece of the result.
+
+        Raises:
+            Enough: a filter has seen all that it needs.
+            Usage, NotFound: a filter cannot read the lines.
+        """
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            self._send(f"{line}\n", 0)
+            if any(stage.enough for stage in self._stages):
+                raise Enough
+        return len(text)
+
+    def flush(self) -> None:
+        """Show what has come out so far."""
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Let every filter say what it has to say at the end."""
+        begun, self._begun = self._begun, ""
+        if begun:
+            self._send(begun, 0)
+        for number, stage in enumerate(self._stages):
+            self._pass_on(stage.end(), number + 1)
+        self._out.flush()
+
+    def _send(self, line: str, number: int) -> None:
+        if number == len(self._stages):
+            self._out.write(line)
+        else:
+            self._pass_on(self._stages[number].line(line), number + 1)
+
+    def _pass_on(self, lines: Lines, number: int) -> None:
+        for line in lines:
+            self._send(line, number)
