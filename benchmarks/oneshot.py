@@ -1,38 +1,51 @@
 """How long a one-shot command takes, ours and the Java tool's: ``python -m benchmarks.oneshot``.
 
-    python -m benchmarks.oneshot -n 127.0.0.1:9876 [--java CLASSPATH] [--rounds 5]
+    python -m benchmarks.oneshot -n 127.0.0.1:9876 [--id OFFSET_ID] [--java CLASSPATH] [--rounds 5]
 
 Both ask the same servers in turn, from start to the prompt, and the medians are printed with
 the load of the machine: on a busy one only the ratio means something. Without ``--java`` ours
-alone is measured.
+alone is measured. CPU seconds are user and system time of the whole process.
 """
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 OURS = {"topicList": ["topic", "list"], "clusterList": ["cluster", "list"]}
+BY_ID = "queryMsgById"
 JAVA_MAIN = "org.apache.rocketmq.tools.command.MQAdminStartup"
 
 
-def seconds(command: list[str], home: str) -> float:
+class Took(NamedTuple):
+    """Seconds of one run: on the wall, and of CPU."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def measured(command: list[str], home: str) -> Took:
     """Return how long a command took from start to end.
 
     Raises:
         RuntimeError: it printed nothing, so its time says nothing (Java's exit code is 0 then).
     """
     env = {**os.environ, "ROCKETMQ_HOME": home}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started_s = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     taken_s = time.perf_counter() - started_s
     if not done.stdout.strip():
         raise RuntimeError(f"{command}: no output; {done.stderr[:300]}")
-    return taken_s
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Took(taken_s, cpu_s)
 
 
 def java_home(directory: Path) -> str:
@@ -46,6 +59,7 @@ def main() -> int:
     """Measure and print one line a command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("-n", "--namesrv", required=True)
+    parser.add_argument("--id", help="offset id of a message that is there")
     parser.add_argument("--java", help="class path of the Java tool")
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
@@ -57,19 +71,30 @@ def main() -> int:
 
 def compare(given: argparse.Namespace, home: str) -> None:
     """Run every command on both sides in turn and print the medians."""
-    for name, words in OURS.items():
+    lines = {name: (words, [name]) for name, words in OURS.items()}
+    if given.id:
+        lines[BY_ID] = ["message", "query", "id", given.id], [BY_ID, "-i", given.id]
+    for name, (words, java_words) in lines.items():
         ours, java = [], []
         for _ in range(given.rounds):
             tool = [sys.executable, "-m", "mqadmin", *words]
-            ours.append(seconds([*tool, "-n", given.namesrv], home))
+            ours.append(measured([*tool, "-n", given.namesrv], home))
             if given.java:
-                tool = ["java", "-Xmx256m", "-cp", given.java, JAVA_MAIN, name]
-                java.append(seconds([*tool, "-n", given.namesrv], home))
-        line = f"{name:<12} ours {statistics.median(ours):.3f}"
+                tool = ["java", "-Xmx256m", "-cp", given.java, JAVA_MAIN, *java_words]
+                java.append(measured([*tool, "-n", given.namesrv], home))
+        line = f"{name:<12} ours {told(ours)}"
         if java:
-            ratio = statistics.median(b / a for a, b in zip(ours, java, strict=True))
-            line += f"  java {statistics.median(java):.3f}  ratio {ratio:.1f}"
+            pairs = list(zip(ours, java, strict=True))
+            wall = statistics.median(b.wall_s / a.wall_s for a, b in pairs)
+            cpu = statistics.median(b.cpu_s / a.cpu_s for a, b in pairs)
+            line += f"  java {told(java)}  ratio {wall:.1f} (cpu {cpu:.1f})"
         print(line)
+
+
+def told(runs: list[Took]) -> str:
+    """Return the medians of some runs for people."""
+    wall_s = statistics.median(one.wall_s for one in runs)
+    return f"{wall_s:.3f} (cpu {statistics.median(one.cpu_s for one in runs):.3f})"
 
 
 if __name__ == "__main__":

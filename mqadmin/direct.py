@@ -35,7 +35,7 @@ async def hand_over(
         BrokerRefused: the client is not connected, or does not answer.
     """
     admin = await call.admin()
-    found = await find_message(admin, message_id, topic=topic)
+    found = await find_message(call, message_id, topic=topic)
     address = found.store_host
     if client_id is None:
         members = await admin.consumer_ids(address, group)

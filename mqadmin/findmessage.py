@@ -16,7 +16,7 @@ from storefmt.hosts import host_text, port_of
 from storefmt.msgid import parse_offset_id
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqadmin.call import Call
     from mqclient.message import MessageExt
 
 PORT_MAX = 65535
@@ -34,7 +34,7 @@ def split_ids(given: Sequence[str]) -> list[str]:
     return found
 
 
-async def find_message(admin: "Admin", message_id: str, *, topic: str | None) -> "MessageExt":
+async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "MessageExt":
     """Return the message with an offset id, or with a unique id in ``topic``.
 
     Raises:
@@ -42,17 +42,21 @@ async def find_message(admin: "Admin", message_id: str, *, topic: str | None) ->
         NotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
+    # Not `call.admin()`: all calls together take longer to load than a message to find.
+    from mqclient.admin_message import MessageCalls
+
+    messages = MessageCalls(await call.client())
     store_host, log_offset = parse_offset_id(message_id)
     if 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0:
-        places = await all_brokers(admin)
+        places = await all_brokers(await call.topics())
         address = host_text(store_host)
         broker = next((place.broker for place in places if place.address == address), "")
-        return await admin.view_message_at(address, log_offset, broker_name=broker)
+        return await messages.view_message_at(address, log_offset, broker_name=broker)
     if topic is None:
         raise Usage(
             f"{message_id} looks like a unique id", hint="add --topic TOPIC to look for it there"
         )
-    found = await admin.query_message(topic, message_id, unique=True)
+    found = await messages.query_message(topic, message_id, unique=True)
     if not found:
         raise NotFound(
             f"no message {message_id} in topic {topic}", hint="check the topic and the id"

@@ -5,12 +5,16 @@ Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mqclient import answers, routes
 from mqclient.admin_calls import AdminCalls
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from storefmt.configs import TopicConfig, TopicTable
+
+if TYPE_CHECKING:
+    from storefmt.configs import TopicConfig, TopicTable
 
 
 class TopicCalls(AdminCalls):
@@ -89,6 +93,9 @@ class TopicCalls(AdminCalls):
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
+        # Most commands that ask for topics ask for no settings, and need not wait for these.
+        from storefmt.configs import TopicTable
+
         answer = await self._broker(
             address, RequestCode.GET_ALL_TOPIC_CONFIG, what="topic settings"
         )

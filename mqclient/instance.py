@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final, Self
 from mqclient import answers, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.aio.client import OnExchange, OnRequest, RemotingClient
-from remoting.aio.tls import ClientTls
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
@@ -33,6 +32,7 @@ from storefmt.msgid import UniqueIds
 if TYPE_CHECKING:
     from mqclient.members import Members
     from mqclient.requestreply import Requests
+    from remoting.aio.tls import ClientTls
 
 NAMESRV_PORT: Final = 9876
 
@@ -63,7 +63,7 @@ class MQClient:
         timeout_s: float = 5.0,
         access_key: str | None = None,
         secret_key: str | None = None,
-        tls: ClientTls | None = None,
+        tls: "ClientTls | None" = None,
         on_exchange: OnExchange | None = None,
         on_request: OnRequest | None = None,
         address_map: Mapping[str, str] | None = None,

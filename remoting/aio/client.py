@@ -16,10 +16,9 @@ import logging
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from remoting.aio.link import Link, Outbox
-from remoting.aio.tls import ClientTls, client_context
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.conn import PendingRequests
@@ -33,6 +32,9 @@ from remoting.errors import (
 )
 from remoting.frame import RawFrame, decode_frame, encode_frame
 
+if TYPE_CHECKING:
+    from remoting.aio.tls import ClientTls
+
 LOG = logging.getLogger(__name__)
 
 Answer = Command | None
@@ -42,6 +44,13 @@ OnExchange = Callable[[str, Command, "Command | RemotingError | None", float], N
 
 WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
 _CLOSE_GRACE_S: Final = 1.0
+
+
+def _context_of(tls: "ClientTls") -> ssl.SSLContext:
+    # Certificates take longer to load the code for than a plain request takes.
+    from remoting.aio.tls import client_context
+
+    return client_context(tls)
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -176,13 +185,13 @@ class RemotingClient:
         on_request: OnRequest | None = None,
         sign: Callable[[Command], None] | None = None,
         on_exchange: OnExchange | None = None,
-        tls: ClientTls | None = None,
+        tls: "ClientTls | None" = None,
     ) -> None:
         self._connect_timeout_s = connect_timeout_s
         self._on_request = on_request
         self._sign = sign
         self._on_exchange = on_exchange
-        self._context = None if tls is None else client_context(tls)
+        self._context = None if tls is None else _context_of(tls)
         self._channels: dict[str, _Channel] = {}
         self._connecting: dict[str, asyncio.Task[_Channel]] = {}
         self._answering: set[asyncio.Task[None]] = set()

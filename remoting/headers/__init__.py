@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         RegisterFilterServer,
         RegisterFilterServerResponse,
         RegisterMessageFilterClass,
-        Rpc,
         ViewBrokerStatsData,
     )
     from remoting.headers.group import (
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
         GetKVConfig,
         GetKVConfigResponse,
         GetKVListByNamespace,
-        GetRouteInfo,
         PutKVConfig,
         QueryDataVersion,
         QueryDataVersionResponse,
@@ -92,6 +90,8 @@ if TYPE_CHECKING:
         UpdateConsumerOffsetResponse,
     )
     from remoting.headers.pull import PullMessage, PullMessageResponse, QueryConsumeQueue
+    from remoting.headers.route import GetRouteInfo
+    from remoting.headers.rpc import Rpc
     from remoting.headers.topic import (
         CreateTopic,
         DeleteTopic,
@@ -199,7 +199,7 @@ _FAMILIES: Final = {
     ),
     "remoting.headers.broker": (
         "GetBrokerConfigResponse RegisterFilterServer RegisterFilterServerResponse "
-        "RegisterMessageFilterClass Rpc ViewBrokerStatsData"
+        "RegisterMessageFilterClass ViewBrokerStatsData"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "
@@ -215,7 +215,7 @@ _FAMILIES: Final = {
     "remoting.headers.namesrv": (
         "AddWritePermOfBroker AddWritePermOfBrokerResponse DeleteKVConfig "
         "DeleteTopicFromNamesrv GetKVConfig GetKVConfigResponse GetKVListByNamespace "
-        "GetRouteInfo PutKVConfig QueryDataVersion QueryDataVersionResponse RegisterBroker "
+        "PutKVConfig QueryDataVersion QueryDataVersionResponse RegisterBroker "
         "RegisterBrokerResponse RegisterOrderTopic UnRegisterBroker WipeWritePermOfBroker "
         "WipeWritePermOfBrokerResponse"
     ),
@@ -227,6 +227,8 @@ _FAMILIES: Final = {
         "SearchOffsetResponse UpdateConsumerOffset UpdateConsumerOffsetResponse"
     ),
     "remoting.headers.pull": "PullMessage PullMessageResponse QueryConsumeQueue",
+    "remoting.headers.route": "GetRouteInfo",
+    "remoting.headers.rpc": "Rpc",
     "remoting.headers.topic": (
         "CreateTopic DeleteTopic GetAllTopicConfigResponse GetTopicStatsInfo "
         "GetTopicsByCluster QueryTopicConsumeByWho"

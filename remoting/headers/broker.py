@@ -1,18 +1,11 @@
 """A broker as a whole: configuration, statistics, the old filter servers.
 
-Source: common/protocol/header, common/protocol/header/filtersrv, common/rpc (4.9.7).
+Source: common/protocol/header, common/protocol/header/filtersrv (4.9.7).
 """
 
 from dataclasses import dataclass, field
 
 from remoting.header import Header, Int32, Int64, key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rpc(Header):
-    """Base of the requests that may name the broker they are meant for."""
-
-    broker_name: str | None = field(default=None, metadata=key("bname"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

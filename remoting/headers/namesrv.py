@@ -62,15 +62,6 @@ class QueryDataVersionResponse(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetRouteInfo(Header):
-    """Ask for the brokers and queues of a topic (request code 105)."""
-
-    topic: str
-    accept_standard_json_only: bool | None = None
-    """True asks for quoted integer keys whatever the version."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicFromNamesrv(Header):
     """Forget a topic, everywhere or in one cluster (request code 216)."""
 

@@ -6,7 +6,7 @@ Source: common/protocol/header (4.9.7).
 from dataclasses import dataclass
 
 from remoting.header import Header, Int32, Int64
-from remoting.headers.broker import Rpc
+from remoting.headers.rpc import Rpc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,19 @@ def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
     assert not {"mqclient.members", "mqclient.requestreply", "mqclient.message"} & names
 
 
+def test_finding_a_message_imports_what_finds_it() -> None:
+    exit_code, names = imported(
+        "message", "query", "id", "7F00000100002A9F0000000000000000", "-n", "127.0.0.1:1"
+    )
+
+    assert exit_code == "4"
+    assert "mqclient.admin_message" in names
+    assert not HEAVY & names
+    # Each of these costs a few ms, which a person waits for.
+    assert not {"mqclient.admin", "storefmt.configs", "remoting.aio.tls"} & names
+    assert not {f"remoting.headers.{name}" for name in ("broker", "namesrv", "group")} & names
+
+
 def test_a_one_shot_command_imports_no_other_command() -> None:
     _, names = imported("topic", "list", "-n", "127.0.0.1:1")
 

@@ -5,7 +5,7 @@ Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.findmessage import find_message, split_ids
@@ -13,9 +13,6 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Branch, Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, Row, one
-
-if TYPE_CHECKING:
-    from mqclient.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +66,16 @@ async def query_id(call: Call, args: Arguments) -> Outcome:
         from mqadmin.offline import stored_messages
 
         return stored_messages(call, ids, no_body=args.no_body)
-    admin = await call.admin()
     if len(ids) == 1:
-        return one(await _row(admin, ids[0], args))
-    return Outcome(_rows(admin, ids, args))
+        return one(await _row(call, ids[0], args))
+    return Outcome(_rows(call, ids, args))
 
 
-async def _rows(admin: "Admin", ids: list[str], args: Arguments) -> AsyncIterator[Row]:
+async def _rows(call: Call, ids: list[str], args: Arguments) -> AsyncIterator[Row]:
     for message_id in ids:
-        yield await _row(admin, message_id, args)
+        yield await _row(call, message_id, args)
 
 
-async def _row(admin: "Admin", message_id: str, args: Arguments) -> MessageRow:
-    found = await find_message(admin, message_id, topic=args.topic)
+async def _row(call: Call, message_id: str, args: Arguments) -> MessageRow:
+    found = await find_message(call, message_id, topic=args.topic)
     return row_of(found, body=not args.no_body)

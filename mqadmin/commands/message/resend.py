@@ -57,8 +57,7 @@ async def resend(call: Call, args: Arguments) -> Outcome:
         NotFound: there is no such message.
         NoRoute: there is no such topic.
     """
-    admin = await call.admin()
-    found = [await find_message(admin, one, topic=args.topic) for one in split_ids(args.id)]
+    found = [await find_message(call, one, topic=args.topic) for one in split_ids(args.id)]
     producer = Producer(await call.client(), args.group)
     pairs = [(one, args.to or one.topic) for one in found]
     if call.dry_run:

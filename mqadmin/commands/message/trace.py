@@ -85,7 +85,7 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
     admin = await call.admin()
     key, topic = args.which, args.topic
     if topic is None and _is_offset_id(key):
-        found = await find_message(admin, key, topic=None)
+        found = await find_message(call, key, topic=None)
         key, topic = found.unique_key or key, found.topic
     rows: list[LifeRow] = []
     notes: tuple[str, ...] = ()
