@@ -1,11 +1,16 @@
 """What every test may ask for: golden stores, the fact tables, a scratch directory."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
+
+# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
+# the programs under test must hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
