@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.javabuild import class_path, need_java
+from tests.interop.javabuild import JAVA_FIVE, class_path, need_java
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers
 from tests.interop.scene import Scene, play, settle
 from tests.interop.toolbox import Toolbox
@@ -23,6 +23,13 @@ def java_side(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
     """Return the Java side, built; skips (under CI: fails) where there is no Java."""
     need_java()
     return JavaSide(tmp_path_factory.mktemp("java"), class_path())
+
+
+@pytest.fixture(scope="session")
+def five(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
+    """Return how programs and servers of 5.4.0 are run."""
+    need_java()
+    return JavaSide(tmp_path_factory.mktemp("five"), class_path(JAVA_FIVE))
 
 
 @pytest.fixture(scope="session")

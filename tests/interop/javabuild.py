@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 JAVA = Path(__file__).resolve().parent / "java"
+JAVA_FIVE = JAVA.with_name("java5")
 _BUILD_TIMEOUT_S = 600
 
 

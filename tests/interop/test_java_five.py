@@ -6,21 +6,12 @@ from typing import Final
 
 import pytest
 
-from tests.interop.javabuild import JAVA, class_path, need_java
 from tests.interop.rocketmq import JavaSide, Servers
 from tests.interop.toolbox import Line, Toolbox, alone
 
 pytestmark = pytest.mark.java
 
-FIVE: Final = JAVA.with_name("java5")
 COUNT: Final = 5
-
-
-@pytest.fixture(scope="module")
-def five(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
-    """Return how programs of 5.4.0 are run."""
-    need_java()
-    return JavaSide(tmp_path_factory.mktemp("five"), class_path(FIVE))
 
 
 @pytest.fixture
