@@ -3,8 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from remoting.codes import RequestCode
-from tests.server.broker.desk import running
+import pytest
+
+from remoting.codes import RequestCode, ResponseCode
+from server.store.cleanjobs import DeleteLogJob
+from server.store.nowait import ColdRead
+from tests.server.broker.desk import Desk, broker_settings, running
+from tests.server.broker.test_cold import forget
 
 
 def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
@@ -22,3 +27,67 @@ def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> No
     assert answers == [0, 0]
     assert low == 0
     assert queue_count == 1
+
+
+async def fill_files(desk: Desk, count: int) -> None:
+    """Send so much that all but the last log file may be deleted."""
+    await desk.create_topic()
+    for number in range(count):
+        assert (await desk.send(b"%d " % number * 4_000)).code == ResponseCode.SUCCESS
+    store = desk.app.broker.store
+    async with asyncio.timeout(60):
+        while store.cleaner._safe_file.safe_log_offset < store.written_offset - (1 << 17):
+            await asyncio.sleep(0.05)
+
+
+def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = broker_settings(tmp_path)
+    config.store.mapped_file_size_commit_log = 128 << 10
+    config.store.file_reserved_time_h = 0
+    config.store.clean_resource_interval_ms = 100
+    config.store.delete_when = ""
+    config.store.flush_consume_queue_thorough_interval_ms = 100
+
+    async def run() -> tuple[int, int]:
+        async with running(tmp_path, config=config) as desk:
+            await fill_files(desk, 60)
+            store, loop = desk.app.broker.store, asyncio.get_running_loop()
+            may_delete, may_read = asyncio.Event(), asyncio.Event()
+            delete, warm = DeleteLogJob.run, ColdRead.warm
+
+            def late_delete(job: DeleteLogJob) -> None:
+                asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
+                delete(job)
+
+            def late_warm(cold: ColdRead) -> None:
+                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+                warm(cold)
+
+            monkeypatch.setattr(DeleteLogJob, "run", late_delete)
+            monkeypatch.setattr(ColdRead, "warm", late_warm)
+            forget(tmp_path)
+            reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
+            await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)
+            async with asyncio.timeout(60):
+                while not store.min_log_offset:
+                    await asyncio.sleep(0.01)
+            # The thread is at it, and the loop serves.
+            assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
+            newest = await desk.messages(queue_offset=60)
+            assert [record.body for record in newest] == [b"meanwhile"]
+            may_delete.set()
+            async with asyncio.timeout(60):
+                while (tmp_path / "commitlog" / f"{0:020d}").exists():
+                    await asyncio.sleep(0.01)
+            may_read.set()
+            async with asyncio.timeout(60):
+                answer = await reader
+            return store.min_log_offset, answer.code
+
+    low, code = asyncio.run(run())
+
+    assert low > 0
+    # What it asked for is gone, or it was read before it went.
+    assert code in (ResponseCode.SUCCESS, ResponseCode.PULL_OFFSET_MOVED)
