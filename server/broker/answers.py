@@ -49,6 +49,20 @@ class SendAnswers:
             f'"TRACE_ON":"{self._ext[TRACE_ON]}","MSG_REGION":"{region}"' if quotable else None
         )
 
+        # The same as in ``stored``; bytes, to be filled in with bytes.
+        self._known = (
+            b'{"code":0,"extFields":{"queueId":"%%b",%b,"msgId":"%b","queueOffset":"%%d"},'
+            b'"flag":1,"language":"%b","opaque":%%b,%b'
+            % (
+                (self._common or "").replace("%", "%%").encode(),
+                self._id_format.encode(),
+                _LANGUAGE.encode(),
+                _END.encode(),
+            )
+            if quotable
+            else None
+        )
+
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""
         # One format for all is half the cost of one for each.
@@ -73,6 +87,23 @@ class SendAnswers:
             "queueOffset": str(queue_offset),
         }
         return _frame(serialize, opaque, code=ResponseCode.SUCCESS, remark=None, ext=ext)
+
+    def stored_known(
+        self, opaque: bytes, *, queue_id: bytes, queue_offset: int, log_offset: int
+    ) -> bytes:
+        """Return what ``stored`` does for JSON, from the digits of the request."""
+        if self._known is None:
+            message_id = self.message_id(log_offset)
+            return self.stored(
+                _JSON,
+                int(opaque),
+                queue_id=int(queue_id),
+                queue_offset=queue_offset,
+                message_id=message_id,
+            )
+        header = self._known % (queue_id, log_offset, queue_offset, opaque)
+        size = len(header)
+        return _HEAD.pack(4 + size, size) + header
 
     def refused(self, serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
         """Return the frame that says why a message was not stored."""

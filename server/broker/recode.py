@@ -58,7 +58,7 @@ class Recoded(NamedTuple):
     the broker has to act (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """How texts with one list of names are read and written."""
 
     match: Callable[[str], re.Match[str] | None]
@@ -66,6 +66,8 @@ class _Shape(NamedTuple):
     pick: Callable[[tuple[str, ...]], tuple[str, ...]]
     template: str
     """The stored text, ``%s`` for each picked value."""
+    places: tuple[int, ...]
+    """Which values are picked."""
     tags: int
     keys: int
     unique: int
@@ -79,10 +81,11 @@ def in_java_order(named: Mapping[str, str]) -> str:
 
 def index_keys(named: Mapping[str, str]) -> tuple[str, ...]:
     """Return the keys a message is indexed under, the unique key first."""
-    return _index_keys(named.get(UNIQUE_KEY, ""), named.get(KEYS, ""))
+    return split_keys(named.get(UNIQUE_KEY, ""), named.get(KEYS, ""))
 
 
-def _index_keys(unique: str, keys: str) -> tuple[str, ...]:
+def split_keys(unique: str, keys: str) -> tuple[str, ...]:
+    """Return the index keys in the values of UNIQ_KEY and KEYS; "" for a missing one."""
     if not keys:
         return (unique,) if unique else ()
     if " " not in keys:
@@ -100,9 +103,9 @@ class Recoder:
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
-        self._shapes: dict[tuple[str, ...], _Shape | None] = {}
-        self._last: _Shape | None = None
-        self._last_entry: _Shape | None = None
+        self._shapes: dict[tuple[str, ...], Shape | None] = {}
+        self._last: Shape | None = None
+        self._last_entry: Shape | None = None
 
     def recode(self, text: str | None) -> Recoded:
         """Return the stored form of a normal send's properties."""
@@ -111,19 +114,19 @@ class Recoder:
         shape = self._last
         found = None if shape is None else shape.match(text)
         if found is None or shape is None:
-            shape = self._shape_of(text)
+            shape = self.shape_of(text)
             found = None if shape is None else shape.match(text)
             if found is None or shape is None:
                 return self._by_name(parse_properties(text))
             self._last = shape
         values = found.groups()
-        _, pick, template, tags, keys, unique, wait = shape
+        _, pick, template, _, tags, keys, unique, wait = shape
         return _recoded(
             Recoded,
             (
                 (template % pick(values)).encode(),
                 tags_code(values[tags]) if tags >= 0 else 0,
-                _index_keys(
+                split_keys(
                     values[unique] if unique >= 0 else "", values[keys] if keys >= 0 else ""
                 ),
                 wait < 0 or values[wait] == "true" or values[wait].lower() == "true",
@@ -152,22 +155,22 @@ class Recoder:
         shape = self._last_entry
         found = None if shape is None else shape.match(text)
         if found is None or shape is None:
-            shape = self._shape_of(text)
+            shape = self.shape_of(text)
             found = None if shape is None else shape.match(text)
             if found is None or shape is None:
                 named = parse_properties(text)
                 return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
             self._last_entry = shape
-        _, _, _, tags, keys, unique, _ = shape
+        _, _, _, _, tags, keys, unique, _ = shape
         if keys < 0 and unique >= 0:
             found_keys: tuple[str, ...] = (found[unique + 1],)
         else:
-            found_keys = _index_keys(
+            found_keys = split_keys(
                 found[unique + 1] if unique >= 0 else "", found[keys + 1] if keys >= 0 else ""
             )
         return tags_code(found[tags + 1]) if tags >= 0 else 0, found_keys, False
 
-    def _shape_of(self, text: str) -> _Shape | None:
+    def shape_of(self, text: str) -> Shape | None:
         """Return how a text is read, None when it has to be read by name."""
         # Clients of 5.x end the text with a separator.
         parts = text.removesuffix(PROPERTY_SEPARATOR).split(PROPERTY_SEPARATOR)
@@ -207,7 +210,7 @@ def _find(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else -1
 
 
-def _make_shape(names: tuple[str, ...], cluster: str) -> _Shape:
+def _make_shape(names: tuple[str, ...], cluster: str) -> Shape:
     """Return the expression and the template for one list of names."""
     # A value is anything up to the next separator, also with another 01 in it.
     values = (
@@ -222,10 +225,11 @@ def _make_shape(names: tuple[str, ...], cluster: str) -> _Shape:
         for name in order
     ]
     picked = [place[name] for name in order if name != CLUSTER]
-    return _Shape(
+    return Shape(
         pattern.fullmatch,
         _picker(picked),
         PROPERTY_SEPARATOR.join(parts),
+        tuple(picked),
         *(_find(names, name) for name in (TAGS, KEYS, UNIQUE_KEY, WAIT)),
     )
 

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Mapping
 
 from remoting.aio.server import ServerConn
-from remoting.codes import ResponseCode
+from remoting.codes import ResponseCode, SerializeType
 from remoting.kernels import SendV2
 from server.broker import names
 from server.broker.answers import SendAnswers
@@ -26,6 +26,7 @@ from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
 from server.broker.recode import Recoder
 from server.broker.refusal import Refused, store_refuses
+from server.broker.sendforms import SendForms, stored
 from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
@@ -42,6 +43,7 @@ from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
 LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
+_JSON = int(SerializeType.JSON)
 _TOO_MANY_LIGHT_QUEUES = (
     "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
     "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
@@ -75,6 +77,7 @@ class Sender:
         self._answers = answers
         self._store_host = store_host
         self._recoder = Recoder(config.broker_cluster_name)
+        self.forms = SendForms(self._recoder)
         self._body_size_max = config.store.max_message_size
         self._routes = Routes(config=config, topics=topics, stats=stats)
         self._illegal = (
@@ -118,6 +121,42 @@ class Sender:
             serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
         )
         self._turn.ack(conn, answer, opaque=opaque, serialize=serialize, waits=waits)
+
+    def take_known(self, conn: ServerConn, header: bytes, body: bytes, now_ms: int) -> bool:
+        """Store one message as ``take`` does, if sends of its form were seen before.
+
+        False, and nothing is done: ``take`` knows what to do with it, or why not.
+        """
+        found = self.forms.find(header)
+        if found is None or self._overload.refusal:
+            return False
+        form, values = found
+        route = self._routes.get(form.topic)
+        queue_id = int(values[0])
+        if route is None or queue_id >= route.queue_limit or route.retry_group is not None:
+            return False
+        properties, code, keys, waits = stored(form, values)
+        if len(body) > self._body_size_max or len(properties) > PROPERTIES_SIZE_MAX:
+            return False
+        status, queue_offset, log_offset, size = self._store.append(
+            route.topic, route.topic_bytes, queue_id, body, properties, form.flag,
+            form.sys_flag | route.sys_flag, int(values[1]), conn.peer_host, self._store_host, 0, 0,
+            code, keys, now_ms,
+        )  # fmt: skip
+        if status is not _OK:
+            return False
+        # As ``count`` does, without the call.
+        nums, sizes = route.put_nums, route.put_size
+        nums.sum += 1
+        nums.times += 1
+        sizes.sum += size
+        sizes.times += 1
+        opaque = values[-1]
+        answer = self._answers.stored_known(
+            opaque, queue_id=values[0], queue_offset=queue_offset, log_offset=log_offset
+        )
+        self._turn.ack(conn, answer, opaque=int(opaque), serialize=_JSON, waits=waits)
+        return True
 
     def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
         """Return what its topic decides for a send, and its queue.

@@ -25,10 +25,15 @@ def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) ->
     """Store what a Java client sends; False leaves any other layout to ``send_v2``."""
     if raw.serialize != _JSON:
         return False
-    fields = parse_send_v2(raw.header)
+    _, header, body = raw
+    sender = broker.sender
+    if sender.take_known(conn, header, body, now_ms):
+        return True
+    fields = parse_send_v2(header)
     if fields is None:
         return False
-    broker.sender.take(conn, fields, body=raw.body, serialize=_JSON, now_ms=now_ms)
+    sender.take(conn, fields, body=body, serialize=_JSON, now_ms=now_ms)
+    sender.forms.learn(header, fields)
     return True
 
 

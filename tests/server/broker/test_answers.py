@@ -44,6 +44,18 @@ def test_stored_answer_equals_the_general_codec(serialize: SerializeType, region
         assert encode_frame(decoded(frame)) == frame
 
 
+@pytest.mark.parametrize("region", ["DefaultRegion", "100%d", 'odd"region\\'])
+def test_answer_from_the_digits_of_the_request_is_the_same(region: str) -> None:
+    answers = SendAnswers(region=region, trace_on=True, store_host=HOST)
+    message_id = answers.message_id(0x1A2B)
+
+    frame = answers.stored_known(b"77", queue_id=b"3", queue_offset=9, log_offset=0x1A2B)
+
+    assert frame == answers.stored(
+        SerializeType.JSON, 77, queue_id=3, queue_offset=9, message_id=message_id
+    )
+
+
 @pytest.mark.parametrize("serialize", list(SerializeType))
 def test_code_of_a_stored_answer_can_be_changed(serialize: SerializeType) -> None:
     answers = SendAnswers(region="R", trace_on=False, store_host=HOST)

@@ -8,6 +8,7 @@ import pytest
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import SendMessage, SendMessageV2
+from server.broker.sendforms import LEARN_AFTER
 from storefmt.batch import BatchEntry, join_batch
 from storefmt.hosts import host_text
 from storefmt.message import Record
@@ -53,6 +54,42 @@ def test_message_is_stored_with_its_fields_and_answered_with_its_place(
     assert record.born_ms == 1_700_000_000_000
     assert host_text(record.born_host).startswith("127.0.0.1:")
     assert record.properties_raw == b"KEYS\1k1 k2\2UNIQ_KEY\1ABC\2CLUSTER\1TestCluster\2TAGS\1TagA"
+
+
+def test_sends_of_a_known_form_are_stored_and_answered_like_the_first(tmp_path: Path) -> None:
+    async def run() -> tuple[list[Command], list[Record], list[int]]:
+        async with running(tmp_path) as desk:
+            answers = [
+                await desk.send(
+                    properties=f"KEYS\1k{n}\2UNIQ_KEY\1A{n}\2WAIT\1true\2TAGS\1T{n % 3}"
+                )
+                for n in range(3 * LEARN_AFTER)
+            ]
+            refused = [
+                (
+                    await desk.send(b"x" * size, properties="UNIQ_KEY\1A\2WAIT\1true", queue_id=at)
+                ).code
+                for size, at in ((5, 0), (5, 99), (5_000_000, 0), (5, -1))
+                for _ in range(LEARN_AFTER)
+            ]
+            return answers, (await desk.messages())[: len(answers)], refused
+
+    answers, records, codes = asyncio.run(run())
+
+    for number, (answer, record) in enumerate(zip(answers, records, strict=True)):
+        assert (answer.code, answer.ext["queueOffset"]) == (0, str(number))
+        assert parse_offset_id(answer.ext["msgId"])[1] == record.log_offset
+        assert (
+            record.properties_raw
+            == (
+                f"KEYS\1k{number}\2UNIQ_KEY\1A{number}\2CLUSTER\1TestCluster\2TAGS\1T{number % 3}"
+            ).encode()
+        )
+        assert {**answer.ext, "msgId": "", "queueOffset": ""} == {
+            **answers[0].ext, "msgId": "", "queueOffset": "",
+        }  # fmt: skip
+        assert (record.born_ms, record.flag) == (records[0].born_ms, records[0].flag)
+    assert codes == [0] * LEARN_AFTER + [1] * LEARN_AFTER + [13] * LEARN_AFTER + [0] * LEARN_AFTER
 
 
 def test_long_field_names_store_the_same_message(tmp_path: Path) -> None:
