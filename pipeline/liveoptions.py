@@ -51,6 +51,7 @@ _SOURCE: Final = (
 )
 _BATCH: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STREAM: Final = ("maxOffsetsPerTrigger", "reportGroup")
+_ROW: Final = ("columns", "checkCrc")
 _SINK: Final = (
     "topic",
     "dedup",
@@ -69,6 +70,7 @@ class Use(Enum):
     BATCH = (*_ACCESS, *_SOURCE, *_BATCH)
     STREAM = (*_ACCESS, *_SOURCE, *_STREAM)
     SCHEMA = (*_ACCESS, *_SOURCE, *_BATCH, *_STREAM)
+    ARCHIVE = (*_ACCESS, *(name for name in _SOURCE if name not in _ROW), *_STREAM)
     SINK = (*_ACCESS, *_SINK)
 
 
@@ -164,7 +166,7 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
     is_stream = use is Use.STREAM
     starting = _edge(options, "starting", default=LATEST if is_stream else EARLIEST)
     ending = _edge(options, "ending", default=LATEST)
-    if use is Use.BATCH:
+    if use in (Use.BATCH, Use.ARCHIVE):
         _check_batch_edges(starting, ending)
     kind = options.get("filterType", TAG).upper()
     expression = options.get("filterExpression", "*")

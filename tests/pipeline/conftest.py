@@ -3,11 +3,15 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from pipeline.session import session
+from tests.pipeline.webhdfs import WebHdfs
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +24,35 @@ def spark() -> Iterator[SparkSession]:
     made = session("local[2]")
     yield made
     made.stop()
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the URI of a folder in a bucket of a server that lives for this test."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        client = boto3.client("s3", endpoint_url=endpoint)
+        client.create_bucket(Bucket="stores")
+        yield "s3://stores/some/archive"
+        # All servers of a process share what they keep.
+        for item in client.list_objects_v2(Bucket="stores").get("Contents", []):
+            client.delete_object(Bucket="stores", Key=item["Key"])
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def webhdfs(tmp_path: Path) -> Iterator[str]:
+    """Yield the URI of a folder on a server that speaks WebHDFS."""
+    with WebHdfs(tmp_path / "hdfs") as address:
+        yield f"webhdfs://{address}/some/archive"

@@ -10,8 +10,10 @@ from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
+from mqclient.pullconsumer import PullConsumer
 from pipeline.liveoptions import Live, Use, live_of
 from storefmt.configs import TopicConfig
+from storefmt.message import Record
 from tests.interop.waiting import eventually
 
 _T = TypeVar("_T")
@@ -72,3 +74,25 @@ def fill(
 
 def live(namesrv: str, **options: str) -> Live:
     return live_of({"namesrv": namesrv, **options}, use=Use.BATCH)
+
+
+def read_queues(namesrv: str, topic: str, *, total: int) -> list[Record]:
+    """Return all messages of a topic, once its broker has queued so many."""
+
+    async def act(client: MQClient) -> list[Record]:
+        async def count() -> int:
+            stats = await Admin(client).topic_stats(topic)
+            return sum(item.max_offset - item.min_offset for item in stats.values())
+
+        await eventually(count, lambda found: found == total)
+        found: list[Record] = []
+        consumer = PullConsumer(client, "READER")
+        for queue, ends in (await Admin(client).topic_stats(topic)).items():
+            at = ends.min_offset
+            while at < ends.max_offset:
+                result = await consumer.pull(queue, queue_offset=at)
+                found += [message.record for message in result.messages]
+                at = result.next_offset
+        return found
+
+    return run(namesrv, act)

@@ -1,0 +1,220 @@
+"""``archive``: what live topics have now into Parquet files, each message exactly once.
+
+    positions of the last manifest --> where the topics end now, fixed at the start
+        batch by batch: tasks --> files --> one manifest (``pipeline.archive``)
+
+Rule: the driver alone decides what counts, by one atomic file; tasks write files and tell their
+names. A run that is killed at any moment is continued by the next run, which reads again what has
+no manifest. Both engines write the same rows; Spark sends each task's plan and gets back names,
+so no message passes through the JVM. Retention must be longer than the longest pause between
+runs: what the broker removed is an error unless ``failOnDataLoss`` is false.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
+from pipeline.archivewrite import archive_schema, read_rows, write_task
+from pipeline.liveoptions import Live, Use, live_of
+from pipeline.liveplan import Task, admitted, next_positions, ranges_of, tasks_of
+from pipeline.livequeues import Positions, ask, report, span, starting
+from pipeline.places import Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BATCH_OFFSETS: Final = 5_000_000
+"""Messages between two commits, unless maxOffsetsPerTrigger says otherwise."""
+TASK_OFFSETS: Final = 200_000
+"""Messages of a task, unless maxRecordsPerPartition says otherwise."""
+
+Write = Callable[[Place, Live, Sequence[Task]], Iterable[ArchiveFile]]
+"""Writes the files of tasks: one of the two engines."""
+
+
+class Archived(NamedTuple):
+    """One file that was committed; ``commit`` numbers the manifests from 1."""
+
+    commit: int
+    topic: str
+    broker: str
+    messages: int
+    size: int
+    path: str
+
+
+def archive(spark: "SparkSession", path: str, **options: str) -> "DataFrame":
+    """Archive what topics have now; return a frame with the files that were committed.
+
+    Args:
+        path: of the archive; made when it is not there.
+        options: of ``pipeline.liveoptions``, as ``namesrv`` and ``subscribe``; those of where to
+            start count for queues that the archive does not know yet.
+
+    Raises:
+        BadOption, BadArchive, DataLost: as their texts say.
+        ClientError: a broker does not answer.
+    """
+    done = list(archiving(path, options, write=on_spark(spark)))
+    return spark.createDataFrame(_table(done))
+
+
+def archive_local(path: str, **options: str) -> Any:
+    """Do the same in this process; return a ``pyarrow.Table`` with the files."""
+    return _table(list(archiving(path, options, write=here)))
+
+
+def archived(
+    spark: "SparkSession",
+    path: str,
+    *,
+    topics: Sequence[str] | None = None,
+    columns: Sequence[str] = ARCHIVE_COLUMNS,
+) -> "DataFrame":
+    """Return the messages of an archive, as of now.
+
+    Files on this machine are read by Spark's own reader, others by pyarrow in the workers.
+
+    Raises:
+        BadArchive: there is none.
+        BadOption: a column does not exist.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    found = opened(path)
+    schema = from_arrow_schema(archive_schema(columns))
+    files = found.files(topics=topics)
+    if not files:
+        return spark.createDataFrame([], schema)
+    if found.place.directory is not None:
+        whole = from_arrow_schema(archive_schema(ARCHIVE_COLUMNS))
+        paths = [found.place.path(file.path) for file in files]
+        return spark.read.schema(whole).parquet(*paths).select(*columns)
+    place, names = found.place, list(columns)
+
+    def read(batches: Iterable[Any]) -> Iterator[Any]:
+        for number in _numbers(batches):
+            yield from read_rows(place, files[number], names)
+
+    return _numbered(spark, len(files)).mapInArrow(read, schema)
+
+
+def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterator[Archived]:
+    """Archive, and yield each file once it counts; raises as ``archive``."""
+    live = live_of(options, use=Use.ARCHIVE)
+    with writer(path) as target:
+        known, reached = _ends(target, live)
+        while True:
+            batch = admitted(known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
+            tasks = tasks_of(
+                ranges_of(known, batch),
+                min_partitions=live.min_partitions,
+                max_records=live.max_records or TASK_OFFSETS,
+            )
+            if tasks or batch != target.positions:
+                yield from _committed(target, live, list(write(target.place, live, tasks)), batch)
+            known = batch
+            if known == reached:
+                return
+
+
+def outlook(path: str, options: Mapping[str, str]) -> str:
+    """Return what a run would do now, as text; raises as ``archive``."""
+    live = live_of(options, use=Use.ARCHIVE)
+    target = Archive(Place(path))
+    known, reached = _ends(target, live)
+    ranges = ranges_of(known, reached)
+    total = sum(one.end - one.start for one in ranges)
+    tasks = tasks_of(
+        ranges,
+        min_partitions=live.min_partitions,
+        max_records=live.max_records or TASK_OFFSETS,
+    )
+    batches = -(-total // (live.max_offsets or BATCH_OFFSETS))
+    return (
+        f"archive: {total} messages of {len(ranges)} queues in {len(tasks)} tasks and about "
+        f"{batches} commits, after {target.commit_count}"
+    )
+
+
+def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
+    """Return where a run begins, and where the queues end now.
+
+    That is fixed at the start: a topic that is written to all the time ends, too.
+    """
+    found = ask(live, span)
+    known = target.positions
+    if known is None:
+        known = ask(live, starting)
+    reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
+    entered = {queue: at for queue, at in reached.items() if queue not in known}
+    if entered:
+        # Queues that are new have positions now; their messages follow from there.
+        known = known | entered
+        reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
+    return known, reached
+
+
+def _committed(
+    target: Archive, live: Live, files: list[ArchiveFile], batch: Mapping[Any, int]
+) -> Iterator[Archived]:
+    number = target.commit(files, batch).number
+    if live.report_group:
+        # For displays only: what fails here is read from no position.
+        ask(live, lambda client, _: report(client, live.report_group, dict(batch)))
+    for file in files:
+        yield Archived(number, file.topic, file.broker, file.rows, file.size, file.path)
+
+
+def here(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    """Write the files of tasks in this process."""
+    for task in tasks:
+        yield from write_task(place, live, task)
+
+
+def on_spark(spark: "SparkSession") -> Write:
+    """Return what writes the files of tasks on a cluster, whose workers see the same place."""
+
+    def write(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+        if not tasks:
+            return
+        wanted = list(tasks)
+
+        def run(batches: Iterable[Any]) -> Iterator[Any]:
+            for number in _numbers(batches):
+                for file in write_task(place, live, wanted[number]):
+                    yield pa.RecordBatch.from_pylist([{"file": json.dumps(file._asdict())}])
+
+        for row in _numbered(spark, len(wanted)).mapInArrow(run, "file string").collect():
+            value = json.loads(row["file"])
+            ranges = tuple(tuple(one) for one in value["ranges"])
+            yield ArchiveFile(**{**value, "ranges": ranges})
+
+    return write
+
+
+def _numbered(spark: "SparkSession", count: int) -> "DataFrame":
+    """Return a frame of the numbers up to ``count``, each in a task of its own."""
+    return spark.range(0, count, 1, count)
+
+
+def _numbers(batches: Iterable[Any]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column("id").to_pylist()
+
+
+def _table(done: Sequence[Archived]) -> Any:
+    schema = pa.schema(
+        [
+            ("commit", pa.int64()),
+            ("topic", pa.string()),
+            ("broker", pa.string()),
+            ("messages", pa.int64()),
+            ("size", pa.int64()),
+            ("path", pa.string()),
+        ]
+    )
+    return pa.Table.from_pylist([one._asdict() for one in done], schema=schema)

@@ -1,0 +1,131 @@
+"""``restore``: an archive back into a topic, or into a new store directory.
+
+    --store DIR    commit log files, which both brokers open (``pipeline.restorelog``)
+    --topic …      messages that are sent once more (``pipeline.restoretopic``)
+
+Rule: a store appears under its name when it is whole: it is built beside it and renamed at the
+end, so a restore that was killed is begun anew. It is never built over something. Both engines
+give the same bytes.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from pipeline.archive import opened
+from pipeline.errors import BadOption
+from pipeline.liveoptions import sink_of
+from pipeline.restorelog import FILE_SIZE, build_part, plan_log, write_topics
+from pipeline.restoretopic import send, sendings
+from storefmt.paths import StorePaths, log_file_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_T = TypeVar("_T")
+Each = Callable[[Sequence[_T], Callable[[_T], int]], list[int]]
+"""Does one thing for each of many, in this process or on a cluster; returns the counts."""
+
+
+class Restored(NamedTuple):
+    """What was restored of a topic, or into a file of a commit log."""
+
+    target: str
+    source: str
+    messages: int
+
+
+def restore_store(
+    path: str,
+    store: str,
+    *,
+    topics: Sequence[str] | None = None,
+    broker: str | None = None,
+    file_size: int = FILE_SIZE,
+    spark: "SparkSession | None" = None,
+) -> list[Restored]:
+    """Build a store directory from an archive; one row a commit log file.
+
+    Args:
+        path: of the archive.
+        store: the directory to make; with Spark, on a disk that all workers see.
+        spark: without it everything is done in this process.
+
+    Raises:
+        BadOption: the directory is there, or as ``plan_log``.
+        BadArchive: there is no archive, or it changed.
+        OSError: a file cannot be read or written.
+    """
+    target = Path(store)
+    if target.exists():
+        raise BadOption(f"{store} exists; name a directory that does not")
+    archive = opened(path)
+    plan = plan_log(archive, topics=topics, broker=broker, file_size=file_size)
+    draft = target.with_name(f"{target.name}.restoring")
+    # What a restore left that was killed.
+    if draft.exists():
+        shutil.rmtree(draft)
+    commitlog = StorePaths(draft).commitlog
+    commitlog.mkdir(parents=True)
+    place = archive.place
+    counts = _each(spark)(plan.parts, lambda part: build_part(place, plan, part, commitlog))
+    write_topics(plan, draft)
+    draft.rename(target)
+    return [
+        Restored(log_file_name(part.base), path, count)
+        for part, count in zip(plan.parts, counts, strict=True)
+    ]
+
+
+def restore_topic(
+    path: str,
+    options: Mapping[str, str],
+    *,
+    topics: Sequence[str] | None = None,
+    keep_queues: bool = False,
+    spark: "SparkSession | None" = None,
+) -> list[Restored]:
+    """Send the messages of an archive; one row a topic and broker they came from.
+
+    Args:
+        options: of the sink: ``namesrv``, and ``topic`` to send all to one topic.
+
+    Raises:
+        BadOption: an option of the sink is wrong.
+        BadArchive: there is no archive.
+        ClientError: a message could not be sent; run it again, ids tell what was sent twice.
+    """
+    sink = sink_of(options)
+    archive = opened(path)
+    place = archive.place
+    wanted = sendings(archive.files(topics=topics))
+    counts = _each(spark)(wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
+    return [
+        Restored(sink.topic or one.topic, f"{one.topic}@{one.broker}", count)
+        for one, count in zip(wanted, counts, strict=True)
+    ]
+
+
+def _each(spark: "SparkSession | None") -> "Each[Any]":
+    if spark is None:
+        return lambda items, act: [act(item) for item in items]
+    session = spark
+
+    def on_spark(items: Sequence[_T], act: Callable[[_T], int]) -> list[int]:
+        wanted = list(items)
+
+        def run(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for number in batch.column("id").to_pylist():
+                    done = [{"id": number, "count": act(wanted[number])}]
+                    yield pa.RecordBatch.from_pylist(done)
+
+        numbers = session.range(0, len(wanted), 1, max(1, len(wanted)))
+        rows = numbers.mapInArrow(run, "id long, count long").collect()
+        by_number = {row["id"]: row["count"] for row in rows}
+        return [by_number[number] for number in range(len(wanted))]
+
+    return on_spark

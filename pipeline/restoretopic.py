@@ -1,0 +1,107 @@
+"""An archive back into topics of live brokers: its messages, sent once more.
+
+Rule: at least once, as every send; each message carries where it came from
+(``RMQ_SPARK_ID`` = topic@broker@queue@offset), so whoever reads them can tell a message that was
+sent twice, also by two restores. Messages of one queue are sent in order, one after the other,
+and into the queue of the same number where ``keepQueues`` says so. Body, tags, keys, flag and the
+user's properties are those of the original; ids, times and hosts are new, and a delay is over.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.archive import ArchiveFile
+from pipeline.archivewrite import read_rows
+from pipeline.errors import BadArchive
+from pipeline.liveoptions import Sink
+from pipeline.livewrite import send_rows
+from pipeline.places import Place
+from storefmt.errors import StoreError
+from storefmt.properties import SYSTEM_NAMES
+from storefmt.sysflag import inflate
+
+INFLATED_SIZE_MAX: Final = 64 << 20
+ROWS_MAX: Final = 1_000
+ID_COLUMN: Final = "restored_from"
+_COLUMNS: Final = (
+    "topic", "broker_name", "queue_id", "queue_offset", "tags", "keys", "flag", "sys_flag", "body",
+    "properties",
+)  # fmt: skip
+_SENT: Final = pa.schema(
+    [
+        ("body", pa.binary()),
+        ("topic", pa.string()),
+        ("tags", pa.string()),
+        ("keys", pa.list_(pa.string())),
+        ("properties", pa.map_(pa.string(), pa.string())),
+        ("flag", pa.int32()),
+        ("queue_id", pa.int32()),
+        ("sharding_key", pa.string()),
+        (ID_COLUMN, pa.string()),
+    ]
+)
+
+
+class Sending(NamedTuple):
+    """Files whose messages one task sends: those of one topic and broker, oldest first."""
+
+    topic: str
+    broker: str
+    files: tuple[ArchiveFile, ...]
+
+
+def sendings(files: Iterable[ArchiveFile]) -> list[Sending]:
+    """Return files by topic and broker, so that no queue is sent from two places at once."""
+    found: dict[tuple[str, str], list[ArchiveFile]] = {}
+    for file in files:
+        found.setdefault((file.topic, file.broker), []).append(file)
+    return [Sending(*key, tuple(found[key])) for key in sorted(found)]
+
+
+def send(place: Place, sink: Sink, one: Sending, *, keep_queues: bool) -> int:
+    """Send the messages of some files; return how many.
+
+    Args:
+        sink: its topic replaces that of the messages, where it has one.
+        keep_queues: send to the queue of the same number.
+
+    Raises:
+        BadArchive: a body cannot be decompressed.
+        ClientError: a message could not be sent; those before it are.
+        OSError: a file cannot be read.
+    """
+    rows = _rows(place, one, keep_queues=keep_queues)
+    return send_rows(sink._replace(dedup_key=ID_COLUMN), rows, run_id="")
+
+
+def _rows(place: Place, one: Sending, *, keep_queues: bool) -> Iterator[Any]:
+    for file in one.files:
+        for batch in read_rows(place, file, _COLUMNS):
+            for first in range(0, batch.num_rows, ROWS_MAX):
+                part = batch.slice(first, ROWS_MAX).to_pylist()
+                sent = [_message(row, keep_queues=keep_queues) for row in part]
+                yield pa.RecordBatch.from_pylist(sent, schema=_SENT)
+
+
+def _message(row: Mapping[str, Any], *, keep_queues: bool) -> dict[str, Any]:
+    origin = f"{row['topic']}@{row['broker_name']}@{row['queue_id']}"
+    where = f"{origin}@{row['queue_offset']}"
+    try:
+        body = inflate(row["body"], row["sys_flag"], size_max=INFLATED_SIZE_MAX)
+    except StoreError as error:
+        raise BadArchive(f"message {where}: {error}") from error
+    own: Sequence[tuple[str, str]] = row["properties"] or ()
+    return {
+        "body": body,
+        "topic": row["topic"],
+        "tags": row["tags"],
+        "keys": row["keys"],
+        "properties": [pair for pair in own if pair[0] not in SYSTEM_NAMES],
+        "flag": row["flag"],
+        "queue_id": row["queue_id"] if keep_queues else None,
+        # One key a queue keeps its messages in order wherever they go.
+        "sharding_key": None if keep_queues else origin,
+        ID_COLUMN: where,
+    }

@@ -1,0 +1,86 @@
+"""Archiving under SIGKILL: the whole tree of processes dies at moments that a seed chooses.
+
+Rule: each run goes on until so many more manifests are there, then a little longer; what is
+killed is the driver with every process below it, found by parent, since Spark's Python daemon
+leaves the group of its driver. The last run is let end.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+COMMIT_TIMEOUT_S = 200.0
+
+
+def archive_under_kills(
+    uri: Path, options: Mapping[str, str], *, engine: str, kill_count: int, seed: int
+) -> int:
+    """Archive to the end, killing some runs on the way; return how many commits there are."""
+    chooser = random.Random(seed)
+    for _ in range(kill_count):
+        process = start(uri, options, engine=engine)
+        try:
+            _await_commits(uri, process, more=chooser.randint(1, 3))
+            time.sleep(chooser.uniform(0, 0.05))
+            assert process.poll() is None, "the run ended before it could be killed"
+        finally:
+            kill_tree(process.pid)
+            process.wait()
+    last = start(uri, options, engine=engine)
+    _, errors = last.communicate(timeout=COMMIT_TIMEOUT_S)
+    assert last.returncode == 0, errors
+    return commit_count(uri)
+
+
+def start(uri: Path, options: Mapping[str, str], *, engine: str) -> subprocess.Popen[str]:
+    """Start one run of the job as a process."""
+    line = [sys.executable, "-m", "pipeline.livejobs", "archive", str(uri)]
+    line += ["--engine", engine, "--master", "local[2]"]
+    for name, value in options.items():
+        line += ["--option", f"{name}={value}"]
+    return subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def commit_count(uri: Path) -> int:
+    """Return how many manifests there are."""
+    return len(list(uri.glob("manifest/*.json")))
+
+
+def _await_commits(uri: Path, process: subprocess.Popen[str], *, more: int) -> None:
+    wanted, end = commit_count(uri) + more, time.monotonic() + COMMIT_TIMEOUT_S
+    while commit_count(uri) < wanted and process.poll() is None:
+        assert time.monotonic() < end, f"{commit_count(uri)} commits, {wanted} awaited"
+        time.sleep(0.002)
+
+
+def kill_tree(pid: int) -> None:
+    """End a process and all below it by SIGKILL, the uppermost first."""
+    family = [pid]
+    for one in family:
+        family += _children(one)
+    for one in family:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            # It went with its parent.
+            continue
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            # It ended while the others were looked at.
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
