@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.conditions import log_range, time_range
 from pipeline.errors import BadOption
 from pipeline.reading import Reading
 from storefmt.columns import iter_batches
@@ -67,15 +68,45 @@ def plan_log(directory: Path, reading: Reading) -> list[Split]:
             "(storePathRootDir in broker.conf)"
         )
     splits: list[Split] = []
-    for path in log_files(commitlog):
+    low, high = log_range(reading.where)
+    for path in _in_time(log_files(commitlog), reading):
         with LogFile(path) as file:
             # A preallocated file is gigabytes of holes: a split starts where data does.
-            pos = file.data_after(0)
-            while pos < file.size:
-                end = min(pos + reading.split_size, file.size)
+            pos = file.data_after(max(0, low - file.base))
+            stop = min(file.size, high - file.base)
+            while pos < stop:
+                end = min(pos + reading.split_size, stop)
                 splits.append(Split(str(path), file.base + pos, file.base + end))
                 pos = file.data_after(end)
     return splits
+
+
+def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
+    """Return the files that can hold a message of a wanted time, by the first time of each."""
+    times = time_range(reading.where)
+    if times is None:
+        return paths
+    firsts = [_first_ms(path) for path in paths]
+    kept = []
+    for number, path in enumerate(paths):
+        first, behind = firsts[number], next((ms for ms in firsts[number + 1 :] if ms), None)
+        if first and (first > times[1] or (behind is not None and behind < times[0])):
+            continue
+        kept.append(path)
+    return kept
+
+
+def _first_ms(path: Path) -> int:
+    """Return the store time of a file's first message, 0 where it cannot be told."""
+    batches = iter_batches([path], columns=("store_timestamp",), rows_max=1, on_damage=_unheard)
+    first = next(batches, None)
+    if first is None or not first.column(0)[0].is_valid:
+        return 0
+    return int(first.column(0).cast(pa.int64())[0].as_py()) // 1000
+
+
+def _unheard(file_name: str, damage: Damage) -> None:
+    """Pass over damage: the table damage has it."""
 
 
 def read_log(split: Split, reading: Reading) -> Iterator[Any]:
@@ -107,8 +138,7 @@ def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Itera
             rows_max=reading.rows_max,
             bytes_max=reading.bytes_max,
             check_crc=reading.check_crc,
-            # What is skipped here is a row of the table damage.
-            on_damage=None if reading.fail_on_damage else lambda *_: None,
+            on_damage=None if reading.fail_on_damage else _unheard,
         )
     except RecordDamaged as error:
         # Whoever reads this on the driver knows no split: the file must be named.

@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from pipeline.conditions import Condition
 from storefmt.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
 
 COMMITLOG: Final = "commitlog"
@@ -18,5 +19,8 @@ class Reading(NamedTuple):
     bytes_max: int = BYTES_MAX
     check_crc: bool = False
     fail_on_damage: bool = False
+    where: tuple[Condition, ...] = ()
+    """Rows for which one of these is not true stay in the worker; their columns need not be
+    among ``columns``."""
     body_matches: str = ""
     """Only messages whose body has a match of this expression (RE2), where the table has bodies."""

@@ -1,8 +1,9 @@
 """A Spark session in which the sources of this package work.
 
-Three settings are easy to miss and fail far from their cause, so they are made here:
+Four settings are easy to miss and fail far from their cause, so they are made here:
 the workers' Python must be the driver's (the default is whatever ``python3`` is on the
-PATH), times are UTC, and only one thread of output reaches standard output: ours.
+PATH), times are UTC, filters may be pushed into Python sources (off by default, and a source
+that takes them is then refused), and only one thread of output reaches standard output: ours.
 """
 
 import os
@@ -45,6 +46,7 @@ def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False)
         .config("spark.driver.memory", memory)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.sql.python.filterPushdown.enabled", "true")
         .config("spark.ui.enabled", str(page).lower())
         .config("spark.ui.port", "0")
         .config("spark.ui.showConsoleProgress", "false")

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from pipeline import entrytables, logtables, statetables
+from pipeline.conditions import wanted
 from pipeline.errors import BadOption
 from pipeline.logtables import DAMAGE_SCHEMA, Split
 from pipeline.reading import COMMITLOG, SPLIT_SIZE, Reading
@@ -114,7 +115,15 @@ def read(task: Any, reading: Reading) -> Iterator[Any]:
     Raises:
         StoreError: there is damage, and ``reading.fail_on_damage``.
     """
-    yield from _table(reading.table).read(task, reading)
+    table = _table(reading.table)
+    if not reading.where:
+        yield from table.read(task, reading)
+        return
+    needed = dict.fromkeys((*reading.columns, *(each.column for each in reading.where)))
+    for batch in table.read(task, reading._replace(columns=tuple(needed))):
+        found = wanted(batch, reading.where)
+        if found.num_rows:
+            yield found.select(list(reading.columns))
 
 
 def _table(name: str) -> Table:

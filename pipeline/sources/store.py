@@ -4,7 +4,10 @@
 
 Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), ``splitBytes``,
 ``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail),
-``bodyMatches`` (an RE2 expression, table commitlog: other messages stay in the worker).
+``pushdown`` (true: workers apply Spark's filters; wants a session that allows it, as
+``pipeline.session`` does), and for the table commitlog ``topics`` (names with commas),
+``startTime``, ``endTime`` (epoch ms, both included), ``startOffset``, ``endOffset`` (bytes of
+log), ``bodyMatches`` (an RE2 expression).
 
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
 with ``columns``, with ``.schema("topic string, store_size int")``, or with
@@ -12,16 +15,19 @@ with ``columns``, with ``.schema("topic string, store_size int")``, or with
 batches made by ``storefmt.columns``; there is no decoding here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from pipeline.conditions import Condition, from_spark, time_of
 from pipeline.errors import BadOption
 from pipeline.logtables import check_expression
+from pipeline.sources.projection import projected
 from pipeline.tables import (
     COMMITLOG,
     SPLIT_SIZE,
@@ -44,7 +50,20 @@ _OPTIONS: Final = (
     "checkCrc",
     "onDamage",
     "bodyMatches",
+    "pushdown",
+    "topics",
+    "startTime",
+    "endTime",
+    "startOffset",
+    "endOffset",
 )
+_NO_YES: Final = {"false": False, "true": True}
+_BOUNDS: Final = {
+    "startTime": ("store_timestamp", ">="),
+    "endTime": ("store_timestamp", "<="),
+    "startOffset": ("commit_log_offset", ">="),
+    "endOffset": ("commit_log_offset", "<"),
+}
 
 
 def reading_of(options: Mapping[str, str]) -> Reading:
@@ -62,16 +81,35 @@ def reading_of(options: Mapping[str, str]) -> Reading:
     if "columns" in options:
         columns = tuple(name.strip() for name in options["columns"].split(",") if name.strip())
     schema_of(table, columns)
+    _choice(options, "pushdown", _NO_YES)
     return Reading(
         table=table,
         columns=columns,
         split_size=_number(options, "splitBytes", SPLIT_SIZE),
         rows_max=_number(options, "batchRows", ROWS_MAX),
         bytes_max=_number(options, "batchBytes", BYTES_MAX),
-        check_crc=_choice(options, "checkCrc", {"false": False, "true": True}),
+        check_crc=_choice(options, "checkCrc", _NO_YES),
         fail_on_damage=_choice(options, "onDamage", {"skip": False, "fail": True}),
+        where=_conditions(options, table),
         body_matches=_expression(options, table),
     )
+
+
+def _conditions(options: Mapping[str, str], table: str) -> tuple[Condition, ...]:
+    names = [name for name in ("topics", *_BOUNDS) if name in options]
+    if names and table != COMMITLOG:
+        raise BadOption(f"option {names[0]} is for table {COMMITLOG}, not {table}")
+    found = []
+    for name in names:
+        if name == "topics":
+            topics = tuple(topic.strip() for topic in options[name].split(","))
+            found.append(Condition("topic", "in", topics))
+            continue
+        column, test = _BOUNDS[name]
+        number = _number(options, name, 0, least=0)
+        value = time_of(number) if column == "store_timestamp" else number
+        found.append(Condition(column, test, value))
+    return tuple(found)
 
 
 def _expression(options: Mapping[str, str], table: str) -> str:
@@ -82,10 +120,10 @@ def _expression(options: Mapping[str, str], table: str) -> str:
     return text
 
 
-def _number(options: Mapping[str, str], name: str, default: int) -> int:
+def _number(options: Mapping[str, str], name: str, default: int, *, least: int = 1) -> int:
     text = options.get(name, str(default))
-    if not text.isdecimal() or int(text) == 0:
-        raise BadOption(f"option {name} is {text!r}, expected a whole number above 0")
+    if not text.isdecimal() or int(text) < least:
+        raise BadOption(f"option {name} is {text!r}, expected a whole number above {least - 1}")
     return int(text)
 
 
@@ -123,6 +161,24 @@ class StoreReader(DataSourceReader):
             yield from read(partition.task, self._reading)
 
 
+class PushingReader(StoreReader):
+    """Takes Spark's filters, too. A class of its own: where the session does not allow
+    pushing, Spark refuses every reader that could."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's
+        """Keep the filters that workers can apply; return those that stay Spark's."""
+        schema = schema_of(self._reading.table, default_columns(self._reading.table))
+        left = []
+        for each in filters:
+            condition = from_spark(each, schema)
+            if condition is None:
+                left.append(each)
+            else:
+                where = (*self._reading.where, condition)
+                self._reading = self._reading._replace(where=where)
+        return left
+
+
 class RocketmqStore(DataSource):
     """The data source behind ``format("rocketmq_store")``."""
 
@@ -141,12 +197,6 @@ class RocketmqStore(DataSource):
         if "path" not in self.options:
             raise BadOption("rocketmq_store needs a store directory: .load(DIR)")
         reading = reading_of(self.options)
-        columns = tuple(schema.names)
-        ours = from_arrow_schema(schema_of(reading.table, columns))
-        for asked, given in zip(schema.fields, ours.fields, strict=True):
-            if asked.dataType != given.dataType:
-                raise BadOption(
-                    f"column {given.name} is {given.dataType.simpleString()}, "
-                    f"not {asked.dataType.simpleString()}"
-                )
-        return StoreReader(self.options["path"], reading._replace(columns=columns))
+        columns = projected(schema, partial(schema_of, reading.table))
+        kind = PushingReader if _choice(self.options, "pushdown", _NO_YES) else StoreReader
+        return kind(self.options["path"], reading._replace(columns=columns))
