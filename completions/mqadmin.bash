@@ -139,6 +139,7 @@ __mqadmin_of() {
       words='list rt status'
       ;;
     'cluster list')
+      options='--totals'
       ;;
     'cluster rt')
       options='--cluster --count --size --every --log --room'
@@ -643,6 +644,7 @@ __mqadmin_of() {
       arguments='@topic||'
       ;;
     'topic route')
+      options='--brief'
       arguments='@topic|'
       ;;
     'topic show')

@@ -277,6 +277,7 @@ complete -c mqadmin -n '__mqadmin_at \'broker status\'' -l broker -s b -d 'of th
 complete -c mqadmin -n '__mqadmin_at \'broker status\'' -l cluster -d 'of the masters of a cluster' -x -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'broker write-perm add\' 0' -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'broker write-perm wipe\' 0' -a '(__mqadmin_names broker)'
+complete -c mqadmin -n '__mqadmin_at \'cluster list\'' -l totals -d 'show messages of yesterday and today'
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l cluster -d 'only this cluster' -x -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l count -d 'messages to each broker; one more goes first, unmeasured' -x
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l size -d 'bytes of a body' -x
@@ -716,6 +717,7 @@ complete -c mqadmin -n '__mqadmin_at \'topic order-conf\' 0' -a '(__mqadmin_name
 complete -c mqadmin -n '__mqadmin_at \'topic perm\'' -l cluster -d 'on its masters' -x -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'topic perm\'' -l broker -d 'only there: a name or HOST:PORT' -x -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'topic perm\' 0' -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'topic route\'' -l brief -d 'with --compat: Java\'s table, not its JSON'
 complete -c mqadmin -n '__mqadmin_at \'topic route\' 0' -a '(__mqadmin_names topic)'
 complete -c mqadmin -n '__mqadmin_at \'topic show\' 0' -a '(__mqadmin_names topic)'
 complete -c mqadmin -n '__mqadmin_at \'topic status\' 0' -a '(__mqadmin_names topic)'

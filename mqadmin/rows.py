@@ -57,6 +57,7 @@ class Outcome:
         notes: sentences for people, printed on standard error.
         columns: what a table shows, where it is not what the command declares.
         format: how it is printed where nobody says otherwise; empty: as a table.
+        layout: which one of ``--compat``, where a command has several.
         picture: lines that a table on a terminal or a pipe ends with; no other format has them.
     """
 
@@ -67,6 +68,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     format: str = ""
+    layout: str = ""
     picture: tuple[str, ...] = ()
 
 

@@ -29,7 +29,7 @@ from mqadmin.settings import Format, Settings
 
 if TYPE_CHECKING:
     from mqadmin.explain import Explainer
-    from mqadmin.output.compat import Layout
+    from mqadmin.output.javatext import Layout
 
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05
@@ -165,11 +165,11 @@ def _check_protected(call: Call, made: Command[object]) -> None:
         )
 
 
-def _compat_layout(made: Command[object]) -> "Layout":
+def _compat_layout(made: Command[object], variant: str = "") -> "Layout":
     # Only --compat needs what Java's printf does.
     from mqadmin.output.compat import layout_of
 
-    return layout_of(made.name)
+    return layout_of(made.name, variant=variant)
 
 
 def _explainer(console: Console) -> "Explainer":
@@ -195,8 +195,10 @@ def _print(outcome: Outcome, made: Command[object], call: Call) -> None:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
     if settings.compat:
         records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
-        for line in _compat_layout(made)(records):
+        for line in _compat_layout(made, outcome.layout)(records):
             call.console.out.write(line)
+            if outcome.follow:
+                call.console.out.flush()
         return
     first = next(rows, None)
     row_class = type(first) if first is not None else made.rows

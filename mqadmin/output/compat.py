@@ -8,44 +8,26 @@ command refuses ``--compat`` by name. Times are local and without zone, exit cod
 Source: tools/command/** (4.9.7), the printf of each command.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mqadmin.errors import Usage
-
-Record = Mapping[str, object]
-Layout = Callable[[Iterable[Record]], Iterator[str]]
-BROKER_MAX: Final = 32
-NAME_MAX: Final = 64
+from mqadmin.output import compatbrokers, compatgroups, compatmessages
+from mqadmin.output.javatext import BROKER_MAX, NAME_MAX, Layout, Record, cut, number, time_text
 
 
-def layout_of(command: str) -> Layout:
-    """Return how a command is printed.
+def layout_of(command: str, *, variant: str = "") -> Layout:
+    """Return how a command is printed; ``variant`` is what an outcome says, if anything.
 
     Raises:
         Usage: there is no layout for it.
     """
-    found = LAYOUTS.get(command)
+    found = LAYOUTS.get(f"{command} {variant}".rstrip())
     if found is None:
-        raise Usage(
-            f"{command} has no --compat layout", hint="it is there for " + ", ".join(LAYOUTS)
-        )
+        names = [name for name in LAYOUTS if " --" not in name and " of " not in name]
+        hint = "it is there for " + ", ".join(names)
+        raise Usage(f"{command} has no --compat layout", hint=hint)
     return found
-
-
-def _cut(value: object, most: int) -> str:
-    return str(value)[:most]
-
-
-def _number(value: object) -> int:
-    return int(str(value or 0))
-
-
-def _time(epoch_ms: object, *, millis: bool) -> str:
-    at_ms = _number(epoch_ms)
-    text = datetime.fromtimestamp(at_ms / 1000).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{text},{at_ms % 1000:03d}" if millis else text
 
 
 def _topics(records: Iterable[Record]) -> Iterator[str]:
@@ -62,13 +44,13 @@ def _topic_status(records: Iterable[Record]) -> Iterator[str]:
     form = "%-32s  %-4s  %-20s  %-20s    %s\n"
     yield form % ("#Broker Name", "#QID", "#Min Offset", "#Max Offset", "#Last Updated")
     for record in records:
-        last_ms = _number(record["last_updated_ms"])
+        last_ms = number(record["last_updated_ms"])
         yield form % (
-            _cut(record["broker"], BROKER_MAX),
+            cut(record["broker"], BROKER_MAX),
             record["queue_id"],
             record["min_offset"],
             record["max_offset"],
-            _time(last_ms, millis=True) if last_ms > 0 else "",
+            time_text(last_ms, millis=True) if last_ms > 0 else "",
         )
 
 
@@ -102,19 +84,19 @@ def _consume_stats(records: Iterable[Record]) -> Iterator[str]:
     )
     total = 0
     for record in records:
-        lag, last_ms = _number(record["lag"]), _number(record["last_consumed_ms"])
+        lag, last_ms = number(record["lag"]), number(record["last_consumed_ms"])
         total += lag
         if last_ms <= 0:
             continue
         yield form % (
-            _cut(record["topic"], NAME_MAX),
-            _cut(record["group"], NAME_MAX),
-            _cut(record["broker"], BROKER_MAX),
+            cut(record["topic"], NAME_MAX),
+            cut(record["group"], NAME_MAX),
+            cut(record["broker"], BROKER_MAX),
             record["queue_id"],
             record["broker_offset"],
             record["consumer_offset"],
             lag,
-            _time(last_ms, millis=False),
+            time_text(last_ms, millis=False),
         )
     yield f"\nDiff Total: {total}\n"
 
@@ -141,5 +123,32 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "broker config get": _settings,
     "namesrv config get": _settings,
     "broker consume-stats": _consume_stats,
+    "broker config set": compatbrokers.broker_setting,
+    "broker connections": compatbrokers.producers,
+    "broker connections of a group": compatbrokers.producer_connections,
+    "cluster list": compatbrokers.cluster_list,
+    "cluster list --totals": compatbrokers.cluster_totals,
+    "cluster rt": compatbrokers.round_trips,
+    "acl white-addr": compatbrokers.white_addresses,
+    "namesrv kv set": compatbrokers.kv_set,
+    "namesrv kv delete": compatbrokers.kv_delete,
+    "export configs": compatbrokers.exported,
+    "export metadata": compatbrokers.exported,
+    "export metrics": compatbrokers.exported,
+    "group config": compatgroups.settings,
+    "group lag": compatgroups.progress_with_clients,
+    "group lag --no-clients": compatgroups.progress,
+    "group show": compatgroups.connection,
+    "group tps": compatgroups.paces,
+    "group update": compatgroups.updated,
+    "message bench": compatmessages.sends,
+    "message consume-direct": compatmessages.handed,
+    "message query id": compatmessages.message,
+    "message query offset": compatmessages.message,
+    "message query unique-key": compatmessages.message_of_producer,
+    "queue show": compatmessages.queue,
+    "rebalance plan": compatmessages.allocation,
+    "topic route": compatmessages.route,
+    "topic route --brief": compatmessages.route_list,
 }
-"""By the native name; the Java names are aliases of these."""
+"""By the native name, and the option that makes another layout of it."""

@@ -102,7 +102,7 @@ async def broker_connections(call: Call, args: Arguments) -> Outcome:
             f"nobody of group {args.group} is connected", hint="leave -g out to see who is"
         )
     rows.sort(key=lambda row: (row.broker, row.kind, row.group, row.client_id))
-    return Outcome(rows)
+    return Outcome(rows, layout="" if args.group is None else "of a group")
 
 
 async def _producers(admin: "Admin", place: Place, group: str | None) -> list[ClientConnection]:

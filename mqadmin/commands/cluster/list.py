@@ -5,26 +5,42 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
+from mqadmin.parameters import option
 from mqadmin.places import Place, all_brokers
 from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, Outcome, Row
+from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 
+TOTALS: Final = (
+    *("cluster", "broker", "broker_id", "in_yesterday", "out_yesterday"),
+    *("in_today", "out_today"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """It takes none."""
+    """Which columns."""
+
+    totals: Annotated[bool, option("show messages of yesterday and today")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerRow(Row):
-    """One broker process; rates in messages a second, None where it did not answer."""
+    """One broker process; rates in messages a second, None where it did not answer.
+
+    Attributes:
+        send_queue_size: sends that wait for a thread; ``send_wait_ms`` how long the first does.
+        page_cache_lock_ms: how long the current append holds the log.
+        earliest_ms: when the oldest message was stored.
+        now_ms: when the broker was asked.
+    """
 
     cluster: str
     broker: str
@@ -39,12 +55,22 @@ class BrokerRow(Row):
     in_today: int | None
     out_today: int | None
     error: str | None
+    send_queue_size: int | None
+    send_wait_ms: int | None
+    pull_queue_size: int | None
+    pull_wait_ms: int | None
+    page_cache_lock_ms: int | None
+    earliest_ms: EpochMs
+    now_ms: EpochMs
 
 
 @command(
     "cluster list",
     "list clusters and brokers with versions and rates",
-    examples=(("mqadmin cluster list", "who is there, and how busy"),),
+    examples=(
+        ("mqadmin cluster list", "who is there, and how busy"),
+        ("mqadmin cluster list --totals", "messages of yesterday and today"),
+    ),
     rows=BrokerRow,
     columns=("cluster", "broker", "broker_id", "address", "version", "in_tps", "out_tps"),
     java=(
@@ -52,7 +78,7 @@ class BrokerRow(Row):
             "clusterList",
             (
                 JavaOption("i", "interval", "watch"),
-                JavaOption("m", "moreStats", has_arg=False),
+                JavaOption("m", "moreStats", "totals", has_arg=False),
             ),
         ),
     ),
@@ -61,13 +87,19 @@ async def list_clusters(call: Call, args: Arguments) -> Outcome:
     """Return one row a broker; exit code 5 where one does not answer."""
     admin = await call.admin()
     places = await all_brokers(admin)
-    rows = await asyncio.gather(*(_row(admin, place) for place in places))
+    rows = await asyncio.gather(*(_row(call, admin, place) for place in places))
     silent = [row for row in rows if row.error is not None]
     notes = tuple(f"{row.broker} at {row.address}: {row.error}" for row in silent)
-    return Outcome(rows, exit_code=PARTLY if silent else 0, notes=notes)
+    return Outcome(
+        rows,
+        exit_code=PARTLY if silent else 0,
+        notes=notes,
+        columns=TOTALS if args.totals else (),
+        layout="--totals" if args.totals else "",
+    )
 
 
-async def _row(admin: "Admin", place: Place) -> BrokerRow:
+async def _row(call: Call, admin: "Admin", place: Place) -> BrokerRow:
     error, runtime = None, dict[str, str]()
     try:
         runtime = await admin.broker_runtime(place.address)
@@ -87,7 +119,19 @@ async def _row(admin: "Admin", place: Place) -> BrokerRow:
         in_today=_between(runtime, "msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
         out_today=_between(runtime, "msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
         error=error,
+        send_queue_size=_whole(runtime, "sendThreadPoolQueueSize"),
+        send_wait_ms=_whole(runtime, "sendThreadPoolQueueHeadWaitTimeMills"),
+        pull_queue_size=_whole(runtime, "pullThreadPoolQueueSize"),
+        pull_wait_ms=_whole(runtime, "pullThreadPoolQueueHeadWaitTimeMills"),
+        page_cache_lock_ms=_whole(runtime, "pageCacheLockTimeMills"),
+        earliest_ms=_whole(runtime, "earliestMessageTimeStamp") or 0,
+        now_ms=call.now_ms(),
     )
+
+
+def _whole(runtime: dict[str, str], key: str) -> int | None:
+    text = runtime.get(key, "")
+    return int(text) if text.removeprefix("-").isdecimal() else None
 
 
 def _between(runtime: dict[str, str], first: str, last: str) -> int | None:

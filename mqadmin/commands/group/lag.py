@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.groups import PARALLEL_MAX, find_group, is_system, owners
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import Kind, argument, falsehood, option
 from mqadmin.places import Place, masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Course, EpochMs, Outcome, Row
@@ -47,6 +47,7 @@ class QueueLag(Row):
     lag: int
     client_id: str | None
     last_consumed_ms: EpochMs
+    consume_tps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,9 @@ def _line(group: str, trend: Trend) -> str:
             "consumerProgress",
             (
                 JavaOption("g", "groupName", "group"),
-                JavaOption("s", "showClientIP"),
+                JavaOption("s", "showClientIP", "no_clients", parse=falsehood),
             ),
+            preset=(("no_clients", ""),),
         ),
     ),
 )
@@ -166,7 +168,7 @@ async def group_lag(call: Call, args: Arguments) -> Outcome:
         groups = sorted({name for table in tables for name in table.groups if not is_system(name)})
     found = _in_order(admin, places, groups, args)
     if not call.is_watched:
-        return Outcome(found)
+        return Outcome(found, layout="--no-clients" if args.no_clients else "")
     rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
@@ -217,6 +219,7 @@ async def _rows(admin: "Admin", place: Place, group: str, args: Arguments) -> li
             lag=at.broker_offset - at.consumer_offset,
             client_id=reader.get(queue),
             last_consumed_ms=at.last_timestamp,
+            consume_tps=round(stats.consume_tps, 4),
         )
         for queue, at in stats.offset_table.items()
         if args.topic in (None, queue.topic)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
+from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.topics import perm_text
@@ -18,6 +18,7 @@ class Arguments:
     """Which topic."""
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+    brief: Annotated[bool, option("with --compat: Java's table, not its JSON")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class TopicRoute(Row):
     write_queues: int
     perm: str
     order_conf: str | None
+    sys_flag: int
 
 
 @command(
@@ -45,7 +47,7 @@ class TopicRoute(Row):
             "topicRoute",
             (
                 JavaOption("t", "topic", "topic", required=True),
-                JavaOption("l", "list", has_arg=False),
+                JavaOption("l", "list", "brief", has_arg=False),
             ),
         ),
     ),
@@ -72,6 +74,7 @@ async def topic_route(call: Call, args: Arguments) -> Outcome:
                 write_queues=data.write_queue_nums,
                 perm=perm_text(data.perm),
                 order_conf=route.order_topic_conf or None,
+                sys_flag=data.topic_sys_flag,
             )
         )
-    return Outcome(rows)
+    return Outcome(rows, layout="--brief" if args.brief else "")
