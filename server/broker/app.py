@@ -22,7 +22,7 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
-from server.broker.acl.gate import make_gate, open_access
+from server.broker.acl.gate import beside_reads, make_gate, open_access
 from server.broker.config import BrokerConfig
 from server.broker.loads import load_state, offset_files
 from server.broker.register import Registration
@@ -31,7 +31,7 @@ from server.broker.startup import run
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
-from server.runtime.registry import Handlers, collect
+from server.runtime.registry import collect
 from server.runtime.service import Services
 from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
@@ -152,13 +152,14 @@ class BrokerApp:
         broker.cold.open(loop)
         self._declare_files(broker, paths)
         access = broker.access = open_access(config, store)
-        found = collect(handlers)
+        gate, found = make_gate(config, access), collect(handlers)
+        if access is not None:
+            gate, found = beside_reads(gate, found)
         dispatcher = Dispatcher(
-            # With accounts every request is looked at, so none goes past the gate.
-            found if access is None else Handlers(found.ordinary, {}),
+            found,
             broker,
             clock=self._clock,
-            gate=make_gate(config, access),
+            gate=gate,
             on_response=broker.calls.on_response,
         )
         # Connections made from here on hand their frames over without a call in between.

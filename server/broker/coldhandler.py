@@ -18,7 +18,7 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.broker.state import Broker
 from server.runtime.request import Request, RequestRefused
-from server.store.nowait import ColdRead, no_wait
+from server.store.nowait import ColdRead, may_wait, no_wait
 
 LOG = logging.getLogger(__name__)
 
@@ -53,6 +53,19 @@ def reads_cold(handler: Handler) -> Handler:
         return attempt(broker, request, 0)
 
     return first
+
+
+def behind(gate: Callable[[Request], None], handler: Callable[..., object]) -> Handler:
+    """Return ``handler`` behind a gate that reads from the log to judge a request."""
+
+    @reads_cold
+    def judged(broker: Broker, request: Request) -> Command | None:
+        gate(request)
+        with may_wait():
+            answer = handler(broker, request)
+        return answer if isinstance(answer, Command) else None
+
+    return judged
 
 
 def each(reads: Iterable[Callable[[], _T]]) -> list[_T]:

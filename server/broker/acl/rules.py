@@ -240,6 +240,13 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
 })  # fmt: skip
 """Without access control these are taken from this machine only. (308 deletes offsets too.)"""
 
+READS_LOG: Final[frozenset[int]] = frozenset({
+    RequestCode.END_TRANSACTION,
+    RequestCode.VIEW_MESSAGE_BY_ID,
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+})  # fmt: skip
+"""What they need depends on a message that they name by its place in the log."""
+
 
 def rule_of(code: int, *, strict: bool) -> Rule:
     """Return what a request code needs."""

@@ -10,8 +10,10 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import EndTransaction
 from server.broker.acl.gate import topic_at
+from server.store.nowait import ColdRead
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
+from tests.server.broker.test_cold import forget
 
 
 async def ask(desk: Desk, command: Command, by: str | None) -> Command:
@@ -140,3 +142,49 @@ def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(
         (1, "Find prepared transaction message failed"),
         (0, ""),
     ]
+
+
+@pytest.mark.parametrize("by", [USER, OTHER])
+def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    home = write_home(tmp_path / "home")
+
+    async def scene() -> tuple[int, int]:
+        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+            await ask(
+                desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN
+            )
+            half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
+            may_read, loop = asyncio.Event(), asyncio.get_running_loop()
+            warm = ColdRead.warm
+
+            def late(cold: ColdRead) -> None:
+                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+                warm(cold)
+
+            monkeypatch.setattr(ColdRead, "warm", late)
+            forget(tmp_path / "store")
+            header = EndTransaction(
+                producer_group="PG",
+                tran_state_table_offset=int(half.ext["queueOffset"]),
+                commit_log_offset=int(half.ext["msgId"][16:], 16),
+                commit_or_rollback=8,
+                msg_id="K1",
+            )
+            command = Command.request(RequestCode.END_TRANSACTION, header)
+            sign(command, by, SECRETS[by])
+            told = asyncio.ensure_future(desk.client.invoke(desk.address, command, timeout_s=60))
+            cold = desk.app.broker.cold
+            while not cold.count and not told.done():
+                await asyncio.sleep(0)
+            assert (await ask(desk, sent(), USER)).code == 0
+            assert not cold.count or not told.done()
+            may_read.set()
+            return (await told).code, cold.count
+
+    code, count = asyncio.run(scene())
+
+    assert code == (0 if by == USER else 1)
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")

@@ -14,7 +14,7 @@ from remoting.bodies import (
 )
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from server.broker.acl.accounts import AclError
-from server.broker.acl.rules import ADMIN_WRITES, JAVA, STRICT, Level, rule_of
+from server.broker.acl.rules import ADMIN_WRITES, JAVA, READS_LOG, STRICT, Level, rule_of
 from server.runtime.registry import collect
 from tests.server.broker.acl.homes import ADMIN, ELSEWHERE, OTHER, control, signed, write_home
 from tests.server.broker.desk import heartbeat
@@ -136,3 +136,10 @@ def test_a_message_that_is_not_there_is_left_to_the_handler(tmp_path: Path) -> N
     command = signed(RequestCode.VIEW_MESSAGE_BY_ID, offset="7", by=OTHER)
 
     control(write_home(tmp_path), topic=None).check(ELSEWHERE, command)
+
+
+def test_rules_that_look_at_a_message_are_known() -> None:
+    for table in (STRICT, JAVA):
+        looks = {code for code, rule in table.items() if "the message's topic" in rule.text}
+        assert looks <= READS_LOG
+    assert STRICT.keys() >= READS_LOG
