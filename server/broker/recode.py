@@ -63,6 +63,8 @@ class Shape(NamedTuple):
 
     match: Callable[[str], re.Match[str] | None]
     """Finds the values, in the order of the names."""
+    match_ascii: Callable[[bytes, int, int], re.Match[bytes] | None]
+    """The same in bytes from one position to another, where the values are ASCII."""
     pick: Callable[[tuple[str, ...]], tuple[str, ...]]
     template: str
     """The stored text, ``%s`` for each picked value."""
@@ -72,6 +74,18 @@ class Shape(NamedTuple):
     keys: int
     unique: int
     wait: int
+
+
+class _Entry(NamedTuple):
+    """How messages of a batch are read: ``Shape.match_ascii`` and groups of it, 0 for none."""
+
+    match: Callable[[bytes, int, int], re.Match[bytes] | None]
+    tags: int
+    keys: int
+    unique: int
+
+
+_NO_ENTRY: Final = _Entry(re.compile(b"(?!)").fullmatch, 0, 0, 0)
 
 
 def in_java_order(named: Mapping[str, str]) -> str:
@@ -105,7 +119,8 @@ class Recoder:
         self._cluster = cluster
         self._shapes: dict[tuple[str, ...], Shape | None] = {}
         self._last: Shape | None = None
-        self._last_entry: Shape | None = None
+        self.entry = _NO_ENTRY
+        """How the last message of a batch that ``batch_entry`` saw is read, without it."""
 
     def recode(self, text: str | None) -> Recoded:
         """Return the stored form of a normal send's properties."""
@@ -120,7 +135,7 @@ class Recoder:
                 return self._by_name(parse_properties(text))
             self._last = shape
         values = found.groups()
-        _, pick, template, _, tags, keys, unique, wait = shape
+        _, _, pick, template, _, tags, keys, unique, wait = shape
         return _recoded(
             Recoded,
             (
@@ -152,23 +167,21 @@ class Recoder:
             text = raw.decode()
         except UnicodeDecodeError:
             text = str(raw, "utf-8", "replace")
-        shape = self._last_entry
+        shape = self.shape_of(text)
         found = None if shape is None else shape.match(text)
         if found is None or shape is None:
-            shape = self.shape_of(text)
-            found = None if shape is None else shape.match(text)
-            if found is None or shape is None:
-                named = parse_properties(text)
-                return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
-            self._last_entry = shape
-        _, _, _, _, tags, keys, unique, _ = shape
-        if keys < 0 and unique >= 0:
-            found_keys: tuple[str, ...] = (found[unique + 1],)
-        else:
-            found_keys = split_keys(
-                found[unique + 1] if unique >= 0 else "", found[keys + 1] if keys >= 0 else ""
-            )
-        return tags_code(found[tags + 1]) if tags >= 0 else 0, found_keys, False
+            named = parse_properties(text)
+            return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
+        self.entry = _Entry(
+            shape.match_ascii,
+            *(at + 1 for at in (shape.tags, shape.keys, shape.unique)),
+        )
+        values = found.groups()
+        keys = split_keys(
+            values[shape.unique] if shape.unique >= 0 else "",
+            values[shape.keys] if shape.keys >= 0 else "",
+        )
+        return tags_code(values[shape.tags]) if shape.tags >= 0 else 0, keys, False
 
     def shape_of(self, text: str) -> Shape | None:
         """Return how a text is read, None when it has to be read by name."""
@@ -213,10 +226,11 @@ def _find(names: Sequence[str], name: str) -> int:
 def _make_shape(names: tuple[str, ...], cluster: str) -> Shape:
     """Return the expression and the template for one list of names."""
     # A value is anything up to the next separator, also with another 01 in it.
-    values = (
-        f"{re.escape(name)}{NAME_VALUE_SEPARATOR}([^{PROPERTY_SEPARATOR}]+)" for name in names
-    )
-    pattern = re.compile(f"{PROPERTY_SEPARATOR.join(values)}{PROPERTY_SEPARATOR}?", re.DOTALL)
+    heads = [re.escape(name) + NAME_VALUE_SEPARATOR for name in names]
+    values = PROPERTY_SEPARATOR.join(f"{head}([^{PROPERTY_SEPARATOR}]+)" for head in heads)
+    pattern = re.compile(f"{values}{PROPERTY_SEPARATOR}?", re.DOTALL)
+    ascii_values = PROPERTY_SEPARATOR.join(f"{head}([\\0\\1\\3-\\x7f]+)" for head in heads)
+    ascii_pattern = re.compile(f"{ascii_values}{PROPERTY_SEPARATOR}?".encode())
     place = {name: at for at, name in enumerate(names)}
     kept = [name for name in (*names, CLUSTER) if name != WAIT]
     order = hashmap_order(kept, peak_count=len(names) + 1)
@@ -227,6 +241,7 @@ def _make_shape(names: tuple[str, ...], cluster: str) -> Shape:
     picked = [place[name] for name in order if name != CLUSTER]
     return Shape(
         pattern.fullmatch,
+        ascii_pattern.fullmatch,
         _picker(picked),
         PROPERTY_SEPARATOR.join(parts),
         tuple(picked),

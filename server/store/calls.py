@@ -39,7 +39,7 @@ class PutMessage:
 class RunMessage(NamedTuple):
     """What one message of a ``PutRun`` has for itself."""
 
-    body: bytes
+    body: bytes | memoryview
     properties: bytes
     flag: int
     tags_code: int

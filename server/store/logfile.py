@@ -32,7 +32,7 @@ class Segment(NamedTuple):
 
     base: int
     pos: int
-    parts: list[bytes]
+    parts: list[bytes | memoryview]
 
 
 class CommitLog:
@@ -60,7 +60,7 @@ class CommitLog:
         self._directory = directory
         self._open: dict[int, DiskFile] = {}
         self._segments: list[Segment] = []
-        self.parts: list[bytes] = []
+        self.parts: list[bytes | memoryview] = []
         """Pending bytes of the file that is being filled."""
         self._parts_start = end
         self._dirty_until = end

@@ -1,5 +1,7 @@
 """A batch read in one pass is the batch that ``split_batch`` reads."""
 
+import random
+
 import pytest
 
 from remoting.codes import ResponseCode
@@ -18,6 +20,8 @@ ENTRIES = [
     BatchEntry(0, b"three", b""),
     BatchEntry(0, b"four", b"TAGS\1\xff"),
 ]
+
+SEED = 5
 
 
 def read(data: bytes) -> list[RunMessage]:
@@ -71,3 +75,31 @@ def test_messages_that_no_batch_may_hold_are_illegal(data: bytes) -> None:
         read(data)
 
     assert (refused.value.code, refused.value.remark) == (ResponseCode.MESSAGE_ILLEGAL, "no")
+
+
+def test_properties_like_those_before_are_read_as_any_others() -> None:
+    print("seed", SEED)
+    rng = random.Random(SEED)
+    recoder = Recoder("C")
+    for _ in range(60):
+        names = rng.sample(["UNIQ_KEY", "KEYS", "TAGS", "WAIT", "a.b", "é"], rng.randrange(1, 5))
+        entries = [
+            BatchEntry(0, b"body", "\2".join(f"{name}\1{text}" for name in names).encode() + end)
+            for text in rng.choices(["x", "a  b", "k1 k2", "ü", "a\1b", "", "\n"], k=8)
+            for end in (b"", b"\2")
+        ]
+        found = read_batch(join_batch(entries), suffix=SUFFIX, recoder=recoder, illegal="no")
+        general = [Recoder("C").batch_entry(entry.properties) for entry in entries]
+        assert [(one.tags_code, one.keys) for one in found] == [one[:2] for one in general]
+
+
+@pytest.mark.parametrize("name", ["DELAY", "INNER_MULTI_DISPATCH", "TRAN_MSG"])
+def test_a_message_that_asks_for_something_is_seen_behind_plain_ones(name: str) -> None:
+    plain = BatchEntry(0, b"x", b"UNIQ_KEY\1A\2WAIT\1true")
+    asking = BatchEntry(0, b"x", f"UNIQ_KEY\1A\2WAIT\1true\2{name}\0013".encode())
+
+    if name == "DELAY":
+        with pytest.raises(Refused):
+            read(join_batch([plain, plain, asking]))
+    else:
+        assert [one.keys for one in read(join_batch([plain, plain, asking]))] == [("A",)] * 3
