@@ -101,6 +101,9 @@ class TransactionProducer(Producer):
         super().__init__(client, group, settings)
         self._listener = listener
         self._checks: set[asyncio.Task[None]] = set()
+        # Brokers know this producer before it sends: one that comes after a crash is asked
+        # about the half messages of the one before.
+        self._topics.add(self.settings.create_topic_key)
 
     async def send_message_in_transaction(
         self,

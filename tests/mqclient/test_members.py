@@ -33,6 +33,7 @@ def test_a_check_goes_to_the_group_its_message_names() -> None:
 
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
+            fake.route()
             for name in ("one", "two"):
                 producer = TransactionProducer(client, name, Listener(asked, name))  # type: ignore[arg-type]
                 await producer.start()
@@ -53,6 +54,7 @@ def test_a_check_goes_to_the_group_its_message_names() -> None:
 def test_a_request_for_a_group_that_is_not_here_says_so() -> None:
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
+            fake.route()
             header = GetConsumerRunningInfo(
                 consumer_group="other", client_id="c", jstack_enable=False
             )
@@ -68,6 +70,7 @@ def test_a_request_for_a_group_that_is_not_here_says_so() -> None:
 def test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone() -> None:
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
+            fake.route()
             first, second = (PushConsumer(client, "G") for _ in range(2))
             for each in (first, second):
                 each.register_message_listener(lambda messages, context: OK)
@@ -85,6 +88,7 @@ def test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alon
 def test_one_heartbeat_names_every_member() -> None:
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
+            fake.route()
             await Producer(client, "P").start()
             consumer = PushConsumer(client, "C")
             consumer.register_message_listener(lambda messages, context: OK)
