@@ -424,7 +424,12 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='duplicates grep lag rebuild stats verify'
+      words='archive duplicates grep lag rebuild restore stats verify'
+      ;;
+    'pipeline archive')
+      options='--engine --master --parquet --topic --pattern --start --tags --commit-every --allow-loss --report'
+      values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--pattern=|--start=|--tags=|--commit-every=|--report=@group'
+      arguments='|'
       ;;
     'pipeline duplicates')
       options='--engine --master --parquet --store'
@@ -446,6 +451,11 @@ __mqadmin_of() {
       values='--engine=spark local|--master=|--parquet=@file|--to=@dir|--store=@dir'
       arguments='@dir|@dir|'
       repeats=1
+      ;;
+    'pipeline restore')
+      options='--engine --master --parquet --topic --to --broker --file-size --to-topic --keep-queues'
+      values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--to=@dir|--broker=|--file-size=|--to-topic=@topic'
+      arguments='|'
       ;;
     'pipeline stats')
       options='--engine --master --parquet --store'

@@ -11,6 +11,7 @@ runs; with ``--dry-run`` beside it, or alone, nothing is run.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,19 @@ from typing import IO, Annotated, Literal
 
 from mqadmin.call import Call
 from mqadmin.console import printable
-from mqadmin.errors import CommandError, Damaged, NotFound, Usage
+from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
+from mqadmin.link import Target
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.rows import Outcome, Row
 
-ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound, 6: Damaged}
+ACCESS_KEY, SECRET_KEY = "MQADMIN_ACCESS_KEY", "MQADMIN_SECRET_KEY"
+ENDINGS: dict[int, type[CommandError]] = {
+    2: Usage,
+    3: NotFound,
+    4: Unreachable,
+    6: Damaged,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +83,66 @@ def run_job(
     Raises:
         CommandError: the job failed; the class follows its exit code.
     """
-    line = [sys.executable, "-m", "pipeline", job, str(call.store_dir), *more_stores]
-    line += where.words()
+    words = ["pipeline", job, str(call.store_dir), *more_stores]
+    return _run(call, job, words, where, row=row, options=options or {})
+
+
+def run_live_job(
+    call: Call,
+    job: str,
+    archive: str,
+    where: Engine,
+    *,
+    row: Callable[..., Row],
+    options: Mapping[str, str | None],
+    target: Target | None = None,
+) -> Outcome:
+    """Run a job that talks to brokers, or moves an archive, to its end; return its rows.
+
+    Args:
+        archive: directory or URI.
+        target: whom it talks to; None for nobody.
+
+    Raises:
+        Usage: the servers are reached in a way that jobs do not know.
+        CommandError: the job failed; the class follows its exit code.
+    """
+    own: dict[str, str | None] = dict(options)
+    secrets: dict[str, str] = {}
+    if target is not None:
+        if target.tls is not None or target.address_map:
+            raise Usage(
+                "jobs reach brokers without TLS and at their own addresses",
+                hint="run it inside the network of the brokers, with -n HOST:PORT",
+            )
+        own |= {"namesrv": target.namesrv, "timeoutMs": str(round(target.timeout_s * 1000))}
+        # Other users of a machine see the words of a process, not its environment.
+        if target.access_key and target.secret_key:
+            secrets = {ACCESS_KEY: target.access_key, SECRET_KEY: target.secret_key}
+    words = ["pipeline.livejobs", job, archive]
+    return _run(call, job, words, where, row=row, options=own, secrets=secrets)
+
+
+def _run(
+    call: Call,
+    job: str,
+    words: Sequence[str],
+    where: Engine,
+    *,
+    row: Callable[..., Row],
+    options: Mapping[str, str | None],
+    secrets: Mapping[str, str] | None = None,
+) -> Outcome:
+    line = [sys.executable, "-m", *words, *where.words()]
     line += ["--explain"] if call.settings.explain else []
     line += ["--dry-run"] if call.dry_run else []
-    for name, value in (options or {}).items():
+    for name, value in options.items():
         line += ["--option", f"{name}={value}"] if value is not None else []
     rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
-    with subprocess.Popen(line, stdout=rows, stderr=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, **(secrets or {})}
+    with subprocess.Popen(
+        line, stdout=rows, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         assert process.stderr is not None
         said = _listen(call, job, process.stderr)
     if process.returncode:

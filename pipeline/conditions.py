@@ -71,7 +71,7 @@ def from_spark(pushed: Any, schema: Any) -> Condition | None:
         inner = from_spark(pushed.child, schema)
         swapped = {"=": "<>", "is null": "is not null"}.get(inner.test) if inner else None
         return inner._replace(test=swapped) if inner is not None and swapped else None
-    path = getattr(pushed, "attribute", ())
+    path: Any = getattr(pushed, "attribute", ())
     if len(path) != 1 or path[0] not in schema.names:
         return None
     column, field = path[0], schema.field(path[0])

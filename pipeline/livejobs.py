@@ -7,10 +7,11 @@ printed once its file counts.
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,13 +32,16 @@ if TYPE_CHECKING:
 ENGINES: Final = ("spark", "local")
 _OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
 """Options of a restore that are not the sink's."""
-_T = TypeVar("_T")
+_SECRETS: Final = {"accessKey": "MQADMIN_ACCESS_KEY", "secretKey": "MQADMIN_SECRET_KEY"}
+"""Options that come from the environment, because the words of a process are for all to see."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
     options = _parser().parse_args(argv)
     given = dict(text.partition("=")[::2] for text in options.option)
+    if "namesrv" in given and "accessKey" not in given:
+        given |= {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
     try:
         _run(options, given)
     except (PipelineError, ClientError, StoreError, OSError) as error:
