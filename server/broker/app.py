@@ -22,7 +22,8 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
-from server.broker.acl.gate import beside_reads, make_gate, open_access
+from server.broker.acl.gate import make_gate, open_access
+from server.broker.coldhandler import beside_reads
 from server.broker.config import BrokerConfig
 from server.broker.loads import load_state, offset_files
 from server.broker.register import Registration

@@ -3,6 +3,7 @@
     @reads_cold  handler ── all in the page cache ──> answered at once
                          └ ColdRead ─ thread reads it ─ loop ────> handler again
 
+    beside_reads a gate that reads what it judges is part of the handler, and read likewise
     each(reads)  reads that do not need each other: what is cold of all of them is read at once
 
 Rule: such a handler changes nothing before its last read, so that it may begin again. A
@@ -16,13 +17,16 @@ from typing import TypeVar
 
 from remoting.codes import ResponseCode
 from remoting.command import Command
+from server.broker.acl.rules import READS_LOG
 from server.broker.state import Broker
+from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
 from server.store.nowait import ColdRead, may_wait, no_wait
 
 LOG = logging.getLogger(__name__)
 
 Handler = Callable[[Broker, Request], Command | None]
+Gate = Callable[[Request], None]
 _T = TypeVar("_T")
 
 
@@ -55,9 +59,7 @@ def reads_cold(handler: Handler) -> Handler:
     return first
 
 
-def behind(gate: Callable[[Request], None], handler: Callable[..., object]) -> Handler:
-    """Return ``handler`` behind a gate that reads from the log to judge a request."""
-
+def _behind(gate: Gate, handler: Callable[..., object]) -> Handler:
     @reads_cold
     def judged(broker: Broker, request: Request) -> Command | None:
         gate(request)
@@ -66,6 +68,22 @@ def behind(gate: Callable[[Request], None], handler: Callable[..., object]) -> H
         return answer if isinstance(answer, Command) else None
 
     return judged
+
+
+def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
+    """Return a gate that never waits for a disk, and the handlers behind it.
+
+    A request whose message the gate has to read is judged as part of its handler, which a
+    cold read begins again.
+    """
+
+    def judge(request: Request) -> None:
+        if request.command.code not in READS_LOG:
+            gate(request)
+
+    judged = {code: _behind(gate, found.ordinary[code]) for code in READS_LOG}
+    # Every request is looked at, so none goes to those who take undecoded frames.
+    return judge, Handlers({**found.ordinary, **judged}, {})
 
 
 def each(reads: Iterable[Callable[[], _T]]) -> list[_T]:

@@ -13,12 +13,10 @@ from remoting.codes import ResponseCode
 from server.broker.acl.accounts import AclError
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
-from server.broker.acl.rules import ADMIN_WRITES, READS_LOG
-from server.broker.coldhandler import behind
+from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
 from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC
 from server.runtime.gate import LocalGate, address_list, warn_if_open
-from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -61,22 +59,6 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
 
     return check
-
-
-def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
-    """Return a gate that never waits for a disk, and the handlers behind it.
-
-    A request whose message the gate has to read is judged as part of its handler, which a
-    cold read begins again.
-    """
-
-    def judge(request: Request) -> None:
-        if request.command.code not in READS_LOG:
-            gate(request)
-
-    judged = {code: behind(gate, found.ordinary[code]) for code in READS_LOG}
-    # Every request is looked at, so none goes to those who take undecoded frames.
-    return judge, Handlers({**found.ordinary, **judged}, {})
 
 
 def topic_at(store: MessageStore, log_offset: int) -> str | None:
