@@ -162,6 +162,46 @@ class OffsetCalls(AdminCalls):
         body = answers.body(answer, bodies.QueryConsumeTimeSpanBody, address=address)
         return list(body.consume_time_span_set)
 
+    async def consumer_status(
+        self, address: str, group: str, topic: str, *, client_id: str | None = None
+    ) -> dict[str, dict[MessageQueue, int]]:
+        """Return the positions that the members of a group have themselves, by client id.
+
+        Args:
+            client_id: only this member.
+
+        Raises:
+            BrokerRefused: no member is online, or one does not answer its broker.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+            headers.GetConsumerStatus(topic=topic, group=group, client_addr=client_id),
+            what=f"positions of the members of group {group}",
+        )
+        found = answers.body(answer, bodies.GetConsumerStatusBody, address=address)
+        return dict(found.consumer_table)
+
+    async def correction_offsets(
+        self, address: str, topic: str, compare_group: str, *, filter_groups: str | None = None
+    ) -> dict[int, int]:
+        """Return per queue id the lowest position of any group that is behind another group.
+
+        Args:
+            compare_group: the group that the others are compared with.
+            filter_groups: comma separated; 4.9 brokers DELETE the positions of these groups.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.QUERY_CORRECTION_OFFSET,
+            headers.QueryCorrectionOffset(
+                topic=topic, compare_group=compare_group, filter_groups=filter_groups
+            ),
+            what=f"correction offsets of topic {topic}",
+        )
+        found = answers.body(answer, bodies.QueryCorrectionOffsetBody, address=address)
+        return dict(found.correction_offsets)
+
     async def _reset_online(
         self, address: str, header: headers.ResetOffset, *, cpp: bool
     ) -> dict[MessageQueue, int]:

@@ -50,6 +50,29 @@ class TopicCalls(AdminCalls):
         )
         return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)
 
+    async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
+        """Return cluster and broker names, which are topics too, and a broker to ask for the rest.
+
+        The address is "" where the name server knows no broker.
+        """
+        address, answer = await self._namesrv(
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, what="cluster names", address=address
+        )
+        found = answers.body(answer, bodies.TopicList, address=address)
+        return sorted(found.topic_list), found.broker_addr or ""
+
+    async def unit_topics(self, *, address: str | None = None) -> list[str]:
+        """Return the topics that belong to a unit, sorted."""
+        return await self._unit_list(RequestCode.GET_UNIT_TOPIC_LIST, address)
+
+    async def unit_sub_topics(self, *, address: str | None = None) -> list[str]:
+        """Return the topics that groups of a unit subscribe to, sorted."""
+        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, address)
+
+    async def unit_sub_ununit_topics(self, *, address: str | None = None) -> list[str]:
+        """Return those of ``unit_sub_topics`` that belong to no unit themselves, sorted."""
+        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, address)
+
     async def topic_route(self, topic: str) -> bodies.TopicRouteData:
         """Return the brokers and queues of a topic, asked for now; raises NoRoute."""
         return await self._client.route(topic, fresh=True)
@@ -151,3 +174,7 @@ class TopicCalls(AdminCalls):
             what=f"groups of topic {topic}",
         )
         return sorted(answers.body(answer, bodies.GroupList, address=address).group_list)
+
+    async def _unit_list(self, code: RequestCode, address: str | None) -> list[str]:
+        address, answer = await self._namesrv(code, what="topics of units", address=address)
+        return sorted(answers.body(answer, bodies.TopicList, address=address).topic_list)

@@ -1,4 +1,4 @@
-"""Transactions nobody decided yet, as one of our brokers lists them.
+"""Transactions nobody decided yet: the list of one of our brokers, and asking for one again.
 
 Rule: a Java broker has no such list and answers 3; its op topic has no configuration, so
 nobody outside can tell its open half messages from decided ones.
@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mqclient.admin_calls import AdminCalls
-from mqclient.errors import BadAnswer, ClientError
-from remoting.codes import ExtensionCode, ResponseCode
+from mqclient.errors import BadAnswer, BadRequest, ClientError
+from remoting import headers
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from storefmt import fastjson
 from storefmt.errors import StoreError
+from storefmt.hosts import host_text
+from storefmt.msgid import parse_offset_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,28 @@ class TransactionCalls(AdminCalls):
             raise BadAnswer(
                 f"{what} of {address} cannot be read: {error!r}", address=address
             ) from error
+
+    async def resume_check_half_message(self, offset_id: str) -> None:
+        """Have a broker ask again for a half message that it gave up.
+
+        Args:
+            offset_id: of the half message, or of its copy among those given up; names the broker.
+
+        Raises:
+            BadRequest: that is no offset id.
+            BrokerRefused: nothing is stored there. A 4.9 broker does not look at what it is.
+        """
+        try:
+            store_host, _ = parse_offset_id(offset_id)
+            address = host_text(store_host)
+        except StoreError as error:
+            raise BadRequest(str(error)) from error
+        await self._broker(
+            address,
+            RequestCode.RESUME_CHECK_HALF_MESSAGE,
+            headers.ResumeCheckHalfMessage(msg_id=offset_id),
+            what=f"half message {offset_id}",
+        )
 
 
 def _row(row: object) -> OpenTransaction:
