@@ -138,6 +138,12 @@ class Consumers:
         """Take a closed connection out of every group; return the groups it was in."""
         return [name for name in list(self._groups) if self.unregister(name, conn)]
 
+    def clock_set(self, step_ms: int) -> None:
+        """Let nobody seem silent because the clock was set by ``step_ms``."""
+        for group in self._groups.values():
+            for member in group.members.values():
+                member.seen_ms += step_ms
+
     def silent(self, now_ms: int) -> list[ServerConn]:
         """Return the connections that have not sent a heartbeat for too long."""
         return [
@@ -201,6 +207,12 @@ class Producers:
         """Take a closed connection out of every group."""
         for group in list(self._groups):
             self.unregister(group, conn)
+
+    def clock_set(self, step_ms: int) -> None:
+        """Let nobody seem silent because the clock was set by ``step_ms``."""
+        for members in self._groups.values():
+            for member in members.values():
+                member.seen_ms += step_ms
 
     def silent(self, now_ms: int) -> list[ServerConn]:
         """Return the connections that have not sent a heartbeat for too long."""

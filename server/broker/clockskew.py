@@ -12,6 +12,7 @@ step of the wall clock counts from a tenth of a second on; what it runs too fast
 steady clock does too.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from server.runtime.clock import Times
@@ -26,6 +27,8 @@ class ClockSkew:
     """The skews (ms) of one running broker, the one of now last."""
 
     def __init__(self, times: Times) -> None:
+        self.on_step: Callable[[int], None] = lambda step_ms: None
+        """Called with the ms that the wall clock was set by."""
         self._skews = [times.now_ms - times.steady_ms]
         self._ended_ms: list[int] = []
         """When each but the last one ended, by the steady clock."""
@@ -38,9 +41,11 @@ class ClockSkew:
     def observe(self, times: Times) -> None:
         """Look at both clocks; to be called many times a second."""
         skew_ms = times.now_ms - times.steady_ms
-        if abs(skew_ms - self._skews[-1]) >= STEP_MS:
+        step_ms = skew_ms - self._skews[-1]
+        if abs(step_ms) >= STEP_MS:
             self._ended_ms.append(times.steady_ms)
             self._skews.append(skew_ms)
+            self.on_step(step_ms)
         while self._ended_ms and times.steady_ms - self._ended_ms[0] > LATELY_MS:
             del self._ended_ms[0], self._skews[0]
 

@@ -173,7 +173,8 @@ class DelayService:
         self._put = put
         self._when_safe = when_safe
         self._started_ms = times.steady_ms
-        self._skew = skew = ClockSkew(times)
+        self.skew = skew = ClockSkew(times)
+        """What is known of the wall clock."""
         known = {} if stored is None else stored.offsets
         self._levels = [
             _Level(
@@ -220,12 +221,12 @@ class DelayService:
 
     def arrived(self, queue_id: int, queue_offset: int, *, store_ms: int, times: Times) -> None:
         """Learn that a message was stored in a queue of the schedule topic."""
-        self._skew.observe(times)
+        self.skew.observe(times)
         if queue_id >= len(self._levels):
             return
         level = self._levels[queue_id]
         level.live_from = min(level.live_from, queue_offset)
-        skew_ms = self._skew.of(store_ms, steady_ms=times.steady_ms)
+        skew_ms = self.skew.of(store_ms, steady_ms=times.steady_ms)
         if skew_ms != level.skews[-1][1]:
             level.skews.append((queue_offset, skew_ms))
         if level.head_offset < 0:
@@ -237,11 +238,11 @@ class DelayService:
 
     def observe(self, times: Times) -> None:
         """Look at both clocks: whether somebody set one. For when nothing can be delivered."""
-        self._skew.observe(times)
+        self.skew.observe(times)
 
     def deliver(self, times: Times) -> int:
         """Put again every message that is due; return how many. Call it every 50 ms."""
-        self._skew.observe(times)
+        self.skew.observe(times)
         return sum(
             self._deliver_level(level, times)
             for level in self._levels

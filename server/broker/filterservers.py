@@ -37,6 +37,10 @@ class FilterServers:
         """Forget a connection; return whether it was that of a filter server."""
         return self._seen.pop(conn, None) is not None
 
+    def clock_set(self, step_ms: int) -> None:
+        """Let nobody seem silent because the clock was set by ``step_ms``."""
+        self._seen = {conn: (name, ms + step_ms) for conn, (name, ms) in self._seen.items()}
+
     def drop_silent(self, now_ms: int) -> bool:
         """Forget those that were silent too long; return whether there were any."""
         silent = [

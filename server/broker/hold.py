@@ -156,6 +156,11 @@ class Hold(Generic[T]):
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 
+    def clock_set(self, step_ms: int) -> None:
+        """Let every pull wait as long as before, though the clock was set by ``step_ms``."""
+        # In its order, which a heap keeps when all of it moves alike.
+        self._deadlines = [(ms + step_ms, number, held) for ms, number, held in self._deadlines]
+
     def drop_owner(self, owner: Hashable) -> None:
         """Forget the pulls of a connection that closed."""
         for held in list(self._owners.get(owner, ())):

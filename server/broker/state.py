@@ -164,7 +164,7 @@ class Broker:
         )
 
     def _make_delay(self, stored: DelayOffsets | None) -> DelayService:
-        return DelayService(
+        delay = DelayService(
             self.store,
             self.levels,
             times=read_together(self.clock),
@@ -172,6 +172,8 @@ class Broker:
             put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
         )
+        delay.skew.on_step = self._clock_set
+        return delay
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
         return Sender(
@@ -343,6 +345,16 @@ class Broker:
                 self.delay.arrived(
                     entry.queue_id, entry.queue_offset, store_ms=entry.store_ms, times=times
                 )
+
+    def _clock_set(self, step_ms: int) -> None:
+        """Let everybody wait, and live, as long as before the wall clock was set."""
+        LOG.warning("the clock of this machine was set by %.1f s", step_ms / 1000)
+        for timed in (
+            self.hold, self.locks, self.consumers, self.producers, self.filter_servers, self.turn,
+        ):  # fmt: skip
+            timed.clock_set(step_ms)
+        # Whoever waits for the first deadline looks again which one it is.
+        self.expect_deadline(0)
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)

@@ -185,6 +185,11 @@ class Turn:
         """Return how long the disk has been at a sync that sends wait for; 0 without one."""
         return 0 if self._flushing is None else max(0, now_ms - self._flush_began_ms)
 
+    def clock_set(self, step_ms: int) -> None:
+        """Let the disk seem as slow as it is, though the clock was set by ``step_ms``."""
+        self._flush_began_ms += step_ms
+        self._unsafe_since_ms += step_ms
+
     def _end_stale_soon(self) -> None:
         if self._loop is not None:
             now_ms = self._clock.now_ms
