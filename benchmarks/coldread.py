@@ -1,12 +1,15 @@
 """How long a send waits while somebody reads old messages that no cache holds.
 
-    python -m benchmarks.coldread --directory /var/tmp/bench --seconds 15
+    python -m benchmarks.coldread --directory /var/tmp/bench --rounds 8 --seconds 5
 
     store of 2.5 GiB, 64 queues ── page cache dropped four times a second
-    sender: 300 messages a second, each answer timed     reader: 4 pulls at random offsets
+    sender: 300 messages a second, each answer timed     reader: 100 pulls a second
 
-Three runs: without a reader; with one, cold reads in threads; with one, cold reads on the
-loop (as a broker without RWF_NOWAIT does). The directory must be on a disk, not on tmpfs.
+A round has a run of each kind, in turn, so that a noisy machine is noisy for all of them:
+without a reader; with one that reads what is in memory; with one that reads at random
+offsets, in threads; the same on the loop (as a broker without RWF_NOWAIT does). Told are
+medians over the rounds, and what each kind is to the first one in the same round. The
+directory must be on a disk, not on tmpfs.
 """
 
 import argparse
@@ -18,16 +21,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import PullMessage, SendMessageV2
+from server.broker.cold import TRIES_MAX
 from server.store.calls import PutMessage
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
@@ -41,11 +45,30 @@ QUEUES: Final = 64
 BODY: Final = os.urandom(8_000)
 MESSAGES: Final = (5 << 29) // len(BODY)
 READERS: Final = 4
+PULLS_A_SECOND: Final = 25
+"""Of each reader."""
 SENDS_A_SECOND: Final = 300
 START: Final = (
     "import sys; import server.broker.cold as cold; cold.TRIES_MAX = int(sys.argv.pop(1)); "
     "from server.broker.app import main; sys.exit(main())"
 )
+
+
+class Kind(NamedTuple):
+    """What is beside the sends; ``tries`` 0 reads everything on the loop."""
+
+    name: str
+    tries: int
+    readers: int
+    is_cold: bool
+
+
+KINDS: Final = [
+    Kind("no reader", TRIES_MAX, 0, False),
+    Kind("reader of what is in memory", TRIES_MAX, READERS, False),
+    Kind("cold reader, threads", TRIES_MAX, READERS, True),
+    Kind("cold reader, on the loop", 0, READERS, True),
+]
 
 
 def fill(root: Path) -> None:
@@ -120,18 +143,21 @@ async def send(client: RemotingClient, address: str, until: float) -> list[float
     return found
 
 
-async def read(address: str, until: float, seed: int) -> int:
-    """Pull at random offsets; return how many pulls found messages."""
+async def read(address: str, until: float, seed: int, *, is_cold: bool) -> int:
+    """Pull at an even pace, at random offsets or at few; return how many found messages."""
     chooser, client, count = random.Random(seed), RemotingClient(), 0
-    while time.perf_counter() < until:
+    due = time.perf_counter()
+    while due < until:
+        await asyncio.sleep(max(due - time.perf_counter(), 0))
         header = PullMessage(
-            consumer_group="G", topic=TOPIC, queue_id=chooser.randrange(QUEUES),
-            queue_offset=chooser.randrange(MESSAGES // QUEUES - 400), max_msg_nums=32, sys_flag=4,
-            commit_offset=0, suspend_timeout_millis=0, subscription="*", sub_version=0,
-            expression_type="TAG",
+            consumer_group="G", topic=TOPIC, queue_id=chooser.randrange(QUEUES if is_cold else 1),
+            queue_offset=chooser.randrange(MESSAGES // QUEUES - 400 if is_cold else 1),
+            max_msg_nums=32, sys_flag=4, commit_offset=0, suspend_timeout_millis=0,
+            subscription="*", sub_version=0, expression_type="TAG",
         )  # fmt: skip
         request = Command.request(RequestCode.PULL_MESSAGE, header)
         count += (await client.invoke(address, request, timeout_s=30)).code == 0
+        due = max(due + 1 / PULLS_A_SECOND, time.perf_counter() - 1)
     await client.close()
     return count
 
@@ -142,52 +168,73 @@ async def forget_often(root: Path, until: float) -> None:
         await asyncio.sleep(0.25)
 
 
-def read_all(address: str, seconds: float, readers: int) -> int:
+def read_all(address: str, seconds: float, kind: Kind) -> int:
     """Read with several clients, in a process of their own."""
 
     async def act() -> int:
         until = time.perf_counter() + seconds
-        return sum(await asyncio.gather(*(read(address, until, seed) for seed in range(readers))))
+        readers = (read(address, until, seed, is_cold=kind.is_cold) for seed in range(kind.readers))
+        return sum(await asyncio.gather(*readers))
 
     return asyncio.run(act())
 
 
-async def run(root: Path, address: str, seconds: float, *, readers: int) -> str:
-    """Measure one run; return its line."""
+class Run(NamedTuple):
+    """What one run showed; ms."""
+
+    p50: float
+    p99: float
+    most: float
+    pulls: int
+
+
+async def run(root: Path, address: str, seconds: float, *, kind: Kind) -> Run:
+    """Measure one run."""
     client, until = RemotingClient(), time.perf_counter() + seconds
     with ProcessPoolExecutor(1) as other:
         reading = asyncio.get_running_loop().run_in_executor(
-            other, read_all, address, seconds, readers
+            other, read_all, address, seconds, kind
         )
-        sends, _, pulls = await asyncio.gather(
-            send(client, address, until), forget_often(root, until), reading
-        )
+        others = [forget_often(root, until)] if kind.is_cold or not kind.readers else []
+        sends, pulls, *_ = await asyncio.gather(send(client, address, until), reading, *others)
     await client.close()
-    cuts = statistics.quantiles(sends, n=1000)
+    cuts = statistics.quantiles(sends, n=100)
+    return Run(cuts[49], cuts[98], max(sends), pulls)
+
+
+def told(kind: Kind, runs: Sequence[Run], base: Sequence[Run]) -> str:
+    """Return the line of one kind."""
+    middle = statistics.median
+    p50, p99 = middle(one.p50 for one in runs), middle(one.p99 for one in runs)
+    ratio = middle(one.p99 / none.p99 for one, none in zip(runs, base, strict=True))
+    most, pulls = max(one.most for one in runs), sum(one.pulls for one in runs)
     return (
-        f"{len(sends):6d} sends  p50 {cuts[499]:6.2f}  p99 {cuts[989]:7.2f}  "
-        f"p99.9 {cuts[998]:7.2f}  max {max(sends):7.2f} ms   {pulls:6d} cold pulls"
+        f"{kind.name:28s} p50 {p50:6.2f}  p99 {p99:7.2f}  max {most:7.1f} ms"
+        f"  p99 to none {ratio:5.2f}   {pulls:6d} pulls"
     )
 
 
 def main() -> None:
-    """Print a line for each run."""
+    """Print a line for each kind of run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--directory", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
     arguments = parser.parse_args()
     root = arguments.directory / "store"
     arguments.directory.mkdir(parents=True)
+    found: dict[Kind, list[Run]] = {kind: [] for kind in KINDS}
     try:
         fill(root)
-        for name, tries, readers in (
-            ("no reader", 40, 0),
-            ("cold reader, threads", 40, READERS),
-            ("cold reader, on the loop", 0, READERS),
-        ):
-            with broker(root, tries=tries) as address:
-                line = asyncio.run(run(root, address, arguments.seconds, readers=readers))
-            print(f"{name:26s} {line}", flush=True)
+        for number in range(arguments.rounds):
+            # Whoever is first has no advantage of it.
+            for kind in KINDS[number % len(KINDS) :] + KINDS[: number % len(KINDS)]:
+                with broker(root, tries=kind.tries) as address:
+                    one = asyncio.run(run(root, address, arguments.seconds, kind=kind))
+                found[kind].append(one)
+        for kind, runs in found.items():
+            print(told(kind, runs, found[KINDS[0]]), flush=True)
+        print(f"load {os.getloadavg()[0]:.1f}, {arguments.rounds} rounds")
     finally:
         shutil.rmtree(arguments.directory)
 
