@@ -50,7 +50,7 @@ async def browse(call: Call, wish: Wish) -> Outcome:
     if wish.limit is not None and wish.limit < 0:
         raise Usage(f"limit {wish.limit} is negative")
     if call.is_offline:
-        return Outcome(_offline(call, wish))
+        return Outcome(stored(call, wish))
     consumer, spans = await parts(call, wish)
     return Outcome(_online(call, consumer, spans, wish))
 
@@ -77,7 +77,8 @@ async def _online(
     _tell_tags(call, wish, counts)
 
 
-def _offline(call: Call, wish: Wish) -> Iterator[Row]:
+def stored(call: Call, wish: Wish) -> Iterator[MessageRow]:
+    """Yield the messages out of a store; the filter of ``wish`` names the topic, too."""
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.records import OffsetRange, message_rows
     from storefmt.offline.storedir import StoreDir

@@ -49,7 +49,7 @@ class Letters:
             end_ms=self.to.ms(now_ms) if self.to else None,
         )
 
-    def wants(self, message: "MessageExt") -> bool:
+    def wants(self, message: "MessageExt | MessageRow") -> bool:
         """Return whether a message has the topic and one of the ids that were asked for."""
         if self.topic is not None and origin_topic(message) != self.topic:
             return False
@@ -71,19 +71,23 @@ def topic_of(group: str) -> str:
     return DLQ_PREFIX + group
 
 
-def origin_topic(message: "MessageExt") -> str | None:
+def origin_topic(message: "MessageExt | MessageRow") -> str | None:
     """Return where a dead letter was sent to first; None where it does not say."""
     return message.properties.get(ORIGIN_TOPIC) or message.properties.get(RETRY_TOPIC)
 
 
 def letter_row(group: str, message: "MessageExt", *, body: bool) -> LetterRow:
     """Return the row of a dead letter."""
-    made = row_of(message, body=body)
+    return letter_of(group, row_of(message, body=body))
+
+
+def letter_of(group: str, made: MessageRow) -> LetterRow:
+    """Return the row of a dead letter, made of the row of a message."""
     known = {spot.name: getattr(made, spot.name) for spot in fields(MessageRow)}
     return LetterRow(
         **known,
         group=group,
-        origin_topic=origin_topic(message),
-        origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID),
-        given_up_ms=message.store_ms,
+        origin_topic=origin_topic(made),
+        origin_msg_id=made.properties.get(ORIGIN_MESSAGE_ID),
+        given_up_ms=made.store_ms,
     )

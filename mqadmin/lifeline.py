@@ -143,15 +143,17 @@ def _level(message: "MessageExt") -> str:
     return f"level {message.queue_id + 1}, for {real}" if real else f"level {message.queue_id + 1}"
 
 
-def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
+def position_text(queue_offset: int, at: int | None) -> str:
+    """Return where a group at ``at`` stands, seen from a message."""
     if at is None:
-        told = "has no offset in this queue"
-    elif at > message.queue_offset:
-        told = "has read it, or passed over it"
-    elif at == message.queue_offset:
-        told = "reads it next"
-    else:
-        told = f"has {message.queue_offset - at} to read before it"
+        return "has no offset in this queue"
+    if at > queue_offset:
+        return "has read it, or passed over it"
+    return "reads it next" if at == queue_offset else f"has {queue_offset - at} to read before it"
+
+
+def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
+    told = position_text(message.queue_offset, at)
     return LifeRow(
         step="group",
         step_ms=0,

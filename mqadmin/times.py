@@ -62,6 +62,17 @@ def parse_when(text: str) -> When:
     return When(text)
 
 
+def parse_start(text: str) -> str:
+    """Check ``earliest``, ``latest`` or a time.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if text not in {"earliest", "latest"}:
+        parse_time(text, now_ms=0)
+    return text
+
+
 def parse_time(text: str, *, now_ms: int) -> int:
     """Return the epoch ms that ``text`` means.
 

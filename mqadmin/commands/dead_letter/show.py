@@ -3,16 +3,17 @@
 Requests: as ``message print``, in ``%DLQ%group``.
 """
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated
 
-from mqadmin.browse import Wish, parts
+from mqadmin.browse import Wish, parts, stored
 from mqadmin.call import Call
-from mqadmin.deadletters import LetterRow, Letters, letter_row, topic_of
+from mqadmin.deadletters import LetterRow, Letters, letter_of, letter_row, topic_of
 from mqadmin.parameters import option
 from mqadmin.reading import Span, read
-from mqadmin.registry import command
+from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqclient.pullconsumer import PullConsumer
 
@@ -30,8 +31,10 @@ class Arguments(Letters):
     examples=(
         ("mqadmin dead-letter show billing --from yesterday", "since yesterday"),
         ("mqadmin dead-letter show billing --topic orders -o jsonl", "of one topic"),
+        ("mqadmin dead-letter show billing --store DIR", "out of the files of a stopped broker"),
     ),
     rows=LetterRow,
+    needs=Needs.EITHER,
     columns=("given_up_time", "origin_topic", "tags", "keys", "reconsume_times", "msg_id", "body"),
 )
 async def show_dead_letters(call: Call, args: Arguments) -> Outcome:
@@ -40,9 +43,18 @@ async def show_dead_letters(call: Call, args: Arguments) -> Outcome:
     Raises:
         NoRoute: the group has never given up a message.
     """
-    wish = Wish(topic=topic_of(args.group), filter=args.filter(call.now_ms()))
+    wish = Wish(topic=topic_of(args.group), filter=args.filter(call.now_ms()), no_body=args.no_body)
+    if call.is_offline:
+        return Outcome(_stored(call, args, wish))
     consumer, spans = await parts(call, wish)
     return Outcome(_rows(args, consumer, spans, wish))
+
+
+def _stored(call: Call, args: Arguments, wish: Wish) -> Iterator[Row]:
+    wanted = replace(wish.filter, topic=wish.topic)
+    found = (row for row in stored(call, replace(wish, filter=wanted)) if args.wants(row))
+    for row in islice(found, args.limit):
+        yield letter_of(args.group, row)
 
 
 async def _rows(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
-from mqadmin.browse import Wish, parts
+from mqadmin.browse import Wish, parts, stored
 from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.exportfile import FileFormat, State, begin, format_of, queue_of, writer_for
@@ -17,7 +17,7 @@ from mqadmin.messages import row_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.reading import Span, read
-from mqadmin.registry import command
+from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
 from mqadmin.times import When, parse_when
 from mqadmin.wanted import Filter
@@ -67,8 +67,10 @@ class ExportedMessages(Row):
     examples=(
         ("mqadmin message export orders --to orders.jsonl", "all of a topic"),
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
+        ("mqadmin message export orders --to orders.jsonl --store DIR", "of a stopped broker"),
     ),
     rows=ExportedMessages,
+    needs=Needs.EITHER,
 )
 async def export_messages(call: Call, args: Arguments) -> Outcome:
     """Return what was written.
@@ -80,6 +82,8 @@ async def export_messages(call: Call, args: Arguments) -> Outcome:
     if args.limit is not None and args.limit < 0:
         raise Usage(f"limit {args.limit} is negative")
     kind = format_of(args.to, args.format)
+    if call.is_offline:
+        return _stored(call, args, kind)
     state, resumed = begin(args.to, _fresh(call, args), resume=args.resume)
     wanted = Filter(begin_ms=state.begin_ms, end_ms=state.end_ms)
     consumer, spans = await parts(
@@ -104,6 +108,33 @@ async def export_messages(call: Call, args: Arguments) -> Outcome:
     return one(
         ExportedMessages(
             file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=resumed
+        )
+    )
+
+
+def _stored(call: Call, args: Arguments, kind: FileFormat) -> Outcome:
+    """Write what a store has of the topic; there is no state to go on with."""
+    if args.resume:
+        raise Usage("--resume with --store", hint="`store export --resume` goes on")
+    state, _ = begin(args.to, _fresh(call, args), resume=False)
+    wish = Wish(
+        topic=args.topic,
+        filter=Filter(topic=args.topic, begin_ms=state.begin_ms, end_ms=state.end_ms),
+        queue=args.queue,
+        tags=args.tag,
+        limit=args.limit,
+        no_body=args.no_body,
+    )
+    writer = writer_for(args.to, kind, state)
+    try:
+        for row in stored(call, wish):
+            writer.add(row)
+        size = writer.finish()
+    finally:
+        writer.close()
+    return one(
+        ExportedMessages(
+            file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=False
         )
     )
 

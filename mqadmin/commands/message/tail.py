@@ -17,9 +17,10 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
 from mqadmin.reading import TOOLS_GROUP
-from mqadmin.registry import command
+from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from mqadmin.times import parse_time
+from mqadmin.times import parse_start, parse_time
+from mqadmin.wanted import Filter
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
 from mqclient.pull import PullResult, PullStatus
@@ -30,17 +31,6 @@ HOLD_MS: Final = 15_000
 RETRY_S: Final = 1.0
 AHEAD_MAX: Final = 256
 """Messages read ahead of the printer, over all queues."""
-
-
-def parse_start(text: str) -> str:
-    """Check ``earliest``, ``latest`` or a time.
-
-    Raises:
-        ValueError: it is none of them.
-    """
-    if text not in {"earliest", "latest"}:
-        parse_time(text, now_ms=0)
-    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +58,11 @@ class Arguments:
         ("mqadmin message tail orders", "what comes from now on; Ctrl-C ends it"),
         ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
         ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then end"),
+        ("mqadmin message tail orders --store DIR", "as a broker on this machine writes it"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
 )
 async def tail(call: Call, args: Arguments) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
@@ -79,6 +71,8 @@ async def tail(call: Call, args: Arguments) -> Outcome:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
+    if call.is_offline:
+        return _stored(call, args)
     if args.count is not None and args.count < 1:
         raise Usage(f"--count {args.count}: expected 1 or more")
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
@@ -96,6 +90,25 @@ async def tail(call: Call, args: Arguments) -> Outcome:
         for spot, queue in enumerate(queues)
     ]
     return Outcome(_rows(followers, args), follow=True)
+
+
+def _stored(call: Call, args: Arguments) -> Outcome:
+    # A store is read by numpy, which nobody should wait for who asks a broker.
+    from mqadmin.followstore import Follow, follow
+
+    number = None if args.queue is None else args.queue.rpartition(":")[2]
+    if number is not None and not number.isdecimal():
+        raise Usage(f"{args.queue!r} is no queue", hint="as 3")
+    tags = [tag.strip() for tag in args.tag.split("||")]
+    wish = Follow(
+        start=args.from_,
+        wanted=Filter(topic=args.topic, tags=() if "*" in tags else tuple(tags)),
+        count=args.count,
+        follow=not args.no_follow,
+        body="none" if args.no_body else "inflated",
+        queue_id=None if number is None else int(number),
+    )
+    return follow(call, wish)
 
 
 async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms: int) -> int:

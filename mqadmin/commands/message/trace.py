@@ -20,7 +20,7 @@ from mqadmin.lifeline import (
     traced_steps,
 )
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 from storefmt.errors import BadCall
 from storefmt.hosts import port_of
@@ -64,6 +64,7 @@ class Arguments:
         "success",
         "detail",
     ),
+    needs=Needs.EITHER,
     java=(
         Java(
             "queryMsgTraceById",
@@ -82,6 +83,11 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
         NotFound: no broker knows the message.
         NoRoute: there is no such topic.
     """
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.offline import stored_life
+
+        return stored_life(call, args.which, topic=args.topic)
     admin = await call.admin()
     key, topic = args.which, args.topic
     if topic is None and _is_offset_id(key):

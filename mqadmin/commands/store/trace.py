@@ -6,6 +6,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.messages import BodyForm, MessageRow
+from mqadmin.offline import READ_BY_GROUPS
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
@@ -14,8 +15,6 @@ from storefmt.offline.info import GroupInfo
 from storefmt.offline.life import Step
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.trace import LifeStep, trace
-
-READ_BY_GROUPS = {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
 
 COLUMNS = (
     *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),

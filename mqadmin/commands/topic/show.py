@@ -8,7 +8,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument
-from mqadmin.registry import command
+from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqadmin.topics import perm_text
 
@@ -25,22 +25,26 @@ class TopicQueue(Row):
     """One queue; offsets in entries."""
 
     topic: str
-    broker: str
+    broker: str | None
     queue_id: int
     min_offset: int
     max_offset: int
     message_count: int
     last_updated_ms: EpochMs
     perm: str
-    cluster: str
-    address: str
+    cluster: str | None
+    address: str | None
 
 
 @command(
     "topic show",
     "show the queues of a topic: where, how full, with which permission",
-    examples=(("mqadmin topic show orders", "ends of every queue of orders"),),
+    examples=(
+        ("mqadmin topic show orders", "ends of every queue of orders"),
+        ("mqadmin topic show orders --store DIR", "of the files of a stopped broker"),
+    ),
     rows=TopicQueue,
+    needs=Needs.EITHER,
     columns=(
         "topic",
         "broker",
@@ -55,8 +59,30 @@ async def show_topic(call: Call, args: Arguments) -> Outcome:
     """Return one row a queue.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute, NotFound: there is no such topic.
     """
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.offline import stored_queues
+
+        queues = stored_queues(call, args.topic)
+        return Outcome(
+            [
+                TopicQueue(
+                    topic=args.topic,
+                    broker=None,
+                    queue_id=one.queue_id,
+                    min_offset=one.min_offset,
+                    max_offset=one.max_offset,
+                    message_count=one.max_offset - one.min_offset,
+                    last_updated_ms=one.last_ms,
+                    perm=perm_text(one.perm),
+                    cluster=None,
+                    address=None,
+                )
+                for one in queues
+            ]
+        )
     admin = await call.topics()
     route = await admin.topic_route(args.topic)
     brokers = {data.broker_name: data for data in route.broker_datas}

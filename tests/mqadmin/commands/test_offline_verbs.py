@@ -1,7 +1,9 @@
 """Reading verbs on a store directory say what they say of the broker that writes it."""
 
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +90,88 @@ def test_topics_queues_and_delays_are_those_of_the_broker(
         [row[name] for name in ends] for row in rows(run("topic", "status", TOPIC, *where))
     ] == known
     assert len(rows(run("delay", "list", *where))) == 18
+
+
+def test_groups_and_lags_are_those_of_the_broker(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+) -> None:
+    where = ("--store", servers.store, "-ojson")
+
+    def lag(found: list[dict[str, object]]) -> list[list[object]]:
+        names = ("group", "topic", "queue_id", "broker_offset", "consumer_offset", "lag")
+        return [[row[name] for name in names] for row in found]
+
+    offline = until(lambda: run("group", "lag", GROUP, *where), lambda done: done.exit_code == 0)
+
+    assert lag(rows(offline)) == lag(rows(at("group", "lag", GROUP, "-ojson")))
+    groups = {str(row["group"]): row for row in rows(run("group", "list", *where))}
+    assert (groups[GROUP]["topics"], groups[GROUP]["members"]) == ([TOPIC], None)
+    assert run("group", "lag", "NoSuchGroup", *where).exit_code == 3
+
+
+def until(ask: Callable[[], Result], holds: Callable[[Result], bool]) -> Result:
+    """Ask until the broker has written what is asked for."""
+    deadline_s = time.monotonic() + WRITTEN_S
+    while not holds(done := ask()):
+        assert time.monotonic() < deadline_s, done
+        time.sleep(0.1)
+    return done
+
+
+def test_queues_say_when_they_were_written_last(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+) -> None:
+    names = ("queue_id", "min_offset", "max_offset", "message_count", "last_updated_ms", "perm")
+
+    online, offline = (
+        [[row[name] for name in names] for row in rows(done)]
+        for done in (
+            at("topic", "show", TOPIC, "-ojson"),
+            run("topic", "show", TOPIC, "--store", servers.store, "-ojson"),
+        )
+    )
+
+    assert offline == online
+
+
+def test_a_store_is_followed_traced_and_exported(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]], tmp_path: Path
+) -> None:
+    where = ("--store", servers.store)
+    file = tmp_path / "all.jsonl"
+
+    tail = run("message", "tail", TOPIC, "--from", "earliest", "-c", "3", *where, "-ojsonl")
+    queue = run(
+        *("message", "tail", TOPIC, "--from", "earliest", "--queue", "1", "-t", "B"),
+        *("--no-follow", *where, "-ojsonl"),
+    )
+    life = rows(run("message", "trace", "k1", "--topic", TOPIC, *where, "-ojson"))
+    export = rows(run("message", "export", TOPIC, "--to", str(file), *where, "-ojson"))
+
+    assert len(tail.out.splitlines()) == 3
+    assert {json.loads(line)["queue_id"] for line in queue.out.splitlines()} == {1}
+    assert life[0]["step"] == "store"
+    assert {row["group"] for row in life if row["step"] == "group"} == {GROUP}
+    assert export[0]["rows"] == len(messages) == len(file.read_text().splitlines())
+    assert run("message", "tail", TOPIC, "--queue", "x", *where).exit_code == 2
+    resumed = run("message", "export", TOPIC, "--to", str(file), "--resume", *where)
+    assert resumed.exit_code == 2
+
+
+def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: Addresses) -> None:
+    where = ("--store", servers.store, "-ojson")
+    at("topic", "create", "%DLQ%OfflineDead", "-q", "1")
+    at("message", "send", "%DLQ%OfflineDead", "given up", "-p", "origin=orders")
+
+    listed = until(
+        lambda: run("dead-letter", "list", "OfflineDead", *where),
+        lambda done: done.exit_code == 0 and bool(rows(done)),
+    )
+    (shown,) = rows(run("dead-letter", "show", "OfflineDead", *where))
+
+    assert [(row["group"], row["message_count"]) for row in rows(listed)] == [("OfflineDead", 1)]
+    assert (shown["body"], shown["group"]) == ("given up", "OfflineDead")
+    assert rows(run("dead-letter", "show", "OfflineDead", "--topic", "other", *where)) == []
 
 
 def test_what_a_store_does_not_have_exits_3(

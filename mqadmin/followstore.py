@@ -1,0 +1,98 @@
+"""Follows the commit log of a store directory while a broker writes it.
+
+Rule: nothing is locked and a message is shown once all of it is written; what retention deletes
+before it was read is told on standard error.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mqadmin.call import Call
+from mqadmin.errors import Usage
+from mqadmin.messages import BodyForm, MessageRow
+from mqadmin.records import row_at
+from mqadmin.rows import Outcome
+from mqadmin.times import parse_time
+from mqadmin.wanted import Filter
+from storefmt.message import Record
+from storefmt.offline.follow import Follower, Skipped
+from storefmt.offline.storedir import StoreDir
+
+POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follow:
+    """What to follow.
+
+    Attributes:
+        start: earliest, latest or a time.
+        wanted: which records; its ``begin_ms`` is that of ``start``.
+        count: end after so many.
+        follow: False ends at what is there now.
+        queue_id: only this queue of the topic.
+    """
+
+    start: str
+    wanted: Filter
+    count: int | None
+    follow: bool
+    body: BodyForm
+    queue_id: int | None = None
+
+
+def follow(call: Call, wish: Follow) -> Outcome:
+    """Return rows that go on until ``count`` or Ctrl-C.
+
+    Raises:
+        Usage: the count is not positive.
+        NotAStore: the directory is no store.
+    """
+    if wish.count is not None and wish.count < 1:
+        raise Usage(f"--count {wish.count}: expected 1 or more")
+    begin_ms = None
+    with StoreDir.open(call.store_dir) as store:
+        start = store.log.end
+        if wish.start == "earliest":
+            start = store.log.min_offset
+        elif wish.start != "latest":
+            begin_ms = parse_time(wish.start, now_ms=call.now_ms())
+            start = _file_before(store, begin_ms)
+        follower = Follower(store.paths.commitlog, start)
+    wanted = replace(wish.wanted, begin_ms=begin_ms)
+    return Outcome(_rows(call, replace(wish, wanted=wanted), follower), follow=True)
+
+
+def _file_before(store: StoreDir, begin_ms: int) -> int:
+    """Return the start of the last log file whose first message is older than a time."""
+    start = store.log.min_offset
+    for span in store.log.spans:
+        first = next(iter(store.records(span.start, span.start + 1)), None)
+        if not isinstance(first, Record) or first.store_ms >= begin_ms:
+            break
+        start = span.start
+    return start
+
+
+def _rows(call: Call, wish: Follow, follower: Follower) -> Iterator[MessageRow]:
+    count = 0
+    while True:
+        for found in follower.poll():
+            if isinstance(found, Skipped):
+                call.warn(f"log offset {found.log_offset}: {found.why}")
+            elif wish.queue_id in (None, found.record.queue_id) and wish.wanted.wants(found.record):
+                yield row_at(
+                    found.record,
+                    log_offset=found.log_offset,
+                    file=f"commitlog/{found.file}",
+                    body=wish.body,
+                    warn=call.warn,
+                )
+                count += 1
+                if count == wish.count:
+                    return
+        if not wish.follow:
+            return
+        time.sleep(POLL_S)
