@@ -107,6 +107,33 @@ class CommitLog:
         self.end = start + size
         return start
 
+    def append(self, data: bytes) -> None:
+        """Take bytes of another log as they are, records or parts of them, to be written next.
+
+        Raises:
+            OSError: the next file could not be made; nothing was taken.
+            ValueError: they would lie in two files.
+        """
+        start = self.end if self.end != self._file_end else self._roll()
+        if start + len(data) > self._file_end:
+            raise ValueError(f"{len(data)} bytes at {start} cross the end of a file")
+        self.parts.append(data)
+        self.end = start + len(data)
+
+    def cut(self, end: int) -> None:
+        """Let the log end at ``end`` in its last file; what is behind it is erased and synced.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.undo_pending()
+        base = self._base_of(end)
+        if base in self._known:
+            self.erase_tail(base, end - base)
+        start, flushed = self._start, min(self.flushed_offset, end)
+        self.set_end(end)
+        self._start, self.flushed_offset = start, flushed
+
     def _roll(self) -> int:
         next_base = self._file_end
         self.open_next(next_base)

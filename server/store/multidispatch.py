@@ -42,6 +42,19 @@ def copy_queue_id(config: StoreConfig, name: str, queue_id: int) -> int:
     return 0 if config.enable_lmq and is_light(name) else queue_id
 
 
+def copy_offsets(properties: bytes) -> dict[str, int]:
+    """Return the queue offset of each copy that the properties of a record name, by topic."""
+    if _MARK not in properties:
+        return {}
+    named = parse_properties(properties)
+    names = named.get(INNER_MULTI_DISPATCH, "").split(_SEPARATOR)
+    offsets = named.get(INNER_MULTI_QUEUE_OFFSET, "").split(_SEPARATOR)
+    if len(names) != len(offsets):
+        return {}
+    pairs = zip(names, offsets, strict=True)
+    return {name: int(text) for name, text in pairs if text.isdecimal()}
+
+
 class Copies:
     """Finds the queues that the records of one store are copied to."""
 

@@ -22,6 +22,7 @@ from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_
 
 _BUFFER_SIZE: Final = 64 << 10
 _ZEROS: Final = bytes(64 << 10)
+_NO_ENTRY: Final = (0, 0, 0)
 
 
 class QueueRebuild:
@@ -286,4 +287,7 @@ def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
             low = probe + 1
         else:
             high = middle
+    # A queue that starts inside a file begins with fillers.
+    while log_min and low < queue.max_offset and (queue.entry(low) or _NO_ENTRY)[1] == FILLER_SIZE:
+        low += 1
     return low

@@ -9,11 +9,8 @@ Rule: within a queue offsets are dense. The CRC of a record does not cover its q
 offset, so a single record that breaks the row is not believed; two in a row are. A topic
 that was deleted does not come back from its old records.
 
-Source: store/ConsumeQueue.java#putMessagePositionInfo, store/CommitLog.java
-#checkMessageAndReturnSize (tags code of delayed messages).
+Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
-
-from typing import Final
 
 from server.store.append import is_queued
 from server.store.calls import RecoveryReport
@@ -21,32 +18,20 @@ from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
 from server.store.faststart import Plan
 from server.store.logfile import CommitLog
-from server.store.multidispatch import copy_queue_id
+from server.store.multidispatch import copy_offsets, copy_queue_id
 from server.store.queue import ConsumeQueue
 from server.store.queuecheck import Resume
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
-from server.store.rawproperties import tags_of
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import SafePoint
+from server.store.tagscodes import TagsCodes
 from server.store.walk import Found
 from storefmt.configs import TopicTable
 from storefmt.errors import BadCall, StoreError
-from storefmt.javahash import tags_code
 from storefmt.message import RECORD_SIZE_MIN
 from storefmt.paths import StorePaths
-from storefmt.properties import (
-    DELAY,
-    INNER_MULTI_DISPATCH,
-    INNER_MULTI_QUEUE_OFFSET,
-    TAGS,
-    parse_properties,
-)
 from storefmt.sysflag import TRANSACTION_MASK
-
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
-_COPIES: Final = f"{INNER_MULTI_DISPATCH}\x01".encode()
-_DELAY_UNKNOWN_MS: Final = 1000
 
 
 class QueueRecovery:
@@ -73,7 +58,7 @@ class QueueRecovery:
         self._report = report
         self._log_min = log.min_offset
         self._config = config
-        self._delays_ms = config.delays_ms()
+        self._codes = TagsCodes(config.delays_ms())
         self._is_of_java = point is None
         self._deleted = point.deleted_topics if point is not None else {}
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
@@ -123,11 +108,10 @@ class QueueRecovery:
 
     def take(self, found: Found) -> int:
         """Give a record its queue entry; returns the entry's tags code."""
-        code = self.tags_code(found)
+        code = self._codes.of(found)
         if found.sys_flag & TRANSACTION_MASK and not is_queued(found.sys_flag):
             return code
-        if _COPIES in found.properties:
-            self._take_copies(found)
+        self._take_copies(found, code)
         if self._deleted and found.log_offset < self._deleted.get(found.topic, 0):
             return code
         key = found.topic, found.queue_id
@@ -143,21 +127,13 @@ class QueueRecovery:
             self._place(rebuild, key, found, code)
         return code
 
-    def _take_copies(self, found: Found) -> None:
+    def _take_copies(self, found: Found, code: int) -> None:
         """Give a record its entries in the other queues that its properties name.
 
         Without enableMultiDispatch only in queues that are there: who made them filled them.
         """
-        properties = parse_properties(found.properties)
-        names = properties.get(INNER_MULTI_DISPATCH, "").split(",")
-        offsets = properties.get(INNER_MULTI_QUEUE_OFFSET, "").split(",")
-        if len(names) != len(offsets):
-            return
-        code = tags_code(properties.get(TAGS))
-        for name, text in dict(zip(names, offsets, strict=True)).items():
-            if not text.isdecimal():
-                continue
-            copy = found._replace(topic=name, queue_offset=int(text))
+        for name, queue_offset in copy_offsets(found.properties).items():
+            copy = found._replace(topic=name, queue_offset=queue_offset)
             key = self._copy_key(copy)
             if key is None or found.log_offset < self._take_from.get(key, self._safe):
                 continue
@@ -221,22 +197,6 @@ class QueueRecovery:
         )
         if slot * RECORD_SIZE_MIN <= suspect.log_offset:
             rebuild.add(slot, suspect.log_offset, suspect.size, code)
-
-    def tags_code(self, found: Found) -> int:
-        """Return the tags code of the entry of a record."""
-        if found.topic == SCHEDULE_TOPIC:
-            return self._due_ms(found)
-        return tags_code(tags_of(found.properties))
-
-    def _due_ms(self, found: Found) -> int:
-        """Return when a delayed message is due: that is the tags code of its entry."""
-        properties = parse_properties(found.properties)
-        text = properties.get(DELAY, "")
-        level = int(text) if text.lstrip("-").isdecimal() else 0
-        level = min(level, max(self._delays_ms))
-        if level <= 0:
-            return tags_code(properties.get(TAGS))
-        return found.store_ms + self._delays_ms.get(level, _DELAY_UNKNOWN_MS)
 
     def finish(self, log_end: int) -> None:
         """Bring every queue to its end.

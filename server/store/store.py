@@ -38,6 +38,7 @@ from server.store.nextfile import NextFile
 from server.store.nowait import may_wait, no_wait
 from server.store.opening import OpenedStore, open_directory
 from server.store.queue import ConsumeQueue
+from server.store.rawlog import RawLog
 from server.store.reader import Accept, RawEntry, Reader
 from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
@@ -51,12 +52,14 @@ class MessageStore:
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
-        self.on_dispatch: Callable[[list[DispatchEntry]], None] = _ignore
+        self.on_dispatch: Callable[[list[DispatchEntry]], None] = lambda entries: None
         """Called with what became readable, after each write or flush."""
         self.failure = ""
         """Why puts are refused, for good or until there is space; empty when all is well."""
         self.is_read_only = False
         """Nothing is stored any more until a restart."""
+        self.is_copy = False
+        """Nothing is put: what is stored is the log of another broker."""
         self._sync = config.is_sync_flush
         self._log = opened.log
         self._table = opened.table
@@ -67,6 +70,7 @@ class MessageStore:
         self.exts = opened.table.exts
         """Bit maps of the messages, where the store writes them."""
         self._upkeep = Upkeep(config, opened)
+        self.raw = RawLog(config, opened, self._appender, self._upkeep.safe_file)
         self.cleaner = Cleaner(
             config,
             opened,
@@ -121,7 +125,7 @@ class MessageStore:
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
         """Give a message its queue offset and log offset; ``write`` stores it."""
-        if self.is_read_only or self._closed or self._policy.disk_full:
+        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return _REFUSED
         try:
@@ -136,7 +140,7 @@ class MessageStore:
         keys: tuple[str, ...], now_ms: int,
     ) -> PutResult:  # fmt: skip
         """Give a message its places, as ``put`` does, from the fields of a ``PutMessage``."""
-        if self.is_read_only or self._closed or self._policy.disk_full:
+        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return _REFUSED
         try:
@@ -149,7 +153,7 @@ class MessageStore:
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Give messages of one queue their places, as ``put`` does for one; all or none."""
-        if self.is_read_only or self._closed or self._policy.disk_full:
+        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return RunResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, [], 0)
         try:
@@ -169,7 +173,7 @@ class MessageStore:
             StoreFull: no space; all puts since the last write are undone.
             StoreFailed: the same, and the store is read-only from now on.
         """
-        if not self._appender.entries:
+        if not self._appender.entries and self._log.end == self._log.written_offset:
             return
         if self.is_read_only:
             self._appender.undo()
@@ -184,11 +188,11 @@ class MessageStore:
             raise self._fail("commit log not written", error) from error
         self.failure = ""
         entries, queues = self._appender.take()
-        self._written_ms = entries[-1].store_ms
+        self._written_ms = entries[-1].store_ms if entries else self._written_ms
         if self._sync:
             self._waiting += entries
             self._waiting_queues += queues
-        else:
+        elif entries:
             self._dispatch(entries, queues, now_ms)
 
     @property
@@ -276,15 +280,17 @@ class MessageStore:
         """Return a job that makes the next log file, if it is time; call it every 200 ms."""
         return None if self.is_read_only or self._closed else self._log.begin_next()
 
-    def begin_delete(self, topic: str) -> tuple[int, RemoveJob]:
+    def begin_delete(self, topic: str, end: int | None = None) -> tuple[int, RemoveJob]:
         """Forget a topic's queues for good; returns how many, and a job for ``end_flush``.
+
+        Its records below log offset ``end`` (None: all) do not come back.
 
         Raises:
             BadCall: the topic cannot be a path.
             StoreFailed: the disk broke; the store is read-only from now on.
         """
         try:
-            return self._upkeep.delete_topic(topic, self._log.end)
+            return self._upkeep.delete_topic(topic, self._log.end if end is None else end)
         except OSError as error:
             raise self._fail(f"topic {topic} not deleted", error) from error
 
@@ -392,7 +398,3 @@ class MessageStore:
         """Tell whether there is such a queue, or any of the topic."""
         table = self._table
         return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)
-
-
-def _ignore(entries: list[DispatchEntry]) -> None:
-    """Nobody listens yet."""

@@ -229,7 +229,7 @@ class LogWalk:
         start = first_data(file, pos + 1, size_max)
         while start is not None and start < size_max:
             data = file.pread(WINDOW_SIZE, start)
-            for at in _candidates(data):
+            for at in candidates(data):
                 found = start + at - 4
                 if found > pos and not isinstance(self._item_at(file, base, found), str):
                     return found
@@ -240,8 +240,8 @@ class LogWalk:
         return size_max
 
 
-def _candidates(data: bytes) -> list[int]:
-    """Return every position in ``data`` that holds a magic."""
+def candidates(data: bytes) -> list[int]:
+    """Return every position in ``data`` that holds a magic; a record begins 4 bytes before."""
     found: list[int] = []
     for pattern in _PATTERNS:
         at = data.find(pattern)

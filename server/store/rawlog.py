@@ -1,0 +1,254 @@
+"""The log as bytes: what a master sends of it, and how a slave's grows out of them.
+
+    master   read ── bytes as they are in one file ──> a slave
+    slave    append ──> log ──write──> page cache, then as after a put: flush, dispatch
+                └─ each whole record ──> its entry for queue and index
+
+Rule: a slave's log is the master's, byte for byte, blanks and damage among them; queues and
+index follow from the records, by the offsets that the master gave out. What came of a record
+that is not whole yet is part of the log and of nothing else; ``cut`` takes it back, for a
+stop in order or before this log gets records of its own.
+
+Source: store/CommitLog.java#getData, #appendData, store/DefaultMessageStore.java
+(ReputMessageService), store/ConsumeQueue.java#putMessagePositionInfo.
+"""
+
+import logging
+import struct
+from collections.abc import Callable
+from typing import Final
+
+from server.store.append import Appender, is_queued
+from server.store.config import StoreConfig
+from server.store.multidispatch import copy_offsets, copy_queue_id
+from server.store.opening import OpenedStore
+from server.store.queue import ConsumeQueue
+from server.store.recover import entry_of
+from server.store.safefile import SafePointFile
+from server.store.tagscodes import TagsCodes
+from server.store.walk import Found, candidates, parse_record
+from storefmt.consumequeue import FILLER_SIZE
+from storefmt.errors import BadCall
+from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
+
+LOG = logging.getLogger(__name__)
+
+MISSING_COUNT_MAX: Final = 1 << 20
+"""Entries that a queue may lack; more is a damaged offset."""
+_FRONT: Final = struct.Struct(">ii")
+_SKIP_SIZE: Final = 1 << 20
+
+
+class RawLog:
+    """The bytes of one store's log.
+
+    Args:
+        appender: where the entries of records wait for the next ``write``.
+        safe_file: told where the log begins.
+    """
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        opened: OpenedStore,
+        appender: Appender,
+        safe_file: SafePointFile,
+    ) -> None:
+        self.topic_remade: Callable[[str, int], None] = lambda topic, log_offset: None
+        """Told that the records of a topic begin anew at a log offset: its queues are to go."""
+        self._config = config
+        self._log = opened.log
+        self._table = opened.table
+        self._dispatcher = opened.dispatcher
+        self._appender = appender
+        self._safe_file = safe_file
+        self._codes = TagsCodes(config.delays_ms())
+        self._written_whole = opened.log.end
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._need = 1
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of one log file."""
+        return self._log.file_size
+
+    @property
+    def whole_offset(self) -> int:
+        """Log offset after the last record that is whole."""
+        return self._log.end - self._have
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the log has no byte and never had one."""
+        return self._log.end == 0
+
+    def read(self, log_offset: int, size_max: int) -> bytes:
+        """Return written bytes from ``log_offset`` on, of one file; b"" where there are none.
+
+        Raises:
+            ColdRead: under ``no_wait``, when they are not in the page cache.
+            OSError: the disk cannot be read there.
+        """
+        file_end = log_offset - log_offset % self._log.file_size + self._log.file_size
+        end = min(log_offset + size_max, file_end, self._log.written_offset)
+        return (end > log_offset and self._log.read(log_offset, end - log_offset)) or b""
+
+    def start_at(self, log_offset: int) -> None:
+        """Let an empty log begin at ``log_offset``, where a file of the master begins.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if not self.is_empty or log_offset % self._log.file_size:
+            raise ValueError(f"a log that ends at {self._log.end} cannot begin at {log_offset}")
+        for base in list(self._log.bases):
+            self._log.remove(base)
+        # Without it a start after a crash takes the first file for one that came too late.
+        self._safe_file.advance(log_offset, (), None)
+        self._log.set_end(log_offset)
+        self._written_whole = log_offset
+        self._dispatcher.dispatched_offset = log_offset
+
+    def append(self, data: bytes) -> None:
+        """Take the next bytes of the master's log; ``MessageStore.write`` stores them.
+
+        Raises:
+            OSError: there is no next file; ``undo`` before anything else is appended.
+        """
+        if self._log.end == self._log.written_offset:
+            self._written_whole = self.whole_offset
+        self._log.append(data)
+        self._parts.append(data)
+        self._have += len(data)
+        if self._have >= self._need:
+            self._take_whole()
+
+    def undo(self) -> None:
+        """Take back what was appended since the last write that succeeded.
+
+        Raises:
+            OSError: the disk cannot be read.
+        """
+        self._appender.undo()
+        data = self.read(self._written_whole, self._log.file_size)
+        self._parts, self._have, self._need = [data], len(data), len(data) + 1
+
+    def cut(self) -> int:
+        """Take back what is written of a record that is not whole; returns its bytes.
+
+        Nothing may wait for a write.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        size = self._have
+        if size:
+            self._log.cut(self.whole_offset)
+            self._parts, self._have, self._need = [], 0, 1
+        return size
+
+    def _take_whole(self) -> None:
+        data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        size_max, pos, start = self._log.file_size, 0, self.whole_offset
+        while True:
+            log_offset = start + pos
+            left = size_max - log_offset % size_max
+            found = parse_record(data, pos, log_offset=log_offset, left=left)
+            if isinstance(found, str):
+                size, need = _size_of_other(data, pos, log_offset, left, found)
+                if need:
+                    break
+                pos += size
+                continue
+            self._take(found)
+            pos += found.size
+        self._parts, self._have, self._need = [data[pos:]], len(data) - pos, need
+
+    def _take(self, found: Found) -> None:
+        entry = entry_of(found, self._codes.of(found))
+        try:
+            queue = self._table.obtain(found.topic, found.queue_id)
+        except BadCall as error:
+            LOG.warning("record at %d gets no queue: %s", found.log_offset, error)
+            return
+        if is_queued(found.sys_flag):
+            placed = self._at_its_place(queue, found)
+            if placed is None:
+                return
+            queue = placed
+            queue.next_offset += 1
+        self._appender.entries.append(entry)
+        self._appender.entry_queues.append(queue)
+        if self._config.enable_multi_dispatch and is_queued(found.sys_flag):
+            self._take_copies(found)
+
+    def _take_copies(self, found: Found) -> None:
+        """Give a record the entries in other queues that its properties name."""
+        for name, queue_offset in copy_offsets(found.properties).items():
+            queue_id = copy_queue_id(self._config, name, found.queue_id)
+            copy = found._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset)
+            queue = self._at_its_place(self._table.obtain(name, queue_id), copy)
+            if queue is not None:
+                queue.next_offset += 1
+                entry = entry_of(copy, self._codes.of(found))._replace(keys=())
+                self._appender.entries.append(entry)
+                self._appender.entry_queues.append(queue)
+
+    def _at_its_place(self, queue: ConsumeQueue, found: Found) -> ConsumeQueue | None:
+        """Return the queue whose next entry is that of a record; None where it has none."""
+        missing = found.queue_offset - queue.next_offset
+        if missing == 0:
+            return queue
+        if found.queue_offset == 0:
+            # The master has deleted the topic and made it again.
+            self.topic_remade(found.topic, found.log_offset)
+            queue = self._table.obtain(found.topic, found.queue_id)
+            return queue if queue.next_offset == 0 else None
+        if queue.next_offset == 0 and found.queue_offset * RECORD_SIZE_MIN <= found.log_offset:
+            queue.fill_until(found.queue_offset)
+            return queue
+        if not 0 < missing <= MISSING_COUNT_MAX:
+            LOG.warning(
+                "record at %d: queue offset %d in %s queue %d, expected %d; it gets no entry",
+                found.log_offset, found.queue_offset, found.topic, found.queue_id,
+                queue.next_offset,
+            )  # fmt: skip
+            return None
+        filler = entry_of(found, 0)._replace(log_offset=0, size=FILLER_SIZE, keys=(), sys_flag=0)
+        self._appender.entries += [filler] * missing
+        self._appender.entry_queues += [queue] * missing
+        queue.next_offset += missing
+        return queue
+
+
+def _size_of_other(
+    data: bytes, pos: int, log_offset: int, left: int, reason: str
+) -> tuple[int, int]:
+    """Return the size of what is no record at ``pos``, or how many bytes it takes to tell.
+
+    Args:
+        left: bytes from there to the end of the file.
+        reason: why it is none.
+    """
+    have = len(data) - pos
+    if have < _FRONT.size:
+        return 0, _FRONT.size
+    size, magic = _FRONT.unpack_from(data, pos)
+    if magic == MAGIC_BLANK and size == left:
+        return (left, 0) if have >= left else (0, left)
+    if reason == "truncated":
+        return 0, min(max(size, RECORD_SIZE_MIN, have + 1), left)
+    # Damage, as it is in the master's log: the next whole record goes on.
+    for at in candidates(data[pos : pos + left]):
+        start = at - _FRONT.size // 2
+        if start > 0 and _is_item(data, pos + start, log_offset + start, left - start):
+            return start, 0
+    return (left, 0) if have >= left else (0, min(have + _SKIP_SIZE, left))
+
+
+def _is_item(data: bytes, pos: int, log_offset: int, left: int) -> bool:
+    size, magic = _FRONT.unpack_from(data, pos)
+    if magic == MAGIC_BLANK:
+        return bool(size == left)
+    return not isinstance(parse_record(data, pos, log_offset=log_offset, left=left), str)
