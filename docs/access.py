@@ -194,8 +194,12 @@ def security(printed: str) -> str:
     return "".join([*parts, _TLS])
 
 
+def _name_of(code: int) -> str:
+    return next(kind(code).name for kind in (RequestCode, ExtensionCode) if code in set(kind))
+
+
 def _listed(codes: Iterable[int]) -> str:
-    return "".join(f"| {code:d} | {RequestCode(code).name} |\n" for code in sorted(codes))
+    return "".join(f"| {code:d} | {_name_of(code)} |\n" for code in sorted(codes))
 
 
 def _cells(code: int) -> list[str]:

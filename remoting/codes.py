@@ -199,5 +199,7 @@ class ExtensionCode(IntEnum):
 
     GET_LOCK_TABLE = 10_001
     """Every queue lock the broker holds, as a JSON list."""
+    PROMOTE_SLAVE = 10_003
+    """Make a slave the master, from the end of its log on."""
     GET_OPEN_TRANSACTIONS = 10_002
     """Half messages that nobody decided yet, as a JSON object."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from remoting.headers.broker import (
         GetBrokerConfigResponse,
+        PromoteSlave,
         RegisterFilterServer,
         RegisterFilterServerResponse,
         RegisterMessageFilterClass,
@@ -151,6 +152,7 @@ __all__ = [
     "GetTopicStatsInfo",
     "GetTopicsByCluster",
     "NotifyConsumerIdsChanged",
+    "PromoteSlave",
     "PullMessage",
     "PullMessageResponse",
     "PutKVConfig",
@@ -198,7 +200,7 @@ _FAMILIES: Final = {
         "GetBrokerClusterAclConfigResponse UpdateGlobalWhiteAddrsConfig"
     ),
     "remoting.headers.broker": (
-        "GetBrokerConfigResponse RegisterFilterServer RegisterFilterServerResponse "
+        "GetBrokerConfigResponse PromoteSlave RegisterFilterServer RegisterFilterServerResponse "
         "RegisterMessageFilterClass ViewBrokerStatsData"
     ),
     "remoting.headers.group": (

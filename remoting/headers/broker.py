@@ -9,6 +9,15 @@ from remoting.header import Header, Int32, Int64, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteSlave(Header):
+    """Make a slave the master (request code 10003, ours)."""
+
+    role: str = "ASYNC_MASTER"
+    force: bool = False
+    """Also where it is known to lack messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetBrokerConfigResponse(Header):
     """Version of the settings; the settings are in the body (request code 26)."""
 

@@ -22,7 +22,8 @@ _HEAD: Final = struct.Struct(">iI")
 _CODE: Final = struct.Struct(">h")
 _HEADER_SIZE_MASK: Final = 0xFFFFFF
 _HEAD_SIZE: Final = 8
-_STORED_CODE: Final = b'{"code":0,'
+_STORED: Final = (0, 10)
+"""Codes that say that a message is stored."""
 _JSON: Final = int(SerializeType.JSON)
 _END: Final = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
 _LANGUAGE: Final = LanguageCode.PYTHON.name
@@ -111,12 +112,16 @@ class SendAnswers:
 
 
 def with_code(stored: bytes, code: int) -> bytes:
-    """Return the frame of a stored message with another code (10: stored, disk not sure)."""
+    """Return the frame of a stored message with another code (10: stored, disk not sure).
+
+    One that says that nothing is stored stays as it is.
+    """
     mark = _HEAD.unpack_from(stored)[1]
     header = stored[_HEAD_SIZE:]
     if mark >> 24 == _JSON:
-        header = header.replace(_STORED_CODE, b'{"code":%d,' % code, 1)
-    else:
+        for known in _STORED:
+            header = header.replace(b'{"code":%d,' % known, b'{"code":%d,' % code, 1)
+    elif _CODE.unpack_from(header)[0] in _STORED:
         header = _CODE.pack(code) + header[_CODE.size :]
     size = len(header)
     return _HEAD.pack(4 + size, mark & ~_HEADER_SIZE_MASK | size) + header

@@ -25,10 +25,12 @@ from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
 from server.broker.coldhandler import beside_reads
 from server.broker.config import BrokerConfig
+from server.broker.haresync import before_start
 from server.broker.loads import load_state, offset_files
 from server.broker.register import Registration
+from server.broker.replication import Replication
 from server.broker.saves import StateFiles
-from server.broker.startup import run
+from server.broker.startup import log_recovery, run
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
@@ -76,6 +78,7 @@ class BrokerApp:
         )
         self._broker: Broker | None = None
         self._registration: Registration | None = None
+        self._replication: Replication | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
         self._offsets_saved = -1
@@ -101,18 +104,23 @@ class BrokerApp:
         config, now_ms = self._config, self._clock.now_ms()
         pack_host(config.broker_ip1, config.listen_port)
         loop = asyncio.get_running_loop()
+        ha_file = await loop.run_in_executor(self._disk, before_start, config)
         store = await loop.run_in_executor(
             self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
         )
         try:
+            any_port = config.listen_port == 0
             broker = await self._open(store, StorePaths(Path(config.store.store_path_root_dir)))
+            replication = Replication(broker, client=self._client, file=ha_file)
+            self._replication = replication
+            await replication.start(self._server.on_frame, any_port=any_port)
         except BaseException:
             await self._server.stop()
             store.close(self._clock.now_ms())
             self._disk.shutdown()
             self._log_files.shutdown()
             raise
-        self._report(store)
+        log_recovery(store)
         for level, count in broker.delay.stranded().items():
             LOG.warning(
                 "%d messages wait in delay level %d, which messageDelayLevel no longer has; "
@@ -124,7 +132,9 @@ class BrokerApp:
             filter_servers=broker.filter_servers,
             client=self._client,
             clock=self._clock,
+            on_master=replication.told,
         )
+        replication.schedule(self._services)
         self._start_services(broker, registration)
         # Waited for: whoever sees the port open may ask a name server right away.
         registered = asyncio.Event()
@@ -185,7 +195,11 @@ class BrokerApp:
         if self._expiry is not None:
             self._expiry.cancel()
         broker.cold.close()
+        if self._replication is not None:
+            await self._replication.stop_following()
         await broker.turn.close()
+        if self._replication is not None:
+            await self._replication.stop()
         # What is saved about delayed messages has to be on the disk before.
         await self._run_job(broker.store.begin_flush())
         broker.settle()
@@ -308,6 +322,8 @@ class BrokerApp:
 
     def _deliver_delayed(self, now_ms: int) -> None:
         delay = self.broker.delay
+        if self.broker.store.is_copy:
+            return
         times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
             delay.observe(times)
@@ -372,13 +388,6 @@ class BrokerApp:
             self.broker.store.end_flush(job)
         except StoreFailed as error:
             LOG.error("the store takes no more messages: %s", error)
-
-    @staticmethod
-    def _report(store: MessageStore) -> None:
-        for note in store.recovery.notes:
-            LOG.info("store: %s", note)
-        for log_offset, size in store.recovery.damaged:
-            LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
 
 
 def main() -> int:

@@ -45,7 +45,6 @@ NAME_SIZE_MAX = 127
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "enableDLegerCommitLog": ("false",),
     "filterServerNums": ("0",),
-    "haMasterAddress": ("",),
     "messageStorePlugIn": ("",),
     "readOnlyCommitLogStorePaths": ("",),
     "storePathDLedgerCommitLog": ("",),
@@ -102,6 +101,13 @@ class BrokerRole(Enum):
     SLAVE = "a copy of a master"
 
 
+class SlaveStart(Enum):
+    """What of its master's log an empty slave asks for."""
+
+    LAST_FILE = "the last file and what follows, as in Java"
+    FIRST_FILE = "all that the master has"
+
+
 def _default_store() -> StoreConfig:
     return StoreConfig(store_path_root_dir=default_store_path())
 
@@ -141,6 +147,23 @@ class BrokerConfig:
         60_000, key="transactionCheckInterval", low=1, important=True
     )
     slave_read_enable: bool = setting(False)
+    ha_listen_port: int = setting(0, low=0, high=65535)
+    """Where slaves connect; 0 takes listenPort + 1, which Java always does."""
+    ha_master_address: str = setting("", important=True)
+    """Where a slave connects to, ``host:port``; empty for what the name server says."""
+    ha_send_heartbeat_interval_ms: int = setting(5_000, key="haSendHeartbeatInterval", low=1)
+    ha_housekeeping_interval_ms: int = setting(20_000, key="haHousekeepingInterval", low=1)
+    ha_transfer_batch_size: int = setting(32 << 10, low=1)
+    ha_slave_fallbehind_max: int = setting(256 << 20, low=1)
+    """Bytes that a slave may be behind and still be waited for."""
+    slave_timeout_ms: int = setting(3_000, key="slaveTimeout", low=1)
+    offset_check_in_slave: bool = setting(False)
+    slave_addresses: str = setting("")
+    """Ours: who may connect as a slave, besides this machine."""
+    slave_starts_at: SlaveStart = SlaveStart.LAST_FILE
+    """Ours: where an empty slave begins."""
+    slave_resync: bool = setting(False)
+    """Ours: cut a slave's log, when it starts, where it was found to part from its master's."""
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     notify_consumer_ids_changed_enable: bool = setting(True)
@@ -197,8 +220,13 @@ class BrokerConfig:
 
     @property
     def ha_server_addr(self) -> str:
-        """The address slaves are told: ``brokerIP2:listenPort+1``."""
-        return join_address(self.broker_ip2, self.listen_port + 1)
+        """The address slaves are told: ``brokerIP2`` and where it listens for them."""
+        return join_address(self.broker_ip2, self.ha_listen_port or self.listen_port + 1)
+
+    @property
+    def is_slave(self) -> bool:
+        """Tell whether this broker is a copy of another one."""
+        return self.broker_role is BrokerRole.SLAVE
 
     @property
     def namesrv_addrs(self) -> list[str]:
@@ -252,12 +280,9 @@ def _commitlog_of(store: StoreConfig) -> Path:
 
 def _faults(config: BrokerConfig) -> Iterator[str]:
     """Yield what each value alone allows and the broker cannot serve."""
-    if config.broker_role is not BrokerRole.ASYNC_MASTER:
-        yield (
-            f"brokerRole is {config.broker_role.name}, and replication is not supported yet; "
-            "use ASYNC_MASTER"
-        )
-    elif config.broker_id != 0:
+    if config.is_slave and config.broker_id == 0:
+        yield "brokerId is 0, expected 1 or more for a slave"
+    elif not config.is_slave and config.broker_id != 0:
         yield f"brokerId is {config.broker_id}, expected 0 for a master"
     for key, name in (
         ("brokerName", config.broker_name),
@@ -269,14 +294,19 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
         yield "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
     if config.acl_enable and not config.acl_strict:
         LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")
-    try:
-        address_list(config.admin_addresses, key="adminAddresses")
-    except SettingsError as error:
-        yield str(error)
+    for key, text in (
+        ("adminAddresses", config.admin_addresses),
+        ("slaveAddresses", config.slave_addresses),
+    ):
+        try:
+            address_list(text, key=key)
+        except SettingsError as error:
+            yield str(error)
     for address in config.namesrv_addrs:
-        host, _, port = address.rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        if not _is_address(address):
             yield f"namesrvAddr has {address!r}, expected host:port, several joined by ;"
+    if config.ha_master_address and not _is_address(config.ha_master_address):
+        yield f"haMasterAddress is {config.ha_master_address!r}, expected host:port"
     for key, text in format_settings(config.store):
         low = 0 if key in MAY_BE_ZERO_IN_STORE else 1
         if text.lstrip("-").isdecimal() and int(text) < low:
@@ -286,6 +316,11 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
             check()
         except ValueError as error:
             yield str(error)
+
+
+def _is_address(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    return bool(host) and port.isdecimal() and 0 < int(port) < 65536
 
 
 def printed(config: BrokerConfig, *, important_only: bool = False) -> list[tuple[str, str]]:

@@ -199,6 +199,21 @@ class DelayService:
         """Return the progress that may be saved: the disk has what was delivered up to it."""
         return DelayOffsets(offsets=dict(sorted(self._durable.items())))
 
+    def look_again(self) -> None:
+        """Look at every level soon: this broker delivers from now on."""
+        for level in self._levels:
+            level.look_ms = 0
+
+    def adopt(self, told: DelayOffsets) -> None:
+        """Take the progress of a master, where it is further."""
+        for level in self._levels:
+            queue_offset = told.offsets.get(level.level, 0)
+            if queue_offset > self._safe.get(level.level, 0):
+                level.queue_offset = queue_offset
+                level.head_offset = -1
+                self._safe[level.level] = self._durable[level.level] = queue_offset
+                self.change_count += 1
+
     def settle(self) -> None:
         """Let progress count as durable once the log is flushed so far; call it often."""
         if self._settling is None and self._safe != self._durable:

@@ -46,6 +46,17 @@ class Groups:
             self._version = stored.data_version
         self._on_change = on_change
 
+    @property
+    def version(self) -> DataVersion:
+        """When the table changed last, and how often."""
+        return self._version
+
+    def adopt(self, table: GroupTable) -> None:
+        """Take the groups and the version of a master."""
+        self._groups = dict(table.groups)
+        self._version = table.data_version
+        self._on_change()
+
     def table(self) -> GroupTable:
         """Return a snapshot of all groups with their version."""
         return GroupTable(groups=dict(self._groups), data_version=self._version)

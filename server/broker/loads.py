@@ -5,7 +5,7 @@ Rule: a file that is not there is an empty table, one that cannot be read ends t
 Source: common/ConfigManager.java#load.
 """
 
-from server.broker.state import Stored
+from server.broker.fromsettings import Stored
 from server.store.config import StoreConfig
 from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
 from storefmt.fastjson import loads

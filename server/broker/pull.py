@@ -12,6 +12,7 @@ Source: broker/processor/PullMessageProcessor.java.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -133,7 +134,8 @@ class Puller:
         self._serve(
             waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
         )
-        if pull.sys_flag & COMMIT and pull.commit_offset >= 0:
+        commits = pull.sys_flag & COMMIT and not self._config.is_slave
+        if commits and pull.commit_offset >= 0:
             self._offsets.commit(
                 pull.consumer_group,
                 pull.topic,
@@ -253,7 +255,23 @@ class Puller:
             return ResponseCode.PULL_OFFSET_MOVED
         return _CODES[result.status]
 
+    def _as_slave(
+        self, waiting: Waiting, result: GetResult, code: ResponseCode
+    ) -> tuple[GetResult, ResponseCode]:
+        """Return what a slave says: read from the master, where it may not be read itself.
+
+        A slave may be behind: what it does not have is not said to be gone.
+        """
+        moved = code is ResponseCode.PULL_OFFSET_MOVED and not self._config.offset_check_in_slave
+        if not moved and self._config.slave_read_enable:
+            return result, code
+        next_offset = waiting.queue_offset if moved else result.next_offset
+        empty = replace(result, chunks=[], next_offset=next_offset)
+        return empty, ResponseCode.PULL_RETRY_IMMEDIATELY
+
     def _answer(self, waiting: Waiting, result: GetResult, code: ResponseCode, now_ms: int) -> None:
+        if self._config.is_slave:
+            result, code = self._as_slave(waiting, result, code)
         frame = pulled(
             waiting.serialize,
             waiting.opaque,
@@ -267,11 +285,11 @@ class Puller:
             suggested_broker_id=self._checks.suggested(waiting.group, is_slow=result.suggest_slave),
         )
         waiting.conn.send(frame)
-        if result.status is _FOUND:
+        if code is ResponseCode.SUCCESS:
             self._count(waiting, result)
             return
         self._stats.get_missed.count += 1
-        if code is ResponseCode.PULL_OFFSET_MOVED:
+        if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
             self._tell_moved(waiting, result.next_offset, now_ms)
 
     def _count(self, waiting: Waiting, result: GetResult) -> None:

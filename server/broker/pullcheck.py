@@ -12,6 +12,7 @@ Source: broker/processor/PullMessageProcessor.java#processRequest, common/filter
 """
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from remoting.aio.server import ServerConn
@@ -62,6 +63,8 @@ class PullChecks:
         consumers: Consumers,
         filters: FilterTable,
     ) -> None:
+        self.slave_refusal: Callable[[], str] = str
+        """Says why a slave serves nothing; empty when it does."""
         self._config = config
         self._topics = topics
         self._groups = groups
@@ -89,6 +92,8 @@ class PullChecks:
             Refused: code and text as Java's.
         """
         config, name = self._config, pull.consumer_group
+        if config.is_slave and (why := self.slave_refusal()):
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         if not is_readable(config.broker_permission):
             text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
             raise Refused(ResponseCode.NO_PERMISSION, text)

@@ -33,6 +33,7 @@ from remoting.headers import (
     QueryDataVersion,
     QueryDataVersionResponse,
     RegisterBroker,
+    RegisterBrokerResponse,
     UnRegisterBroker,
 )
 from server.broker.config import BrokerConfig
@@ -46,6 +47,8 @@ LOG = logging.getLogger(__name__)
 CRC_MASK: Final = 0x7FFFFFFF
 UNREGISTER_TIMEOUT_S: Final = 3.0
 
+OnMaster = Callable[[str | None, str | None], None]
+"""Told the master's addresses, for clients and for slaves; None for those not known."""
 Registered = Callable[[], None]
 """Told when every name server answered, or did not in time."""
 
@@ -57,6 +60,7 @@ class Registration:
         topics: what to tell, and where the ordered topics go.
         filter_servers: to tell, too.
         client: connections to the name servers.
+        on_master: told where a slave's master is, after every answer.
     """
 
     def __init__(
@@ -67,8 +71,10 @@ class Registration:
         filter_servers: FilterServers,
         client: RemotingClient,
         clock: Clock,
+        on_master: OnMaster = lambda master_addr, ha_addr: None,
     ) -> None:
         self._config = config
+        self._on_master = on_master
         self._topics = topics
         self._filter_servers = filter_servers
         self._client = client
@@ -155,7 +161,13 @@ class Registration:
             timeout_s=config.register_broker_timeout_ms / 1000,
         )
         answered = next((answer for answer in answers if answer is not None), None)
-        if answered is not None and answered.body:
+        if config.is_slave:
+            # Which topics are ordered comes with the master's topics.
+            for answer in answers:
+                if answer is not None:
+                    told = answer.header(RegisterBrokerResponse)
+                    self._on_master(told.master_addr, told.ha_server_addr)
+        elif answered is not None and answered.body:
             ordered = KVTable.decode(answered.body).table
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
 

@@ -1,8 +1,9 @@
 """The broker's numbers under the keys that Java's broker uses.
 
 Rule: a key that Java has is there; where this broker has nothing that could be measured
-(thread pools it does not have) the value is what Java shows when idle. One key is ours:
-``storeFailure`` says why messages are refused, and is not there when all is well.
+(thread pools it does not have) the value is what Java shows when idle. Ours are
+``storeFailure``, why messages are refused, not there when all is well, and those of
+replication, which begin with ``ha``.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
@@ -31,6 +32,7 @@ def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
         **_broker_numbers(broker, now_ms),
         **_disk_numbers(broker),
         **_delay_numbers(broker),
+        **broker.ha_numbers(),
     }
 
 

@@ -44,6 +44,7 @@ LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
 _JSON = int(SerializeType.JSON)
+IS_SLAVE = "this broker is a slave"
 _TOO_MANY_LIGHT_QUEUES = (
     "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
     "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
@@ -79,7 +80,12 @@ class Sender:
         self._recoder = Recoder(config.broker_cluster_name)
         self.forms = SendForms(self._recoder)
         self._body_size_max = config.store.max_message_size
-        self._routes = Routes(config=config, topics=topics, stats=stats)
+        self._routes = Routes(
+            config=config,
+            topics=topics,
+            stats=stats,
+            slave_refuses=lambda: store_refuses(store, IS_SLAVE),
+        )
         self._illegal = (
             "the message is illegal, maybe msg body or properties length not matched. msg body "
             f"length limit {self._body_size_max}B, msg properties length limit 32KB."
@@ -336,7 +342,8 @@ class Sender:
                 return
             case PutStatus.SERVICE_NOT_AVAILABLE:
                 # Java does not count these as failed: nothing was tried.
-                text = store_refuses(self._store, self._store.failure or "shut down")
+                why = self._store.failure or (IS_SLAVE if self._config.is_slave else "shut down")
+                text = store_refuses(self._store, why)
                 raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
                 self._stats.put_failed_count += 1

@@ -9,6 +9,7 @@ and the texts are Java's).
 
 import logging
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -83,9 +84,21 @@ def topic_text(topic: TopicConfig) -> str:
 
 
 class Routes:
-    """The routes of one broker, by topic."""
+    """The routes of one broker, by topic.
 
-    def __init__(self, *, config: BrokerConfig, topics: Topics, stats: Statistics) -> None:
+    Args:
+        slave_refuses: says why a slave stores nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        stats: Statistics,
+        slave_refuses: Callable[[], str],
+    ) -> None:
+        self._slave_refuses = slave_refuses
         self._config = config
         self._topics = topics
         self._stats = stats
@@ -111,6 +124,8 @@ class Routes:
         """
         if not self._is_open:
             raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
+        if self._config.is_slave:
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, self._slave_refuses())
         topic = send.topic
         config = self._topics.get(topic)
         if config is not None and config.order and not is_writable(self._config.broker_permission):

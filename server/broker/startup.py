@@ -5,6 +5,7 @@ Rule: nothing is started before every setting is known to be good.
 Source: broker/BrokerStartup.java.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,10 @@ from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.hostaddress import join_address
 from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError
+from server.store.store import MessageStore
 from storefmt.errors import StoreError
+
+LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
 
@@ -51,6 +55,14 @@ def run(
         ready=lambda port: ready_line(config, port),
         expected=(StoreError,),
     )
+
+
+def log_recovery(store: MessageStore) -> None:
+    """Log what opening the store found and did."""
+    for note in store.recovery.notes:
+        LOG.info("store: %s", note)
+    for log_offset, size in store.recovery.damaged:
+        LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
 
 
 def ready_line(config: BrokerConfig, port: int) -> str:

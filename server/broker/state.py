@@ -14,10 +14,9 @@ Source: broker/BrokerController.java.
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
 
 from remoting.aio.server import ServerConn
-from remoting.codes import RequestCode
+from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.acl.control import AccessControl
@@ -25,12 +24,11 @@ from server.broker.answers import SendAnswers
 from server.broker.calls import ClientCalls
 from server.broker.clients import Consumers, Producers
 from server.broker.cold import ColdReads
-from server.broker.config import BrokerConfig
+from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay import DelayLevels, DelayService
 from server.broker.filters.bitmaps import BitMaps
-from server.broker.filters.bloom import BloomFilter
-from server.broker.filters.table import FilterTable
 from server.broker.filterservers import FilterServers
+from server.broker.fromsettings import Stored, built_in, filter_table
 from server.broker.groups import Groups
 from server.broker.hold import Hold
 from server.broker.locks import LockTable
@@ -42,7 +40,7 @@ from server.broker.pullcheck import PullChecks
 from server.broker.saves import StateFiles
 from server.broker.send import Sender
 from server.broker.stats import Statistics
-from server.broker.topics import BuiltIn, Topics
+from server.broker.topics import Topics
 from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
@@ -52,21 +50,18 @@ from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
 from server.store.store import MessageStore
-from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
+from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host
 
 LOG = logging.getLogger(__name__)
 
 
-class Stored(NamedTuple):
-    """What the JSON files of the store directory held; None for a file that is not there."""
+Promote = Callable[[BrokerRole, bool], Awaitable[tuple[int, str]]]
+"""Returns code and remark of the answer."""
 
-    topics: TopicTable | None = None
-    groups: GroupTable | None = None
-    offsets: ConsumerOffsets | None = None
-    delay_offsets: DelayOffsets | None = None
-    filters: bytes | None = None
-    """The text of consumerFilter.json."""
+
+async def _no_promotion(role: BrokerRole, force: bool) -> tuple[int, str]:
+    return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
 
 
 class Broker:
@@ -101,21 +96,15 @@ class Broker:
         self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
         self.levels = DelayLevels(list(config.store.delays_ms().values()))
         self.topics = Topics(
-            _built_in(config, self.levels),
+            built_in(config, self.levels),
             stored.topics,
             now_ms=now_ms,
             on_change=self._topics_changed,
         )
-        self.groups = Groups(
-            stored.groups,
-            auto_create=config.auto_create_subscription_group,
-            has_light=config.store.enable_lmq,
-            now_ms=now_ms,
-            on_change=lambda: files.mark("subscriptionGroup"),
-        )
+        self.groups = self._make_groups(stored.groups, now_ms)
         self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
         self.consumers = Consumers()
-        self.filters = _filter_table(config, stored, now_ms)
+        self.filters = filter_table(config, stored, now_ms=now_ms)
         self.producers = Producers()
         self.filter_servers = FilterServers()
         self.locks = LockTable()
@@ -125,9 +114,14 @@ class Broker:
         answers = self._make_answers()
         self.turn = self._make_turn(answers, send_now)
         self.sender = self._make_sender(answers)
+        self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
         self.delay.cold = self.cold
+        self.promote: Promote = _no_promotion
+        """Makes this broker the master; the role and whether to insist."""
+        self.ha_numbers: Callable[[], dict[str, str]] = dict
+        """What the runtime information tells of replication."""
         self.access: AccessControl | None = None
         """Who may do what, where aclEnable says that there are accounts."""
         self.transactions = self._make_checks()
@@ -139,6 +133,16 @@ class Broker:
         config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
         if config.enable_calc_filter_bit_map:
             store.exts.bit_map = BitMaps(self.filters, read_record=store.read_record).of
+
+    def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
+        config, files = self.config, self.files
+        return Groups(
+            stored,
+            auto_create=config.auto_create_subscription_group,
+            has_light=config.store.enable_lmq,
+            now_ms=now_ms,
+            on_change=lambda: files.mark("subscriptionGroup"),
+        )
 
     def _make_answers(self) -> SendAnswers:
         region, trace_on = self.config.region_id, self.config.trace_on
@@ -188,17 +192,20 @@ class Broker:
             store_host=self.store_host,
         )
 
+    def _make_pull_checks(self) -> PullChecks:
+        return PullChecks(
+            self.config,
+            topics=self.topics,
+            groups=self.groups,
+            consumers=self.consumers,
+            filters=self.filters,
+        )
+
     def _make_puller(self) -> Puller:
         return Puller(
             self.store,
             config=self.config,
-            checks=PullChecks(
-                self.config,
-                topics=self.topics,
-                groups=self.groups,
-                consumers=self.consumers,
-                filters=self.filters,
-            ),
+            checks=self.pull_checks,
             offsets=self.offsets,
             hold=self.hold,
             stats=self.stats,
@@ -234,8 +241,10 @@ class Broker:
     def _put(self, message: PutMessage, now_ms: int) -> PutResult:
         return self.sender.put(message, now_ms=now_ms)
 
-    def check_transactions(self, now_ms: int) -> Awaitable[None]:
-        """Return one round of checks, to be awaited."""
+    def check_transactions(self, now_ms: int) -> Awaitable[None] | None:
+        """Return one round of checks, to be awaited; None on a slave."""
+        if self.store.is_copy:
+            return None
         return run_round(self.transactions, self.clock, cold=self.cold)
 
     def settle(self) -> None:
@@ -305,8 +314,23 @@ class Broker:
             return
         # Nothing that is still pending may go into a queue that is about to be deleted.
         self.turn.commit()
-        _, job = self.store.begin_delete(topic)
-        self.puller.drop_topic(topic, now_ms=now_ms)
+        self.drop_queues(topic, done=done)
+
+    def drop_queues(
+        self,
+        topic: str,
+        *,
+        log_end: int | None = None,
+        done: Callable[[str], None] = lambda why: None,
+    ) -> None:
+        """Remove the queues of a topic.
+
+        Args:
+            log_end: records below it never come back; the end of the log when None.
+            done: called when that is durable, with "", or with why it is not.
+        """
+        _, job = self.store.begin_delete(topic, log_end)
+        self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
         self.stats.forget_topic(topic)
         self.sender.forget_routes()
         self.puller.forget_counters()
@@ -358,28 +382,3 @@ class Broker:
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)
-
-
-def _filter_table(config: BrokerConfig, stored: Stored, now_ms: int) -> FilterTable:
-    table = FilterTable(
-        BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter),
-        keep_ms=config.filter_data_clean_time_span_ms,
-        strict=config.strict_filters,
-    )
-    if stored.filters is not None:
-        table.load(stored.filters, now_ms=now_ms)
-    return table
-
-
-def _built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
-    return BuiltIn(
-        broker_name=config.broker_name,
-        cluster_name=config.broker_cluster_name,
-        queue_count=config.default_topic_queue_nums,
-        auto_create=config.auto_create_topic_enable,
-        broker_topic=config.broker_topic_enable,
-        cluster_topic=config.cluster_topic_enable,
-        trace_topic=config.msg_trace_topic_name if config.trace_topic_enable else None,
-        schedule_queue_count=max(18, levels.highest),
-        has_light=config.store.enable_lmq,
-    )

@@ -207,6 +207,12 @@ class Topics:
         if changed:
             self._changed(now_ms)
 
+    def adopt(self, table: TopicTable) -> None:
+        """Take the topics and the version of a master."""
+        self._topics = dict(table.topics)
+        self._version = table.data_version
+        self._on_change()
+
     def touch(self, now_ms: int) -> None:
         """Move the data version although no topic changed (the broker's permission did)."""
         self._changed(now_ms)

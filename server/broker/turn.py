@@ -8,9 +8,10 @@
                               puts go on meanwhile and wait for the next flush: group commit
 
 Rule: an answer is formatted when its message is put and leaves only when the message is as
-safe as the configuration promises. When write or flush fails, nothing of that batch is
-acknowledged: a failed write is answered 14, a failed flush 10 (stored, durability unknown),
-and so is one that takes longer than syncFlushTimeout. How much may wait is ``overload``'s.
+safe as the configuration promises: with SYNC_MASTER a slave has to have it, too (``hold``).
+When write or flush fails, nothing of that batch is acknowledged: a failed write is answered
+14, a failed flush 10 (stored, durability unknown), and so is one that takes longer than
+syncFlushTimeout. How much may wait is ``overload``'s.
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -34,8 +35,19 @@ from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)
 
-Ack = tuple[ServerConn, bytes, int, int]
-"""Connection, the answer's frame, opaque, serialisation."""
+
+class Sink(Protocol):
+    """Where an answer goes: a connection, or who holds it back for a slave."""
+
+    def send(self, frame: bytes) -> None:
+        """Queue one frame."""
+        ...
+
+
+Ack = tuple[Sink, bytes, int, int]
+"""Where it goes, the answer's frame, opaque, serialisation."""
+Hold = Callable[[list[Ack], int, int], list[Ack]]
+"""Lets answers wait for a slave, too: given the end of the log and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Told SUCCESS once a message is safe, or the code of what went wrong."""
 
@@ -72,6 +84,10 @@ class Turn:
         send_now: Callable[[], None] = lambda: None,
     ) -> None:
         self.overload = overload
+        self.hold: Hold | None = None
+        """Who lets answers wait for a slave; with SYNC_MASTER."""
+        self.on_written: Callable[[], None] = lambda: None
+        """Called when the log has grown."""
         self._times = times
         self._store = store
         self._clock = clock
@@ -107,9 +123,9 @@ class Turn:
         """Let ``answer`` leave when what was put up to now is safe.
 
         Args:
-            waits: False lets it leave when it is written, also with SYNC_FLUSH.
+            waits: False lets it leave when it is written, also with SYNC_FLUSH or SYNC_MASTER.
         """
-        if waits or not self._sync_flush:
+        if waits or (self.hold is None and not self._sync_flush):
             self._acks.append((conn, answer, opaque, serialize))
         else:
             self._hasty_acks.append((conn, answer, opaque, serialize))
@@ -144,16 +160,19 @@ class Turn:
         elapsed_ms = self._clock.now_ms() - now_ms
         if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=len(acks) + len(done)):
             self._end_stale_soon()
+        self.on_written()
+        if self.hold is not None and acks:
+            acks = self.hold(acks, self._store.written_offset, now_ms)
+        if self._hasty_acks:
+            self._release(self._hasty_acks, [])
+            self._hasty_acks = []
         if not self._sync_flush:
             self._times.add(elapsed_ms, count=len(acks))
             self._release(acks, done)
             self._after_write(now_ms)
             self._send_now()
             return
-        if self._hasty_acks:
-            self._release(self._hasty_acks, [])
-            self._hasty_acks = []
-            self._send_now()
+        self._send_now()
         if not self._unsafe_acks:
             self._unsafe_since_ms = now_ms
         self._unsafe_acks += acks

@@ -65,8 +65,13 @@ _BROKER_SETTINGS: Mapping[str, str] = {
 class Side(Protocol):
     """One implementation of RocketMQ."""
 
-    directory: Path
-    logs: Path
+    @property
+    def directory(self) -> Path:
+        """Where everything of it is written."""
+
+    @property
+    def logs(self) -> Path:
+        """Where its logs go."""
 
     def namesrv(self, conf: Path) -> list[str]:
         """Return the command line of a name server with these settings."""

@@ -22,7 +22,7 @@ from remoting.bodies import (
     LockBatchRequestBody,
     UnlockBatchRequestBody,
 )
-from remoting.codes import LaterCode, RequestCode
+from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.header import parse_int
 from server.broker.acl.accounts import AclError, Perm
@@ -237,6 +237,7 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
     RequestCode.CLEAN_UNUSED_TOPIC,
     RequestCode.DELETE_EXPIRED_COMMITLOG,
     RequestCode.REGISTER_FILTER_SERVER,
+    ExtensionCode.PROMOTE_SLAVE,
 })  # fmt: skip
 """Without access control these are taken from this machine only. (308 deletes offsets too.)"""
 

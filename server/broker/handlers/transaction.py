@@ -65,6 +65,9 @@ _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SY
 @reads_cold
 def end_transaction(broker: Broker, request: Request) -> Command | None:
     """Commit a half message or roll it back; "not known" gets no answer, as in Java."""
+    if broker.config.is_slave:
+        text = "Message store is slave mode, so end transaction is forbidden. "
+        return request.command.response(ResponseCode.SLAVE_NOT_AVAILABLE, remark=text)
     fields = request.command.header(EndTransaction)
     event = _EVENTS.get(fields.commit_or_rollback)
     if event is None:

@@ -71,6 +71,9 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "bindAddress",
         "aclStrict",
         "adminAddresses",
+        "slaveAddresses",
+        "slaveResync",
+        "slaveStartsAt",
         "strictFilters",
         "connectionsMax",
         "connectionsPerAddressMax",
@@ -92,8 +95,9 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"brokerRole": "SLAVE"}, "brokerRole is SLAVE, and replication is not supported yet"),
-        ({"brokerRole": "SYNC_MASTER"}, "use ASYNC_MASTER"),
+        ({"brokerRole": "SLAVE"}, "brokerId is 0, expected 1 or more for a slave"),
+        ({"haMasterAddress": "a"}, "haMasterAddress is 'a', expected host:port"),
+        ({"slaveAddresses": "10.0"}, "slaveAddresses is '10.0': Netaddress examine Exception"),
         ({"brokerId": "1"}, "brokerId is 1, expected 0 for a master"),
         ({"brokerName": "a b"}, "brokerName is 'a b'"),
         ({"brokerName": ""}, "brokerName is ''"),

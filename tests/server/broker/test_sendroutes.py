@@ -29,7 +29,9 @@ def routes(permission: int = 6) -> tuple[Routes, Topics]:
     )
     topics = Topics(built_in, now_ms=1)
     stats = Statistics(now_ms=1, cluster="C")
-    return Routes(config=config, topics=topics, stats=stats), topics
+    return Routes(
+        config=config, topics=topics, stats=stats, slave_refuses=lambda: "this is a slave"
+    ), topics
 
 
 def test_route_is_kept_until_it_is_forgotten() -> None:

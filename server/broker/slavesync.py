@@ -1,0 +1,198 @@
+"""What a slave copies besides the log: topics, groups, where consumers and delays are.
+
+    every 10 s   GET_ALL_TOPIC_CONFIG, GET_ALL_SUBSCRIPTIONGROUP_CONFIG   taken at once
+                 GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET            taken when this log
+                 GET_BROKER_RUNTIME_INFO: the end of the master's log       has all up to that end
+
+Rule: nothing older replaces something newer: tables by their data version, offsets by what the
+master said before. An offset that is ahead of the log would lose messages when this slave
+becomes the master; it waits for the log.
+
+Source: broker/slave/SlaveSynchronize.java (which takes whatever comes).
+"""
+
+import logging
+from typing import Final, NamedTuple
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    DelayOffsetSerializeWrapper,
+    KVTable,
+    SubscriptionGroupWrapper,
+    TopicConfigSerializeWrapper,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from remoting.headers import ViewMessage
+from server.broker.delay import DelayService
+from server.broker.groups import Groups
+from server.broker.offsets import NO_OFFSET, Offsets
+from server.broker.topics import Topics
+from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
+
+LOG = logging.getLogger(__name__)
+
+TIMEOUT_S: Final = 5.0
+
+Place = tuple[str, str, int]
+"""Topic, group, queue id."""
+
+
+class MasterRange(NamedTuple):
+    """Where the log of the master begins and ends."""
+
+    log_min: int
+    log_end: int
+
+
+class Told(NamedTuple):
+    """What the master said of its progress, and what its log had then."""
+
+    offsets: ConsumerOffsets
+    delays: DelayOffsets
+    log_end: int
+
+
+class MasterCalls:
+    """Asks one master.
+
+    Every method raises OSError when it does not answer, or not well.
+    """
+
+    def __init__(self, client: RemotingClient, address: str) -> None:
+        self.address = address
+        self._client = client
+
+    async def _ask(self, command: Command) -> Command:
+        try:
+            answer = await self._client.invoke(self.address, command, timeout_s=TIMEOUT_S)
+        except RemotingError as error:
+            raise OSError(f"master {self.address}: {error}") from error
+        return answer
+
+    async def _body(self, code: RequestCode) -> bytes:
+        answer = await self._ask(Command.request(code))
+        if answer.code != ResponseCode.SUCCESS:
+            raise OSError(f"master {self.address}: {code.name}: {answer.code} {answer.remark}")
+        return answer.body
+
+    async def topics(self) -> TopicTable:
+        """Return its topics."""
+        body = TopicConfigSerializeWrapper.decode(
+            await self._body(RequestCode.GET_ALL_TOPIC_CONFIG)
+        )
+        return TopicTable(topics=body.topic_config_table, data_version=body.data_version)
+
+    async def groups(self) -> GroupTable:
+        """Return its consumer groups."""
+        body = SubscriptionGroupWrapper.decode(
+            await self._body(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+        )
+        return GroupTable(groups=body.subscription_group_table, data_version=body.data_version)
+
+    async def progress(self) -> Told:
+        """Return the positions of consumers and delay levels, then the end of its log."""
+        offsets = ConsumerOffsets.decode(await self._body(RequestCode.GET_ALL_CONSUMER_OFFSET))
+        delays = DelayOffsetSerializeWrapper.decode(
+            await self._body(RequestCode.GET_ALL_DELAY_OFFSET)
+        )
+        found = await self.log_range()
+        return Told(offsets, DelayOffsets(offsets=delays.offset_table), found.log_end)
+
+    async def log_range(self) -> MasterRange:
+        """Return where its log begins and ends."""
+        table = KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
+        try:
+            return MasterRange(int(table["commitLogMinOffset"]), int(table["commitLogMaxOffset"]))
+        except (KeyError, ValueError) as error:
+            raise OSError(f"master {self.address} does not say where its log is") from error
+
+    async def record_at(self, log_offset: int) -> bytes | None:
+        """Return the record at a log offset, None where there is none."""
+        header = ViewMessage(offset=log_offset)
+        answer = await self._ask(Command.request(RequestCode.VIEW_MESSAGE_BY_ID, header))
+        return answer.body if answer.code == ResponseCode.SUCCESS else None
+
+
+class SlaveSync:
+    """Keeps the tables of one slave like those of its master."""
+
+    def __init__(
+        self, *, topics: Topics, groups: Groups, offsets: Offsets, delay: DelayService
+    ) -> None:
+        self.master_end = -1
+        """End of the master's log as last told; -1 while it has said nothing."""
+        self.synced_ms = 0
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._delay = delay
+        self._seen: dict[Place, int] = {}
+        self._told: Told | None = None
+        self._warned: set[str] = set()
+
+    async def round(self, master: MasterCalls, *, now_ms: int) -> list[str]:
+        """Ask for everything once; returns the topics that are gone.
+
+        Raises:
+            OSError: the master did not answer.
+            StoreError: it answered something that cannot be read.
+        """
+        topics, groups = await master.topics(), await master.groups()
+        gone: list[str] = []
+        if self._may_take("topics", topics.data_version, self._topics.version):
+            gone = sorted(self._topics.names() - topics.topics.keys())
+            self._topics.adopt(topics)
+        if self._may_take("groups", groups.data_version, self._groups.version):
+            self._groups.adopt(groups)
+        self._told = await master.progress()
+        self.master_end = self._told.log_end
+        self.synced_ms = now_ms
+        return gone
+
+    def settle(self, log_end: int) -> None:
+        """Take the progress that the master told, once this log has what it stands for."""
+        told = self._told
+        if told is None or told.log_end > log_end:
+            return
+        self._told = None
+        self._delay.adopt(told.delays)
+        for (topic, group), queues in told.offsets.offsets.items():
+            for queue_id, queue_offset in queues.items():
+                place = topic, group, queue_id
+                known = self._offsets.get(group, topic, queue_id=queue_id)
+                wanted = newest(known, told=queue_offset, seen=self._seen.get(place))
+                self._seen[place] = queue_offset
+                if wanted != known:
+                    self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
+
+    def _may_take(self, what: str, theirs: DataVersion, ours: DataVersion) -> bool:
+        if theirs == ours:
+            return False
+        # A table that nobody has changed here was made at the start of this process.
+        if ours.counter == 0 or (theirs.timestamp_ms, theirs.counter) >= (
+            ours.timestamp_ms,
+            ours.counter,
+        ):
+            self._warned.discard(what)
+            return True
+        if what not in self._warned:
+            self._warned.add(what)
+            LOG.warning("the master's %s are older than those here and are not taken", what)
+        return False
+
+
+def newest(known: int, *, told: int, seen: int | None) -> int:
+    """Return where a group is in a queue, by what the master and this slave know.
+
+    Args:
+        known: here; NO_OFFSET for nothing.
+        told: by the master now, ``seen``: the time before; None for the first time.
+    """
+    if told < 0:
+        return known
+    if known == NO_OFFSET or told >= known:
+        return told
+    # Smaller than here: a reset on the master, unless it is only behind.
+    return told if seen is not None and told < seen else known

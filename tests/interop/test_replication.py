@@ -1,0 +1,220 @@
+"""A real master with our slave, and our master with a real slave: the logs come out equal.
+
+    messages of all kinds ─> master ─> slave   killed, started again, the master stopped and
+                                               started again; more messages each time
+    both stopped: commit logs and consume queues are the same bytes
+
+Every message is also counted on the slave before anything is compared.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from mqclient.admin import Admin
+from mqclient.errors import BrokerRefused
+from mqclient.instance import MQClient
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from mqclient.txproducer import LocalTransactionState, TransactionProducer
+from remoting.bodies import MessageQueue
+from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.offline.compare import compare_logs, compare_queues
+from storefmt.offline.storedir import StoreDir
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.waiting import eventually
+
+pytestmark = pytest.mark.java
+
+_T = TypeVar("_T")
+TOPIC, GROUP = "Replicated", "ReplicatedGroup"
+CATCH_UP_S = 90.0
+
+
+@pytest.fixture(scope="module")
+def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
+    """Yield a name server of this module alone."""
+    running = Namesrv(our_side)
+    try:
+        yield running.await_ready()
+    finally:
+        assert running.stop() == 0
+
+
+def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
+    async def go() -> _T:
+        async with MQClient(namesrv.address, timeout_s=20.0) as client:
+            return await act(client)
+
+    return asyncio.run(go())
+
+
+def settings(name: str, **more: str) -> dict[str, str]:
+    return {"brokerName": name, "haSendHeartbeatInterval": "500", **more}
+
+
+def again(side: Side, broker: Broker, namesrv: Namesrv) -> Broker:
+    """Start a stopped broker again, on the ports that it had."""
+    started = Broker(side, store=broker.store, namesrv=namesrv.address, settings=broker.settings)
+    started.address = broker.address
+    return started.await_ready()
+
+
+async def log_end(admin: Admin, broker: Broker) -> int:
+    try:
+        return int((await admin.broker_runtime(broker.address))["commitLogMaxOffset"])
+    except BrokerRefused:
+        # In its first second the real broker has no statistics, and fails (NoSuchElement).
+        return -1
+
+
+def catch_up(namesrv: Namesrv, master: Broker, slave: Broker) -> int:
+    """Return the end of both logs once they have the same one."""
+
+    async def act(client: MQClient) -> int:
+        admin = Admin(client)
+
+        async def ends() -> tuple[int, int]:
+            return await log_end(admin, master), await log_end(admin, slave)
+
+        found = await eventually(ends, lambda both: both[0] == both[1] > 0, timeout_s=CATCH_UP_S)
+        return found[0]
+
+    return run(namesrv, act)
+
+
+class ByNumber:
+    """Commits every second transaction."""
+
+    def execute_local_transaction(self, message: Message, arg: object) -> LocalTransactionState:
+        states = (LocalTransactionState.COMMIT_MESSAGE, LocalTransactionState.ROLLBACK_MESSAGE)
+        return states[int(message.body or b"0") % 2]
+
+    def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+        return LocalTransactionState.UNKNOW
+
+
+def send(namesrv: Namesrv, master: Broker, *, seed: int, count: int) -> None:
+    """Send messages of every kind, over the ends of files."""
+
+    async def act(client: MQClient) -> None:
+        admin, chooser = Admin(client), random.Random(seed)
+        if not seed:
+            await admin.create_topic(master.address, TopicConfig(TOPIC, 2, 2))
+            await admin.create_group(master.address, SubscriptionGroup(GROUP, retry_max_times=5))
+        producer = Producer(client, settings=ProducerSettings(compress_msg_body_over_howmuch=8_192))
+        for number in range(count):
+            message = Message(
+                TOPIC,
+                chooser.randbytes(chooser.choice((0, 1, 100, 9_000, 30_000))) or b"x",
+                tags=chooser.choice((None, "TagA", "标签")),
+                keys=[f"key-{seed}-{number}"],
+                properties={"n": str(number), "Zürich": "中文"},
+                delay_level=1 if number % 20 == 0 else 0,
+            )
+            await producer.send(message, queue=MessageQueue(TOPIC, master.name, number % 2))
+        batch = [Message(TOPIC, b"%d" % i, keys=f"batch-{seed}") for i in range(300)]
+        await producer.send_batch(batch, queue=MessageQueue(TOPIC, master.name, 1))
+        transactions = TransactionProducer(client, f"TX{seed}", ByNumber())
+        await transactions.start()
+        for number in range(4):
+            await transactions.send_message_in_transaction(Message(TOPIC, b"%d" % number), None)
+        await transactions.shutdown()
+        queue = MessageQueue(TOPIC, master.name, 0)
+        await admin.update_consumer_offset(master.address, GROUP, queue, seed + 3)
+
+    run(namesrv, act)
+
+
+def stop_both(master: Broker, slave: Broker) -> None:
+    """Stop the master first, so that nothing is under way when the slave stops."""
+    assert master.stop() in (0, 143)
+    assert slave.stop() in (0, 143)
+
+
+def assert_equal(master: Path, slave: Path) -> None:
+    """Assert that two stores have the same log and the same queues, byte for byte."""
+    with StoreDir.open(master) as a, StoreDir.open(slave) as b:
+        log = compare_logs(a, b)
+        assert log.same
+        assert (log.a_start, log.a_end) == (log.b_start, log.b_end)
+        assert list(compare_queues(a, b, log)) == []
+    logs = [
+        {path.name: path.read_bytes() for path in (root / "commitlog").iterdir()}
+        for root in (master, slave)
+    ]
+    for name in logs[0].keys() & logs[1].keys():
+        assert logs[0][name] == logs[1][name]
+    for name in logs[0].keys() ^ logs[1].keys():
+        # A next file that one of them made ahead.
+        assert not any(logs[0].get(name, b"") or logs[1].get(name, b""))
+
+
+@pytest.mark.parametrize("order", ["java master", "our master"])
+def test_slave_of_the_other_side_has_the_same_bytes(
+    order: str, java_side: JavaSide, our_side: OurSide, namesrv: Namesrv, tmp_path: Path
+) -> None:
+    sides: list[Side] = [java_side, our_side]
+    if order == "our master":
+        sides.reverse()
+    name = order.replace(" ", "-")
+    master = Broker(
+        sides[0], store=tmp_path / "m", namesrv=namesrv.address, settings=settings(name)
+    ).await_ready()
+    slave = Broker(
+        sides[1],
+        store=tmp_path / "s",
+        namesrv=namesrv.address,
+        settings=settings(name, brokerRole="SLAVE", brokerId="1"),
+    ).await_ready()
+    try:
+        # An empty slave begins with the last file: it has to be there before the second one is.
+        send(namesrv, master, seed=0, count=1)
+        catch_up(namesrv, master, slave)
+        send(namesrv, master, seed=1, count=120)
+        catch_up(namesrv, master, slave)
+        slave.kill()
+        send(namesrv, master, seed=2, count=60)
+        slave = again(sides[1], slave, namesrv)
+        catch_up(namesrv, master, slave)
+        assert master.stop() in (0, 143)
+        master = again(sides[0], master, namesrv)
+        send(namesrv, master, seed=3, count=60)
+        catch_up(namesrv, master, slave)
+        tables_are_copied(namesrv, master, slave)
+        # Whatever was delayed is delivered by now, and what the master still does is over.
+        assert catch_up(namesrv, master, slave) > 1 << 20
+        stop_both(master, slave)
+    finally:
+        master.kill()
+        slave.kill()
+
+    assert_equal(tmp_path / "m", tmp_path / "s")
+
+
+def tables_are_copied(namesrv: Namesrv, master: Broker, slave: Broker) -> None:
+    """Assert that the slave knows topics, groups and offsets as the master does."""
+
+    async def act(client: MQClient) -> None:
+        admin = Admin(client)
+
+        async def of(broker: Broker) -> tuple[object, ...]:
+            topics = (await admin.topic_configs(broker.address)).topics
+            groups = (await admin.subscription_groups(broker.address)).groups
+            offsets = await admin.all_consumer_offsets(broker.address)
+            return topics.get(TOPIC), groups.get(GROUP), offsets.get((TOPIC, GROUP))
+
+        async def both() -> tuple[tuple[object, ...], tuple[object, ...]]:
+            return await of(master), await of(slave)
+
+        found = await eventually(
+            both, lambda pair: pair[0] == pair[1] and None not in pair[0], timeout_s=CATCH_UP_S
+        )
+        assert found[0][2] == {0: 6}
+
+    run(namesrv, act)

@@ -1,0 +1,95 @@
+"""A name server, a master and slaves of ours in one loop, over real sockets."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from remoting.aio.client import RemotingClient
+from remoting.codes import ExtensionCode
+from remoting.command import Command
+from remoting.headers import PromoteSlave
+from server.broker.app import BrokerApp
+from server.broker.config import BrokerRole
+from server.namesrv.app import NamesrvApp
+from server.namesrv.config import NamesrvConfig
+from server.runtime.clock import SystemClock
+from tests.server.broker.desk import Desk, broker_settings
+
+
+class Pair:
+    """Brokers of one name, each with its store below ``root``."""
+
+    def __init__(self, root: Path, namesrv: str, client: RemotingClient) -> None:
+        self.root = root
+        self.namesrv = namesrv
+        self.client = client
+        self.running: dict[str, Desk] = {}
+
+    async def start(self, name: str, role: BrokerRole, **settings: object) -> Desk:
+        """Start a broker on the store of that name."""
+        values: dict[str, object] = {
+            "namesrv_addr": self.namesrv,
+            "broker_role": role,
+            "broker_id": int(role is BrokerRole.SLAVE),
+            "register_name_server_period_ms": 200,
+            "ha_send_heartbeat_interval_ms": 100,
+            "slave_timeout_ms": 5_000,
+            **settings,
+        }
+        app = BrokerApp(broker_settings(self.root / name, **values), SystemClock())
+        port = await app.start()
+        desk = self.running[name] = Desk(app, self.client, f"127.0.0.1:{port}")
+        return desk
+
+    async def stop(self, name: str) -> None:
+        """Stop a broker in order."""
+        await self.running.pop(name).app.stop()
+
+    async def promote(self, name: str, *, force: bool = False) -> Command:
+        """Order a broker to become the master."""
+        return await self.running[name].ask(
+            ExtensionCode.PROMOTE_SLAVE, PromoteSlave(force=force), timeout_s=20
+        )
+
+
+@asynccontextmanager
+async def pair_in(root: Path) -> AsyncIterator[Pair]:
+    """Yield brokers to be, with their name server."""
+    namesrv = NamesrvApp(
+        NamesrvConfig(
+            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(root / "kv.json")
+        ),
+        SystemClock(),
+    )
+    port = await namesrv.start()
+    client = RemotingClient()
+    pair = Pair(root, f"127.0.0.1:{port}", client)
+    try:
+        yield pair
+    finally:
+        for name in list(pair.running):
+            await pair.stop(name)
+        await client.close()
+        await namesrv.stop()
+
+
+async def until(holds: Callable[[], bool], *, what: str) -> None:
+    """Return when something holds."""
+    try:
+        async with asyncio.timeout(30):
+            while not holds():
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"not within 30 s: {what}") from None
+
+
+async def equal_ends(master: Desk, slave: Desk) -> None:
+    """Return when a slave has all that its master has, on its disk."""
+    a, b = master.app.broker.store, slave.app.broker.store
+    await until(lambda: a.written_offset == b.flushed_offset, what="the slave has it all")
+
+
+def state_of(desk: Desk) -> str:
+    """Return what a slave says that it is at."""
+    return desk.app.broker.ha_numbers().get("haState", "")
