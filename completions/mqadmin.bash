@@ -424,17 +424,28 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='archive duplicates grep lag rebuild restore stats verify'
+      words='archive diff duplicates extract grep lag rebuild restore rewind stats timeline trace verify'
       ;;
     'pipeline archive')
       options='--engine --master --parquet --topic --pattern --start --tags --commit-every --allow-loss --report'
       values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--pattern=|--start=|--tags=|--commit-every=|--report=@group'
       arguments='|'
       ;;
+    'pipeline diff')
+      options='--engine --master --parquet --store'
+      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
+      arguments='@dir|@dir|'
+      ;;
     'pipeline duplicates')
       options='--engine --master --parquet --store'
       values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
+      ;;
+    'pipeline extract')
+      options='--engine --master --parquet --to --format --topic --tag --key --from --until --body --store'
+      values='--engine=spark local|--master=|--parquet=@file|--to=@dir|--format=parquet jsonl files|--topic=@topic|--tag=|--key=|-k=|--from=|--until=|--body=|--store=@dir'
+      arguments='@dir|@dir|'
+      repeats=1
       ;;
     'pipeline grep')
       options='--engine --master --parquet --store'
@@ -457,10 +468,30 @@ __mqadmin_of() {
       values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--to=@dir|--broker=|--file-size=|--to-topic=@topic'
       arguments='|'
       ;;
+    'pipeline rewind')
+      words='plan'
+      ;;
+    'pipeline rewind plan')
+      options='--engine --master --parquet --to --group --topic --store'
+      values='--engine=spark local|--master=|--parquet=@file|--to=|--group=@group|-g=@group|--topic=@topic|-t=@topic|--store=@dir'
+      arguments='@dir|@dir|'
+      repeats=1
+      ;;
     'pipeline stats')
       options='--engine --master --parquet --store'
       values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir|'
+      ;;
+    'pipeline timeline')
+      options='--engine --master --parquet --every --topic --from --to --store'
+      values='--engine=spark local|--master=|--parquet=@file|--every=|--topic=@topic|-t=@topic|--from=|--to=|--store=@dir'
+      arguments='@dir|'
+      ;;
+    'pipeline trace')
+      options='--engine --master --parquet --topic --scan --store'
+      values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|-t=@topic|--store=@dir'
+      arguments='@dir||@dir|'
+      repeats=1
       ;;
     'pipeline verify')
       options='--engine --master --parquet --deep --store'

@@ -32,8 +32,8 @@ end
 
 complete -c mqadmin -f
 
-set -g __mqadmin_with_value --access-key --add --admin --backlog --broadcast --broker --broker-id --broker-port --by --check --checksums --client --cluster --columns --command --commit-every --consume --context --count --default-group-perm --default-output --default-timeout --default-topic-perm --delay-level --delay-levels --directory --duration --engine --every --fail-on --file --file-size --for --format --from --from-min --group --group-perm --host --html --id --index-entries --index-slots --interval --into --jobs --key --kind --limit --log-file-size --log-offset --map --master --max --members --method --min --min-lag --namesrv --notify --only --order --output --parquet --pattern --perm --port --pos --producer --property --queue --queue-file-size --queues --rate --read-queues --remove --report --retry-max --retry-queues --room --secret --secret-key --size --skew --slave-lag --slow-broker-id --sort --start --store --strategy --tag --tags --threads --timeout --tls-ca --tls-cert --tls-key --to --to-topic --topic --topic-perm --trace-topic --unit --unit-sub --until --watch --white-addr --within --write-queues -b -c -d -f -g -k -n -o -p -q -s -t
-set -g __mqadmin_paths 'acl' 'acl delete' 'acl list' 'acl set' 'acl show' 'acl version' 'acl white-addr' 'apply' 'assert' 'assert group' 'assert lag' 'assert message-count' 'assert topic' 'broker' 'broker clean' 'broker clean expired-log' 'broker clean expired-queues' 'broker clean unused-topics' 'broker config' 'broker config get' 'broker config set' 'broker connections' 'broker consume-stats' 'broker list' 'broker stats' 'broker status' 'broker write-perm' 'broker write-perm add' 'broker write-perm wipe' 'cluster' 'cluster list' 'cluster rt' 'cluster status' 'completion' 'completion names' 'context' 'context add' 'context list' 'context remove' 'context show' 'context use' 'dead-letter' 'dead-letter list' 'dead-letter resend' 'dead-letter show' 'delay' 'delay list' 'diff' 'doctor' 'embedded' 'export' 'export configs' 'export metadata' 'export metrics' 'exporter' 'group' 'group config' 'group create' 'group delete' 'group lag' 'group list' 'group running' 'group show' 'group tps' 'group update' 'lock' 'lock list' 'message' 'message bench' 'message consume-direct' 'message decode-id' 'message export' 'message import' 'message print' 'message query' 'message query id' 'message query key' 'message query offset' 'message query time' 'message query unique-key' 'message resend' 'message send' 'message tail' 'message trace' 'namesrv' 'namesrv config' 'namesrv config get' 'namesrv config set' 'namesrv kv' 'namesrv kv delete' 'namesrv kv get' 'namesrv kv set' 'offset' 'offset clone' 'offset export' 'offset import' 'offset reset' 'offset show' 'offset skip' 'pipeline' 'pipeline archive' 'pipeline duplicates' 'pipeline grep' 'pipeline lag' 'pipeline rebuild' 'pipeline restore' 'pipeline stats' 'pipeline verify' 'queue' 'queue show' 'rebalance' 'rebalance plan' 'rebalance show' 'rebalance watch' 'shell' 'store' 'store carve' 'store checkpoint' 'store diff' 'store export' 'store get' 'store hexdump' 'store index' 'store info' 'store log' 'store ls' 'store offsets' 'store query' 'store query key' 'store queue' 'store rebuild' 'store repair' 'store report' 'store seal' 'store stats' 'store tail' 'store timeline' 'store trace' 'store verify' 'top' 'topic' 'topic clusters' 'topic consumers' 'topic create' 'topic delete' 'topic list' 'topic order-conf' 'topic perm' 'topic route' 'topic show' 'topic status' 'topic update' 'transaction' 'transaction list' 'undo' 'wait' 'wait broker' 'wait group' 'wait lag' 'wait topic'
+set -g __mqadmin_with_value --access-key --add --admin --backlog --body --broadcast --broker --broker-id --broker-port --by --check --checksums --client --cluster --columns --command --commit-every --consume --context --count --default-group-perm --default-output --default-timeout --default-topic-perm --delay-level --delay-levels --directory --duration --engine --every --fail-on --file --file-size --for --format --from --from-min --group --group-perm --host --html --id --index-entries --index-slots --interval --into --jobs --key --kind --limit --log-file-size --log-offset --map --master --max --members --method --min --min-lag --namesrv --notify --only --order --output --parquet --pattern --perm --port --pos --producer --property --queue --queue-file-size --queues --rate --read-queues --remove --report --retry-max --retry-queues --room --secret --secret-key --size --skew --slave-lag --slow-broker-id --sort --start --store --strategy --tag --tags --threads --timeout --tls-ca --tls-cert --tls-key --to --to-topic --topic --topic-perm --trace-topic --unit --unit-sub --until --watch --white-addr --within --write-queues -b -c -d -f -g -k -n -o -p -q -s -t
+set -g __mqadmin_paths 'acl' 'acl delete' 'acl list' 'acl set' 'acl show' 'acl version' 'acl white-addr' 'apply' 'assert' 'assert group' 'assert lag' 'assert message-count' 'assert topic' 'broker' 'broker clean' 'broker clean expired-log' 'broker clean expired-queues' 'broker clean unused-topics' 'broker config' 'broker config get' 'broker config set' 'broker connections' 'broker consume-stats' 'broker list' 'broker stats' 'broker status' 'broker write-perm' 'broker write-perm add' 'broker write-perm wipe' 'cluster' 'cluster list' 'cluster rt' 'cluster status' 'completion' 'completion names' 'context' 'context add' 'context list' 'context remove' 'context show' 'context use' 'dead-letter' 'dead-letter list' 'dead-letter resend' 'dead-letter show' 'delay' 'delay list' 'diff' 'doctor' 'embedded' 'export' 'export configs' 'export metadata' 'export metrics' 'exporter' 'group' 'group config' 'group create' 'group delete' 'group lag' 'group list' 'group running' 'group show' 'group tps' 'group update' 'lock' 'lock list' 'message' 'message bench' 'message consume-direct' 'message decode-id' 'message export' 'message import' 'message print' 'message query' 'message query id' 'message query key' 'message query offset' 'message query time' 'message query unique-key' 'message resend' 'message send' 'message tail' 'message trace' 'namesrv' 'namesrv config' 'namesrv config get' 'namesrv config set' 'namesrv kv' 'namesrv kv delete' 'namesrv kv get' 'namesrv kv set' 'offset' 'offset clone' 'offset export' 'offset import' 'offset reset' 'offset show' 'offset skip' 'pipeline' 'pipeline archive' 'pipeline diff' 'pipeline duplicates' 'pipeline extract' 'pipeline grep' 'pipeline lag' 'pipeline rebuild' 'pipeline restore' 'pipeline rewind' 'pipeline rewind plan' 'pipeline stats' 'pipeline timeline' 'pipeline trace' 'pipeline verify' 'queue' 'queue show' 'rebalance' 'rebalance plan' 'rebalance show' 'rebalance watch' 'shell' 'store' 'store carve' 'store checkpoint' 'store diff' 'store export' 'store get' 'store hexdump' 'store index' 'store info' 'store log' 'store ls' 'store offsets' 'store query' 'store query key' 'store queue' 'store rebuild' 'store repair' 'store report' 'store seal' 'store stats' 'store tail' 'store timeline' 'store trace' 'store verify' 'top' 'topic' 'topic clusters' 'topic consumers' 'topic create' 'topic delete' 'topic list' 'topic order-conf' 'topic perm' 'topic route' 'topic show' 'topic status' 'topic update' 'transaction' 'transaction list' 'undo' 'wait' 'wait broker' 'wait group' 'wait lag' 'wait topic'
 
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a acl -d 'acl ...'
 complete -c mqadmin -n '__mqadmin_at \'\' 0' -a apply -d 'bring topics, groups and accounts to what a YAML document says'
@@ -145,13 +145,19 @@ complete -c mqadmin -n '__mqadmin_at \'offset\' 0' -a reset -d 'move a group to 
 complete -c mqadmin -n '__mqadmin_at \'offset\' 0' -a show -d 'show the committed offsets of a group'
 complete -c mqadmin -n '__mqadmin_at \'offset\' 0' -a skip -d 'let a group pass over messages'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a archive -d 'archive live topics into Parquet, each message once'
+complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a diff -d 'compare two stores, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a duplicates -d 'find messages that were sent more than once, on Spark'
+complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a extract -d 'write the messages of stores to files, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a grep -d 'find messages by a match in their body, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a lag -d 'show how far each group of a store was behind, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a rebuild -d 'make consume queues and index again, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a restore -d 'bring an archive back, into a store or a topic'
+complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a rewind -d 'pipeline rewind ...'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a stats -d 'count messages and bytes by topic and hour, on Spark'
+complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a timeline -d 'show when the messages of a store came, on Spark'
+complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a trace -d 'show the whole life of messages in many stores, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'pipeline\' 0' -a verify -d 'look for damage in stores, on Spark'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind\' 0' -a plan -d 'show what moving groups to a time would replay or skip, on Spark'
 complete -c mqadmin -n '__mqadmin_at \'queue\' 0' -a show -d 'show entries of a consume queue'
 complete -c mqadmin -n '__mqadmin_at \'rebalance\' 0' -a plan -d 'show who would read which queue, with other members, queues or strategy'
 complete -c mqadmin -n '__mqadmin_at \'rebalance\' 0' -a show -d 'show which member reads which queue'
@@ -503,11 +509,31 @@ complete -c mqadmin -n '__mqadmin_at \'pipeline archive\'' -l tags -d 'only thes
 complete -c mqadmin -n '__mqadmin_at \'pipeline archive\'' -l commit-every -d 'messages between two commits' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline archive\'' -l allow-loss -d 'go on where a broker has removed messages before they were archived'
 complete -c mqadmin -n '__mqadmin_at \'pipeline archive\'' -l report -d 'also set this group\'s offsets, so that its lag shows' -x -a '(__mqadmin_names group)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline diff\' 1' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\'' -l parquet -d 'also write the rows to this file' -r -F
 complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l to -d 'new directory for the files' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l format -d 'what to write; files: a body a file' -x -a 'parquet jsonl files'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l topic -d 'of one of these topics' -x -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l tag -d 'with one of these tags' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l key -s k -d 'with this unique key' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l from -d 'stored then or later' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l until -d 'stored then or before' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l body -d 'whose body has a match of this' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline extract\' 1 more' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l parquet -d 'also write the rows to this file' -r -F
@@ -535,11 +561,37 @@ complete -c mqadmin -n '__mqadmin_at \'pipeline restore\'' -l broker -d 'with --
 complete -c mqadmin -n '__mqadmin_at \'pipeline restore\'' -l file-size -d 'with --to: bytes of a commit log file (default 1 GiB)' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline restore\'' -l to-topic -d 'instead: send the messages to this topic' -x -a '(__mqadmin_names topic)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline restore\'' -l keep-queues -d 'with --to-topic: into the queues of the same numbers'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l to -d 'store time to move to' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l group -s g -d 'only this group' -x -a '(__mqadmin_names group)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l topic -s t -d 'only this topic' -x -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\' 1 more' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l parquet -d 'also write the rows to this file' -r -F
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l every -d 'length of a span: 10s, 5m, 1h, 1d; chosen if left out' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l topic -s t -d 'of this topic' -x -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l from -d 'stored then or later' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l to -d 'stored then or before' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l topic -s t -d 'sent to this topic' -x -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l scan -d 'read whole logs, not only what the indexes name'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\' 0' -a '(__fish_complete_directories)'
+complete -c mqadmin -n '__mqadmin_at \'pipeline trace\' 2 more' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline verify\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline verify\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline verify\'' -l parquet -d 'also write the rows to this file' -r -F

@@ -9,7 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pipeline.errors import BadOption
-from pipeline.jobs import duplicates, grep, lag, rebuild, stats, verify
+from pipeline.jobs import (
+    diff,
+    duplicates,
+    extract,
+    grep,
+    lag,
+    rebuild,
+    rewind,
+    stats,
+    timeline,
+    trace,
+    verify,
+)
 
 REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]
@@ -47,6 +59,7 @@ class Job(NamedTuple):
     steps: Callable[[Any], str] = lambda where: ""
 
 
+DIFFERENT: Final = 1
 DAMAGED: Final = 6
 
 
@@ -89,6 +102,59 @@ JOBS: Final[dict[str, Job]] = {
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if rebuild.is_damaged(rows) else 0,
         steps=rebuild.steps,
+    ),
+    "timeline": Job(
+        timeline.timeline,
+        timeline.timeline_local,
+        timeline.rows_of,
+        {
+            "every_ms": Option(int),
+            "topic": Option(),
+            "begin_ms": Option(int),
+            "end_ms": Option(int),
+        },
+    ),
+    "extract": Job(
+        extract.extract,
+        extract.extract_local,
+        extract.rows_of,
+        {
+            "to": Option(str, REQUIRED),
+            "kind": Option(str, "parquet"),
+            "topics": Option(),
+            "tags": Option(),
+            "uniq_key": Option(),
+            "begin_ms": Option(int),
+            "end_ms": Option(int),
+            "body": Option(),
+        },
+        many=True,
+        steps=extract.steps,
+    ),
+    "diff": Job(
+        diff.diff,
+        diff.diff_local,
+        lambda table, **_: table.to_pylist(),
+        {"other": Option(str, REQUIRED)},
+        passes_damage=False,
+        exit_code=lambda rows: DIFFERENT if diff.is_different(list(rows)) else 0,
+        steps=diff.steps,
+    ),
+    "trace": Job(
+        trace.trace,
+        trace.trace_local,
+        trace.rows_of,
+        {"key": Option(str, REQUIRED), "topic": Option(), "scan": Option(truth, "false")},
+        many=True,
+        passes_damage=False,
+    ),
+    "rewind-plan": Job(
+        rewind.rewind_plan,
+        rewind.rewind_plan_local,
+        lambda table, **_: table.to_pylist(),
+        {"to_ms": Option(int, REQUIRED), "group": Option(), "topic": Option()},
+        many=True,
+        passes_damage=False,
     ),
 }
 

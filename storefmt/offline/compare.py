@@ -12,7 +12,7 @@ Source: ours; store/ha/HAService.java for what a slave has.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,9 +82,37 @@ def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none
     Raises:
         StoreError: the disk refuses a read.
     """
+    start, end = common_range(a, b)
+    at, unread = compare_range(a, b, start, end, progress=progress)
+    return difference_of(a, b, at, unread)
+
+
+def common_range(a: Opened, b: Opened) -> tuple[int, int]:
+    """Return the log offsets (first, behind the last) that both logs have; perhaps none."""
     a_log, b_log = _LogBytes(a), _LogBytes(b)
-    start, end = max(a_log.start, b_log.start), min(a_log.end, b_log.end)
-    pos, unread, at = start, 0, -1
+    return max(a_log.start, b_log.start), min(a_log.end, b_log.end)
+
+
+def difference_of(a: Opened, b: Opened, diverges_at: int, unread_size: int) -> LogDifference:
+    """Return what is known of two logs, whose common range was compared."""
+    a_log, b_log = _LogBytes(a), _LogBytes(b)
+    size = min(a_log.end, b_log.end) - diverges_at if diverges_at >= 0 else 0
+    return LogDifference(
+        a_log.start, a_log.end, b_log.start, b_log.end, diverges_at, size, unread_size
+    )
+
+
+def compare_range(
+    a: Opened, b: Opened, start: int, end: int, *, progress: ProgressCall = progress_none
+) -> tuple[int, int]:
+    """Return the first log offset of a range at which the bytes differ, -1 for none, and how
+    many bytes before it one store has no file for.
+
+    Raises:
+        StoreError: the disk refuses a read.
+    """
+    a_log, b_log = _LogBytes(a), _LogBytes(b)
+    pos, unread = start, 0
     while pos < end:
         count = min(WINDOW_SIZE, end - pos)
         left, right = a_log.read(pos, count), b_log.read(pos, count)
@@ -95,31 +123,36 @@ def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none
             pos += step
             continue
         if left[:size] != right[:size]:
-            at = pos + _first_difference(left, right, size)
-            break
+            return pos + _first_difference(left, right, size), unread
         pos += size
         progress(pos - start, end - start)
-    size = end - at if at >= 0 else 0
-    return LogDifference(a_log.start, a_log.end, b_log.start, b_log.end, at, size, unread)
+    return -1, unread
 
 
 def compare_queues(
-    a: Opened, b: Opened, logs: LogDifference, *, progress: ProgressCall = progress_none
+    a: Opened,
+    b: Opened,
+    logs: LogDifference,
+    *,
+    keys: Collection[QueueKey] | None = None,
+    progress: ProgressCall = progress_none,
 ) -> Iterator[QueueDifference]:
     """Yield each queue that differs, by topic and queue.
 
     Args:
         logs: what ``compare_logs`` said: records before a divergence are not read again.
+        keys: the queues to compare; None for all.
 
     Raises:
         StoreError: the disk refuses a read.
     """
-    keys, pair = sorted({*a.queues(), *b.queues()}), _Pair(a, b, logs)
-    for number, key in enumerate(keys):
+    pair = _Pair(a, b, logs)
+    wanted = sorted({*a.queues(), *b.queues()} if keys is None else keys)
+    for number, key in enumerate(wanted):
         found = pair.compare(key)
         if found is not None:
             yield found
-        progress(number + 1, len(keys))
+        progress(number + 1, len(wanted))
 
 
 class _Pair:

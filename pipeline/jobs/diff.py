@@ -1,0 +1,160 @@
+"""``diff``: where two stores part, as ``store diff`` says it: a master and its slave, say.
+
+    ranges of the log that both have ──a task each──> first difference
+    queues, so many a task           ──────────────> what differs, queue by queue
+
+Rule: comparing is ``storefmt.offline.compare``'s; the ranges are put together here, in order.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.reading import SPLIT_SIZE
+from pipeline.spread import Rows, fixed, gather, one_batch, spread
+from storefmt.offline.compare import (
+    LogDifference,
+    common_range,
+    compare_queues,
+    compare_range,
+    difference_of,
+)
+from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tree import QueueKey
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("same", pa.bool_()),
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("a_min", pa.int64()),
+        pa.field("a_max", pa.int64()),
+        pa.field("b_min", pa.int64()),
+        pa.field("b_max", pa.int64()),
+        pa.field("only_a", pa.int64()),
+        pa.field("only_b", pa.int64()),
+        pa.field("changed", pa.int64()),
+        pa.field("first", pa.int64()),
+    ]
+)
+"""Of the log in bytes, of a queue in entries; ``first`` is where they part, -1 for nowhere."""
+_FOUND: Final = pa.schema(
+    [pa.field("start", pa.int64()), pa.field("at", pa.int64()), pa.field("unread", pa.int64())]
+)
+QUEUES_A_TASK: Final = 256
+_Run = Callable[[Rows], Any]
+
+
+def diff(spark: "SparkSession", path: str, *, other: str) -> "DataFrame":
+    """Compare two stores right away; return a frame with a row for the log, then one for each
+    queue that is not the same."""
+    return fixed(spark, _diff(path, other, lambda rows: spread(spark, rows).toArrow()))
+
+
+def diff_local(path: str, *, other: str) -> Any:
+    """Return the same as a ``pyarrow.Table``, compared in this process."""
+    return _diff(path, other, gather)
+
+
+def is_different(rows: list[dict[str, Any]]) -> bool:
+    """Return whether anything is different."""
+    log = rows[0]
+    return len(rows) > 1 or not log["same"] or log["only_a"] + log["only_b"] > 0
+
+
+def steps(path: str) -> str:
+    """Return what is done."""
+    return (
+        f"compare the common range of both logs, {SPLIT_SIZE >> 20} MiB a task\n"
+        f"compare the queues of both, {QUEUES_A_TASK} a task"
+    )
+
+
+class _Range(NamedTuple):
+    a: str
+    b: str
+    start: int
+    end: int
+
+
+class _Queues(NamedTuple):
+    a: str
+    b: str
+    logs: LogDifference
+    keys: tuple[QueueKey, ...]
+
+
+def _diff(a: str, b: str, run: _Run) -> Any:
+    with StoreDir.open(a) as left, StoreDir.open(b) as right:
+        start, end = common_range(left, right)
+        ranges = [
+            _Range(a, b, at, min(at + SPLIT_SIZE, end)) for at in range(start, end, SPLIT_SIZE)
+        ]
+        at, unread = -1, 0
+        for found in run(Rows(_compare_range, ranges, _FOUND)).sort_by("start").to_pylist():
+            unread += found["unread"]
+            if found["at"] >= 0:
+                at = found["at"]
+                break
+        logs = difference_of(left, right, at, unread)
+        keys = sorted({*left.queues(), *right.queues()})
+    tasks = [
+        _Queues(a, b, logs, tuple(keys[n : n + QUEUES_A_TASK]))
+        for n in range(0, len(keys), QUEUES_A_TASK)
+    ]
+    queues = run(Rows(_compare_queues, tasks, SCHEMA))
+    queues = queues.sort_by([("topic", "ascending"), ("queue_id", "ascending")])
+    return pa.concat_tables([pa.Table.from_batches([_log_row(logs)]), queues])
+
+
+def _compare_range(task: _Range) -> Iterator[Any]:
+    with StoreDir.open(task.a) as a, StoreDir.open(task.b) as b:
+        at, unread = compare_range(a, b, task.start, task.end)
+    yield one_batch(_FOUND, [{"start": task.start, "at": at, "unread": unread}])
+
+
+def _compare_queues(task: _Queues) -> Iterator[Any]:
+    with StoreDir.open(task.a) as a, StoreDir.open(task.b) as b:
+        rows = [
+            {
+                "kind": "queue",
+                "same": False,
+                "topic": queue.topic,
+                "queue_id": queue.queue_id,
+                "a_min": queue.a_min,
+                "a_max": queue.a_max,
+                "b_min": queue.b_min,
+                "b_max": queue.b_max,
+                "only_a": queue.only_a,
+                "only_b": queue.only_b,
+                "changed": queue.changed,
+                "first": queue.first_changed,
+            }
+            for queue in compare_queues(a, b, task.logs, keys=task.keys)
+        ]
+    if rows:
+        yield one_batch(SCHEMA, rows)
+
+
+def _log_row(log: LogDifference) -> Any:
+    common = max(0, min(log.a_end, log.b_end) - max(log.a_start, log.b_start))
+    row = {
+        "kind": "log",
+        "same": log.same,
+        "topic": "",
+        "queue_id": -1,
+        "a_min": log.a_start,
+        "a_max": log.a_end,
+        "b_min": log.b_start,
+        "b_max": log.b_end,
+        "only_a": log.a_end - log.a_start - common,
+        "only_b": log.b_end - log.b_start - common,
+        "changed": log.differing_size + log.unread_size,
+        "first": log.diverges_at,
+    }
+    return one_batch(SCHEMA, [row])

@@ -1,0 +1,260 @@
+"""``extract``: messages of stores into files, by topic, with a manifest of what is where.
+
+    split ──conditions──> TO/topic=orders/<first log offset>.parquet (or .jsonl)
+                          TO/orders/<queue id>/<queue offset>         a body a file
+
+Rule: each file is written by one task, under another name, and renamed when it is whole; the
+manifest says of each which part of which log it holds, and its CRC-32. Parquet has every
+column of the table commitlog, bodies as they are stored, in zstd.
+"""
+
+import base64
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.conditions import Condition, time_of
+from pipeline.errors import BadOption
+from pipeline.logtables import Split, check_expression
+from pipeline.reading import Reading
+from pipeline.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.tables import plan, read, schema_of
+from storefmt.columns import SCHEMA as MESSAGES
+from storefmt.offline.outdir import OutDir
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("store", pa.string()),
+        pa.field("topic", pa.string()),
+        pa.field("rows", pa.int64()),
+        pa.field("first_log_offset", pa.int64()),
+        pa.field("last_log_offset", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("crc32", pa.string()),
+    ]
+)
+FORMATS: Final = ("parquet", "jsonl", "files")
+_COLUMNS: Final = tuple(name for name in MESSAGES.names if name != "properties_raw")
+_ORDER: Final = [("file", "ascending")]
+
+
+class Filters(NamedTuple):
+    """Which messages are wanted; None for any.
+
+    Attributes:
+        topics, tags: names with commas.
+        begin_ms, end_ms: store times, both included.
+        body: an expression (RE2) that the body has a match of.
+    """
+
+    topics: str | None = None
+    tags: str | None = None
+    uniq_key: str | None = None
+    begin_ms: int | None = None
+    end_ms: int | None = None
+    body: str | None = None
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return them as conditions on columns."""
+        found = []
+        for column, names in (("topic", self.topics), ("tags", self.tags)):
+            if names is not None:
+                found.append(Condition(column, "in", tuple(names.split(","))))
+        if self.uniq_key is not None:
+            found.append(Condition("uniq_key", "=", self.uniq_key))
+        for test, at_ms in ((">=", self.begin_ms), ("<=", self.end_ms)):
+            if at_ms is not None:
+                found.append(Condition("store_timestamp", test, time_of(at_ms)))
+        return tuple(found)
+
+
+def extract(
+    spark: "SparkSession", paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any
+) -> "DataFrame":
+    """Write files right away and return the manifest as a frame, see ``SCHEMA``.
+
+    Args:
+        to: a new directory.
+        kind: parquet, jsonl, or files: a body a file.
+        filters: see ``Filters``.
+
+    Raises:
+        BadCall: ``to`` is not empty, or lies in a store.
+        BadOption: there is no such kind, or an expression is none.
+    """
+    return fixed(spark, spread(spark, _rows(paths, to, kind, Filters(**filters))).toArrow())
+
+
+def extract_local(paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any) -> Any:
+    """Do the same in this process; return a ``pyarrow.Table``."""
+    return gather(_rows(paths, to, kind, Filters(**filters)))
+
+
+def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
+    """Return the rows of the manifest, which is also written, as ``manifest.jsonl``."""
+    rows: list[dict[str, Any]] = table.sort_by(_ORDER).to_pylist()
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    Path(to, "manifest.jsonl").write_text(text, "utf-8")
+    return rows
+
+
+def steps(paths: Sequence[str]) -> str:
+    """Return what is done."""
+    splits = sum(len(plan(Path(path))) for path in paths)
+    return f"read {splits} splits of {len(paths)} logs; each writes a file for each of its topics"
+
+
+class _Part(NamedTuple):
+    store: str
+    number: int
+    split: Split
+    to: str
+    kind: str
+    reading: Reading
+
+
+class _Writer(Protocol):
+    """Writes the wanted messages of one topic in one split."""
+
+    def add(self, batch: Any) -> None: ...
+    def close(self) -> list[tuple[Path, int]]: ...
+
+
+def _rows(paths: Sequence[str], to: str, kind: str, filters: Filters) -> Rows:
+    if kind not in FORMATS:
+        raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
+    check_expression(filters.body or "")
+    for path in paths:
+        OutDir.make(to, source=Path(path))
+    where = filters.conditions()
+    reading = Reading(columns=_COLUMNS, where=where, body_matches=filters.body or "")
+    tasks = [
+        _Part(path, number, split, str(Path(to).resolve()), kind, reading)
+        for number, path in enumerate(paths)
+        for split in plan(Path(path), reading)
+    ]
+    return Rows(_extracted, tasks, SCHEMA)
+
+
+def _extracted(part: _Part) -> Iterator[Any]:
+    writers: dict[str, _Writer] = {}
+    told: dict[str, tuple[int, int, int]] = {}
+    for batch in read(part.split, part.reading):
+        for topic in pc.unique(batch.column("topic")).to_pylist():
+            some = batch.filter(pc.equal(batch.column("topic"), topic))
+            if topic not in writers:
+                writers[topic] = _writer(part, topic)
+            writers[topic].add(some)
+            offsets = some.column("commit_log_offset")
+            count, first, _ = told.get(topic, (0, offsets[0].as_py(), 0))
+            told[topic] = count + some.num_rows, first, offsets[-1].as_py()
+    for topic, writer in writers.items():
+        written = writer.close()
+        count, first, last = told[topic]
+        path = written[0][0] if part.kind != "files" else written[0][0].parent.parent
+        crc = 0
+        for _, each in written:
+            crc = zlib.crc32(each.to_bytes(4, "big"), crc) if len(written) > 1 else each
+        row = {
+            "file": str(path.relative_to(part.to)),
+            "store": part.store,
+            "topic": topic,
+            "rows": count,
+            "first_log_offset": first,
+            "last_log_offset": last,
+            "bytes": sum(each.stat().st_size for each, _ in written),
+            "crc32": f"{crc:08x}",
+        }
+        yield one_batch(SCHEMA, [row])
+
+
+def _writer(part: _Part, topic: str) -> _Writer:
+    out = OutDir(Path(part.to))
+    if part.kind == "files":
+        return _Bodies(out, part, topic)
+    name = f"{part.number:04}-{part.split.start:020}.{part.kind}"
+    path = out.file(f"topic={topic}", name)
+    return _Parquet(path) if part.kind == "parquet" else _Lines(path)
+
+
+class _Parquet:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._apart = _apart(path)
+        schema = schema_of("commitlog", _COLUMNS)
+        self._writer = pq.ParquetWriter(self._apart, schema, compression="zstd")
+
+    def add(self, batch: Any) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> list[tuple[Path, int]]:
+        self._writer.close()
+        return [_placed(self._apart, self._path)]
+
+
+class _Lines:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._apart = _apart(path)
+        self._file = self._apart.open("w", encoding="utf-8")
+
+    def add(self, batch: Any) -> None:
+        for row in batch.to_pylist():
+            self._file.write(json.dumps(row, default=_as_json) + "\n")
+
+    def close(self) -> list[tuple[Path, int]]:
+        self._file.close()
+        return [_placed(self._apart, self._path)]
+
+
+class _Bodies:
+    def __init__(self, out: OutDir, part: _Part, topic: str) -> None:
+        self._out = out
+        self._names = (f"{part.number:04}", topic)
+        self._made: list[tuple[Path, int]] = []
+
+    def add(self, batch: Any) -> None:
+        for row in batch.select(["queue_id", "queue_offset", "body"]).to_pylist():
+            names = (*self._names, str(row["queue_id"]), str(row["queue_offset"]))
+            path = self._out.file(*names)
+            apart = _apart(path)
+            apart.write_bytes(row["body"])
+            self._made.append(_placed(apart, path))
+
+    def close(self) -> list[tuple[Path, int]]:
+        return self._made
+
+
+def _apart(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+
+
+def _placed(apart: Path, path: Path) -> tuple[Path, int]:
+    """Give a whole file its name; return that and its CRC-32."""
+    crc = 0
+    with apart.open("rb") as file:
+        while data := file.read(1 << 20):
+            crc = zlib.crc32(data, crc)
+        os.fsync(file.fileno())
+    os.replace(apart, path)
+    return path, crc
+
+
+def _as_json(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    assert isinstance(value, bytes)
+    return base64.b64encode(value).decode()

@@ -1,0 +1,103 @@
+"""``rewind-plan``: what moving consumer groups to a time would replay or skip.
+
+Rule: nothing is changed; each row ends with the command that would do it. Searching is
+``storefmt.offline.rewind``'s, by the rules of a broker; queues are shared out over tasks.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.spread import Rows, gather, one_batch, spread
+from storefmt.offline.info import GroupInfo
+from storefmt.offline.rewind import moves_to
+from storefmt.offline.storedir import StoreDir
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("store", pa.string()),
+        pa.field("group", pa.string()),
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("offset", pa.int64()),
+        pa.field("target", pa.int64()),
+        pa.field("replayed", pa.int64()),
+        pa.field("skipped", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("target_ms", pa.int64()),
+        pa.field("command", pa.string()),
+    ]
+)
+QUEUES_A_TASK: Final = 256
+_ORDER: Final = [(name, "ascending") for name in ("store", "group", "topic", "queue_id")]
+
+
+def rewind_plan(
+    spark: "SparkSession", paths: Sequence[str], *, to_ms: int, group: str | None = None,
+    topic: str | None = None,
+) -> "DataFrame":  # fmt: skip
+    """Return a frame with a row a queue of each group, see ``SCHEMA``.
+
+    Args:
+        to_ms: the store time to move to, epoch ms.
+        group, topic: only these; None for all.
+    """
+    frame = spread(spark, _rows(paths, to_ms, group, topic))
+    return frame.orderBy(*(name for name, _ in _ORDER))
+
+
+def rewind_plan_local(
+    paths: Sequence[str], *, to_ms: int, group: str | None = None, topic: str | None = None
+) -> Any:
+    """Return the same as a ``pyarrow.Table``, worked out in this process."""
+    return gather(_rows(paths, to_ms, group, topic)).sort_by(_ORDER)
+
+
+class _Queues(NamedTuple):
+    directory: str
+    infos: tuple[GroupInfo, ...]
+    to_ms: int
+
+
+def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None) -> Rows:
+    tasks = []
+    for path in paths:
+        with StoreDir.open(path) as store:
+            infos = [
+                info
+                for info in store.group_offsets()
+                if group in (None, info.group) and topic in (None, info.topic)
+            ]
+        tasks += [
+            _Queues(path, tuple(infos[at : at + QUEUES_A_TASK]), to_ms)
+            for at in range(0, len(infos), QUEUES_A_TASK)
+        ]
+    return Rows(_moves, tasks, SCHEMA)
+
+
+def _moves(task: _Queues) -> Iterator[Any]:
+    when = datetime.fromtimestamp(task.to_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    when = when.replace("+00:00", "Z")
+    with StoreDir.open(task.directory) as store:
+        rows = [
+            {
+                "store": task.directory,
+                "group": move.group,
+                "topic": move.topic,
+                "queue_id": move.queue_id,
+                "offset": move.offset,
+                "target": move.target,
+                "replayed": move.replayed,
+                "skipped": move.skipped,
+                "bytes": move.size,
+                "target_ms": move.target_ms,
+                "command": f"mqadmin offset reset {move.group} {move.topic} --to {when}",
+            }
+            for move in moves_to(store, list(task.infos), task.to_ms)
+        ]
+    yield one_batch(SCHEMA, rows)

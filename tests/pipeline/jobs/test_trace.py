@@ -1,0 +1,53 @@
+"""``trace`` over several stores: the steps are those of ``store trace`` in each."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.jobs.trace import NOTE, rows_of, trace, trace_local
+from storefmt.errors import NotInStore
+from storefmt.offline.storedir import StoreDir
+from storefmt.offline.trace import trace as trace_store
+from tests.golden import Golden
+
+
+@pytest.fixture
+def stores(golden: Golden) -> list[str]:
+    return [str(golden.store(name)) for name in ("basic", "kinds")]
+
+
+@pytest.fixture
+def key(golden: Golden) -> str:
+    """Return the unique key of a message that was delivered again."""
+    rows = golden.jsonl("kinds", "records")
+    return next(
+        row["properties"]["UNIQ_KEY"]
+        for row in rows
+        if row["kind"] == "msg" and row["topic"].startswith("%RETRY%")
+    )
+
+
+def test_every_copy_is_a_row(stores: list[str], key: str) -> None:
+    with StoreDir.open(stores[1]) as store:
+        life = trace_store(store, key)
+
+    rows = rows_of(trace_local(stores, key=key), key=key)
+
+    found = [(row["step"], row["log_offset"]) for row in rows if row["step"] != NOTE]
+    assert sorted(found) == sorted((s.step.value, s.record.log_offset) for s in life.steps)
+    assert [row["detail"] for row in rows if row["step"] == NOTE] == life.notes
+    assert {row["store"] for row in rows} == {stores[1]}
+    assert len(found) > 3
+
+
+def test_a_key_that_no_store_has_is_told(stores: list[str]) -> None:
+    with pytest.raises(NotInStore, match="nowhere"):
+        rows_of(trace_local(stores, key="nowhere"), key="nowhere")
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_the_local_engine(
+    spark: SparkSession, stores: list[str], key: str
+) -> None:
+    there = rows_of(trace(spark, stores, key=key).toArrow(), key=key)
+
+    assert there == rows_of(trace_local(stores, key=key), key=key)
