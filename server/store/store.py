@@ -13,7 +13,6 @@ Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Final
 
 from server.store.append import Appender
@@ -317,14 +316,13 @@ class MessageStore:
             ColdRead: something is not in the page cache; ``warm`` it, and ask again.
             OSError: the disk cannot be read there.
         """
-        read = partial(
-            self._reader.get_message, topic, queue_id, queue_offset,
-            count_max=count_max, size_max=size_max, accept=accept, wants=wants,
-        )  # fmt: skip
         queue = None if may_wait else self._table.find(topic, queue_id)
         # The newest messages were just written: they need not be asked for politely.
         with no_wait(queue is not None and queue_offset < queue.tail_start):
-            return read()
+            return self._reader.get_message(
+                topic, queue_id, queue_offset,
+                count_max=count_max, size_max=size_max, accept=accept, wants=wants,
+            )  # fmt: skip
 
     def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
         """Return queue entries as they are; see ``Reader.entries``."""
