@@ -38,10 +38,12 @@ def reads_cold(handler: Handler) -> Handler:
             with no_wait(tries < broker.cold.tries_max):
                 return handler(broker, request)
         except ColdRead as cold:
-            broker.cold.warm(cold, lambda at_ms: again(broker, request, tries + 1))
+            broker.cold.warm(cold, lambda at_ms: again(broker, request, tries + 1, at_ms))
             return None
 
-    def again(broker: Broker, request: Request, tries: int) -> None:
+    def again(broker: Broker, request: Request, tries: int, now_ms: int) -> None:
+        # As if it had come now: what it stores is younger than what others stored meanwhile.
+        request.now_ms = now_ms
         try:
             answer = attempt(broker, request, tries)
         except RequestRefused as refused:
