@@ -9,7 +9,7 @@ __mqadmin_of() {
   words='' options='' values='' arguments='' repeats=''
   case "$1" in
     '')
-      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export exporter group lock message namesrv offset pipeline queue rebalance shell store top topic transaction undo wait'
+      words='acl apply assert broker cluster completion context dead-letter delay diff doctor embedded export exporter group ha lock message namesrv offset pipeline queue rebalance shell store top topic transaction undo wait'
       ;;
     'acl')
       words='delete list set show version white-addr'
@@ -72,7 +72,7 @@ __mqadmin_of() {
       arguments='@topic|'
       ;;
     'broker')
-      words='clean config connections consume-stats list stats status write-perm'
+      words='clean config connections consume-stats list promote stats status write-perm'
       ;;
     'broker clean')
       words='expired-log expired-queues unused-topics'
@@ -114,6 +114,11 @@ __mqadmin_of() {
     'broker list')
       options='--cluster'
       values='--cluster=@cluster'
+      ;;
+    'broker promote')
+      options='--role --force'
+      values='--role=ASYNC_MASTER SYNC_MASTER'
+      arguments='@broker|'
       ;;
     'broker stats')
       options='--broker --cluster'
@@ -277,6 +282,13 @@ __mqadmin_of() {
       options='--consume --from-min --broadcast --retry-max --retry-queues --broker-id --slow-broker-id --notify --replace --create --cluster --broker'
       values='--consume=true false|--from-min=true false|--broadcast=true false|--retry-max=|--retry-queues=|--broker-id=|--slow-broker-id=|--notify=true false|--cluster=@cluster|--broker=@broker'
       arguments='@group|'
+      ;;
+    'ha')
+      words='status'
+      ;;
+    'ha status')
+      options='--broker --cluster'
+      values='--broker=@broker|-b=@broker|--cluster=@cluster'
       ;;
     'lock')
       words='list'

@@ -46,6 +46,7 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "exportconfigs": "export configs",
     "exportmetadata": "export metadata",
     "exportmetrics": "export metrics",
+    "hastatus": "ha status",
     "getaccessconfigsubcommand": "acl list",
     "getaclconfig": "acl list",
     "getbrokerconfig": "broker config get",

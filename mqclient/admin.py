@@ -13,6 +13,7 @@ Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9
 
 from mqclient.admin_acl import AclCalls
 from mqclient.admin_broker import BrokerCalls, NamesrvCalls
+from mqclient.admin_ha import HaCalls
 from mqclient.admin_lock import LockCalls
 from mqclient.admin_message import MessageCalls
 from mqclient.admin_offset import OffsetCalls
@@ -27,6 +28,7 @@ class Admin(
     MessageCalls,
     TransactionCalls,
     BrokerCalls,
+    HaCalls,
     NamesrvCalls,
     AclCalls,
 ):

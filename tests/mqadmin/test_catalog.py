@@ -17,7 +17,7 @@ COMMANDS = list(everything())
 WRITING = {
     *("create", "update", "delete", "reset", "send", "set", "undo"),
     *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
-    *("skip", "clone", "import", "resend", "consume-direct", "bench"),
+    *("skip", "clone", "import", "resend", "consume-direct", "bench", "promote"),
 }
 """Words of commands that change something on a server."""
 
@@ -98,7 +98,12 @@ def test_the_table_of_java_names_is_what_the_commands_declare() -> None:
 
 
 def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+    # haStatus came with 5.x.
+    facts = [
+        one
+        for version in ("5.4.0", "4.9.7")
+        for one in json.loads((shared / "facts" / f"mqadmin-{version}.json").read_text())
+    ]
     known = {one["name"]: one for one in facts}
     for _, java in declared():
         expected = {

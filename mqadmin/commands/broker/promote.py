@@ -1,0 +1,112 @@
+"""``broker promote``: make a slave the master, when its master is gone.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on the slaves of its name, and
+PROMOTE_SLAVE on the one.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from mqadmin.call import Call
+from mqadmin.errors import CommandError, NotFound, Usage
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import MASTER, Place, all_brokers
+from mqadmin.registry import command
+from mqadmin.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.writes import result_of
+from mqclient.admin import Admin
+from mqclient.errors import ClientError
+
+Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which slave, and what it becomes."""
+
+    slave: Annotated[
+        str,
+        argument("the slave: HOST:PORT, or the name where it is the only one", kind=Kind.BROKER),
+    ]
+    role: Annotated[Role, option("what it becomes")] = "ASYNC_MASTER"
+    force: Annotated[bool, option("also where it is known to lack messages")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted(Row):
+    """One slave; ``log_end`` is where its log ended before."""
+
+    broker: str
+    broker_id: int
+    address: str
+    log_end: int
+    result: str
+    remark: str | None
+
+
+@command(
+    "broker promote",
+    "make a slave the master, when its master is gone",
+    examples=(
+        ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
+        ("mqadmin broker promote broker-a --force", "although it lacks messages"),
+    ),
+    details="It is refused while the slave still hears its master, when it is behind what the "
+    "master last said, when its log is not its master's, and when another slave has more; "
+    "--force insists, and what the slave lacks is lost then. Stop the old master first, and "
+    "start it as a slave.",
+    rows=Promoted,
+    writes=True,
+)
+async def promote(call: Call, args: Arguments) -> Outcome:
+    """Return one row.
+
+    Raises:
+        NotFound: there is no such slave.
+        Usage: the name has several.
+        CommandError: another slave has more, or it was not confirmed.
+    """
+    admin = await call.admin()
+    place, others = await _choose(admin, args.slave)
+    end = await _log_end(admin, place)
+    for other in others:
+        try:
+            theirs = await _log_end(admin, other)
+        except ClientError as error:
+            call.warn(f"note: slave {other.address} does not say what it has: {error}")
+            continue
+        if theirs > end and not args.force:
+            raise CommandError(
+                f"slave {other.address} has {theirs - end} bytes more than {place.address}",
+                hint=f"promote {other.address}, or insist with --force",
+            )
+    await call.confirm(f"make {place.address} the {args.role} of {place.broker}?")
+    result, remark = WOULD_CHANGE, None
+    if not call.dry_run:
+        try:
+            remark = await admin.promote_slave(place.address, role=args.role, force=args.force)
+            result = CHANGED
+        except ClientError as error:
+            result, remark = result_of(error)
+    row = Promoted(place.broker, place.broker_id, place.address, end, result, remark)
+    return Outcome([row], exit_code=exit_code_of([result]))
+
+
+async def _choose(admin: Admin, wanted: str) -> tuple[Place, list[Place]]:
+    """Return the slave that is meant, and the other slaves of its name."""
+    slaves = [place for place in await all_brokers(admin) if place.broker_id != MASTER]
+    here = [place for place in slaves if wanted in (place.broker, place.address)]
+    if not here and ":" in wanted:
+        return Place("", wanted, 1, wanted), []
+    if not here:
+        raise NotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
+    if len(here) > 1:
+        addresses = "|".join(place.address for place in here)
+        raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")
+    one = here[0]
+    same = [place for place in slaves if (place.cluster, place.broker) == (one.cluster, one.broker)]
+    return one, [place for place in same if place != one]
+
+
+async def _log_end(admin: Admin, place: Place) -> int:
+    return int((await admin.broker_runtime(place.address))["commitLogMaxOffset"])

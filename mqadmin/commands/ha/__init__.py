@@ -1,0 +1,1 @@
+"""Commands whose first word is ``lock``; one file each."""

@@ -1,0 +1,124 @@
+"""``ha status``: masters and slaves, how far each log is and what the slaves are at.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+from mqadmin.call import Call
+from mqadmin.parameters import Kind, option
+from mqadmin.places import MASTER, Place, masters, with_slaves
+from mqadmin.registry import Java, JavaOption, command
+from mqadmin.rows import UNREACHABLE, Outcome, Row, exit_code_of
+from mqclient.errors import ClientError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which brokers."""
+
+    broker: Annotated[
+        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
+    ] = None
+    cluster: Annotated[str | None, option("of a cluster", kind=Kind.CLUSTER)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class HaRow(Row):
+    """One broker process.
+
+    ``lag`` is in bytes of commit log behind the master; ``state`` is what a slave of ours says,
+    with DIVERGED for a log that is not its master's; ``slaves`` those connected to a master.
+    """
+
+    cluster: str
+    broker: str
+    broker_id: int
+    role: str
+    address: str
+    log_end: int | None
+    lag: int | None
+    state: str
+    slaves: int | None
+    remark: str
+
+
+@command(
+    "ha status",
+    "show masters and slaves, how far behind and in what state",
+    examples=(
+        ("mqadmin ha status", "every master with its slaves"),
+        ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
+    ),
+    details="A Java broker says where its log ends and nothing of its connections. The exit code "
+    "is 4 where a broker did not answer.",
+    rows=HaRow,
+    java=(
+        Java(
+            "haStatus",
+            (
+                JavaOption("b", "brokerAddr", "broker"),
+                JavaOption("c", "clusterName", "cluster"),
+                JavaOption("i", "interval"),
+            ),
+        ),
+    ),
+)
+async def ha_status(call: Call, args: Arguments) -> Outcome:
+    """Return one row a broker process, each master before its slaves.
+
+    Raises:
+        NotFound: there is no such cluster or broker.
+    """
+    admin = await call.admin()
+    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+    places = await with_slaves(admin, places)
+    found = await asyncio.gather(
+        *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
+    )
+    ends = {
+        (place.cluster, place.broker): int(numbers["commitLogMaxOffset"])
+        for place, numbers in zip(places, found, strict=True)
+        if place.broker_id == MASTER and not isinstance(numbers, BaseException)
+    }
+    rows = []
+    for place, numbers in zip(places, found, strict=True):
+        if isinstance(numbers, BaseException):
+            if not isinstance(numbers, ClientError):
+                raise numbers
+            rows.append(_silent(place, str(numbers)))
+        else:
+            rows.append(_row(place, numbers, ends.get((place.cluster, place.broker))))
+    results = [UNREACHABLE if row.log_end is None else "" for row in rows]
+    return Outcome(rows, exit_code=exit_code_of(results) if any(results) else 0)
+
+
+def _role(place: Place) -> str:
+    return "master" if place.broker_id == MASTER else "slave"
+
+
+def _silent(place: Place, why: str) -> HaRow:
+    return HaRow(
+        place.cluster, place.broker, place.broker_id, _role(place), place.address,
+        None, None, "", None, why,
+    )  # fmt: skip
+
+
+def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow:
+    end = int(numbers["commitLogMaxOffset"])
+    is_master = place.broker_id == MASTER
+    slaves = numbers.get("haConnectedSlaves") if is_master else None
+    return HaRow(
+        place.cluster,
+        place.broker,
+        place.broker_id,
+        numbers.get("haRole", _role(place)),
+        place.address,
+        end,
+        None if is_master or master_end is None else master_end - end,
+        numbers.get("haState", ""),
+        None if slaves is None else int(slaves),
+        numbers.get("haDivergence", ""),
+    )
