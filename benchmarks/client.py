@@ -3,6 +3,9 @@
 Both load programs (``java/src/Bench.java``, ``pyload.py``) run the same loads in turn against
 the same broker; a ratio is taken within a round. Clients and broker share the machine's cores,
 as they do on the machine of who reads this.
+
+``--pyrocketmq PYTHON`` adds the bridge of that name to the Java client: an interpreter where
+``pip install pyrocketmq jpype1`` was done, which is no part of this project.
 """
 
 import argparse
@@ -24,6 +27,7 @@ from tests.golden import REPOSITORY
 from tests.interop.javabuild import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
+NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,14 @@ def java_command(running: Side, options: argparse.Namespace) -> list[str]:
 def our_command(running: Side, options: argparse.Namespace) -> list[str]:
     """Return the command line of our client's loads."""
     return [sys.executable, "-m", "benchmarks.pyload", *_arguments(running, options)]
+
+
+def bridge_command(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return the command line of the bridge's loads."""
+    loads = [load for load in options.loads if not load.startswith("listen")]
+    words = _arguments(running, options)[: -len(options.loads)]
+    jars = f"ROCKETMQ_JARS={class_path()}"
+    return ["env", jars, options.pyrocketmq, "-m", "benchmarks.bridgeload", *words, *loads]
 
 
 CLIENTS: dict[str, Callable[[Side, argparse.Namespace], list[str]]] = {
@@ -106,30 +118,39 @@ def _cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def table(rounds: dict[str, dict[str, list[dict[str, Result]]]], loads: Iterable[str]) -> str:
-    """Return the medians as a Markdown table: broker, load, both clients, ratios."""
+def table(
+    rounds: dict[str, dict[str, list[dict[str, Result]]]], loads: Iterable[str], *, other: str
+) -> str:
+    """Return the medians as a Markdown table: broker, load, both clients, ratios.
+
+    Args:
+        other: the client that ours is compared with.
+    """
+    name = NAMES[other]
     lines = [
-        "| broker | load | Java msg/s | ours msg/s | rate | Java p50 / p99 us "
-        "| ours p50 / p99 us | p50 | Java CPU us/msg | ours CPU us/msg |",
+        f"| broker | load | {name} msg/s | ours msg/s | rate | {name} p50 / p99 us "
+        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for broker, clients in rounds.items():
         for load in loads:
-            java = [results[load] for results in clients["java"]]
+            if not all(load in results for results in clients[other]):
+                continue
+            theirs = [results[load] for results in clients[other]]
             ours = [results[load] for results in clients["ours"]]
             timed = load != "push"
-            rates = [a.rate / b.rate for a, b in zip(ours, java, strict=True)]
-            p50s = [a.p50_us / max(b.p50_us, 1) for a, b in zip(ours, java, strict=True)]
+            rates = [a.rate / b.rate for a, b in zip(ours, theirs, strict=True)]
+            p50s = [a.p50_us / max(b.p50_us, 1) for a, b in zip(ours, theirs, strict=True)]
             cells = [
                 broker,
                 TITLES.get(load, load),
-                f"{statistics.median(each.rate for each in java):,.0f}",
+                f"{statistics.median(each.rate for each in theirs):,.0f}",
                 f"{statistics.median(each.rate for each in ours):,.0f}",
                 f"**{statistics.median(rates):.2f}x**",
-                _times(java) if timed else "–",
+                _times(theirs) if timed else "–",
                 _times(ours) if timed else "–",
                 f"{statistics.median(p50s):.2f}x" if timed else "–",
-                f"{statistics.median(each.cpu_us for each in java):.1f}",
+                f"{statistics.median(each.cpu_us for each in theirs):.1f}",
                 f"{statistics.median(each.cpu_us for each in ours):.1f}",
             ]
             lines.append("| " + " | ".join(cells) + " |")
@@ -151,26 +172,31 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=10_000, help="to consume; fewer than sent")
     parser.add_argument("--loads", nargs="+", default=LOADS)
     parser.add_argument("--brokers", nargs="+", default=["java", "ours"])
+    parser.add_argument("--pyrocketmq", metavar="PYTHON", help="also against this bridge")
     parser.add_argument("--write", type=Path, help="append the table to this file")
     options = parser.parse_args()
+    clients = dict(CLIENTS)
+    if options.pyrocketmq:
+        clients["pyrocketmq"] = bridge_command
     compile_load()
     rounds: dict[str, dict[str, list[dict[str, Result]]]] = {
-        broker: {"java": [], "ours": []} for broker in options.brokers
+        broker: {name: [] for name in clients} for broker in options.brokers
     }
     settings = {"flushDiskType": "ASYNC_FLUSH", "defaultTopicQueueNums": "8"}
     with tempfile.TemporaryDirectory(prefix="mq-bench-") as scratch:
         for number in range(options.rounds):
             for broker in options.brokers:
-                names = list(CLIENTS) if number % 2 == 0 else list(reversed(CLIENTS))
+                names = list(clients) if number % 2 == 0 else list(reversed(clients))
                 for name in names:
                     # A new store for each, so that both consume what they sent themselves.
                     with side(broker, Path(scratch), settings=settings) as running:
-                        rounds[broker][name].append(drive(CLIENTS[name](running, options)))
+                        rounds[broker][name].append(drive(clients[name](running, options)))
                     print(f"round {number + 1}: {name} client on the {broker} broker", flush=True)
     text = (
         f"{time.strftime('%Y-%m-%d')}, client against client, {options.body} byte bodies, "
         f"{options.rounds} rounds of {options.seconds:g} s a load; {os.cpu_count()} cores shared "
-        f"with the broker, Python {platform.python_version()}.\n\n" + table(rounds, options.loads)
+        f"with the broker, load {os.getloadavg()[0]:.0f}, Python {platform.python_version()}.\n\n"
+        + "\n".join(table(rounds, options.loads, other=name) for name in clients if name != "ours")
     )
     print("\n" + text)
     if options.write:
