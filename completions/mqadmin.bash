@@ -298,7 +298,7 @@ __mqadmin_of() {
       values='--group=@group|-g=@group|--topic=@topic'
       ;;
     'message')
-      words='bench consume-direct decode-id export import print query resend send tail trace'
+      words='bench consume-direct decode-id export get import print query resend send tail trace'
       ;;
     'message bench')
       options='--count --duration --size --threads --rate --tag --each --group'
@@ -319,14 +319,19 @@ __mqadmin_of() {
       values='--to=@file|-f=@file|--format=jsonl csv parquet|--queue=|--from=|--until=|--tag=|-t=|--limit=|-c='
       arguments='@topic|'
       ;;
+    'message get')
+      options='--topic --no-body'
+      values='--topic=@topic|-t=@topic'
+      arguments='|'
+      ;;
     'message import')
       options='--to --resume --rate --limit --group'
       values='--to=@topic|--rate=|--limit=|-c=|--group=@group'
       arguments='@file|'
       ;;
     'message print')
-      options='--broker --from --to --start --tag --key --property --limit --count-tags --no-body'
-      values='--broker=@broker|--from=|--to=|--start=|--tag=|-t=|--key=|-k=|--property=|-p=|--limit=|-c='
+      options='--broker --from --to --start --tag --key --property --grep --limit --scan --count-tags --no-body'
+      values='--broker=@broker|--from=|--to=|--start=|--tag=|-t=|--key=|-k=|--property=|-p=|--grep=|--limit=|-c=|--scan='
       arguments='@topic||'
       ;;
     'message query')
@@ -369,8 +374,8 @@ __mqadmin_of() {
       arguments='@topic||'
       ;;
     'message tail')
-      options='--from --count --tag --queue --no-follow --no-body'
-      values='--from=|--count=|-c=|--tag=|-t=|--queue='
+      options='--from --count --tag --grep --key --queue --no-follow --no-body'
+      values='--from=|--count=|-c=|--tag=|-t=|--grep=|--key=|-k=|--queue='
       arguments='@topic|'
       ;;
     'message trace')

@@ -6,7 +6,7 @@ given; what they do with it is here.
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
@@ -26,6 +26,7 @@ class Wish:
         queue: ``ID`` or ``BROKER:ID``; all where None. ``broker`` all its queues.
         start: not what lies before this queue offset.
         tags: an expression of tags, as ``A || B``.
+        scan: look at so many messages of each queue at most; for brokers only.
     """
 
     topic: str
@@ -35,6 +36,7 @@ class Wish:
     start: int | None = None
     tags: str = "*"
     limit: int | None = None
+    scan: int | None = None
     no_body: bool = False
     count_tags: bool = False
 
@@ -49,9 +51,13 @@ async def browse(call: Call, wish: Wish) -> Outcome:
     """
     if wish.limit is not None and wish.limit < 0:
         raise Usage(f"limit {wish.limit} is negative")
+    if wish.scan is not None and (wish.scan < 1 or call.is_offline):
+        raise Usage(f"--scan {wish.scan}", hint="above zero, and of brokers only")
     if call.is_offline:
         return Outcome(stored(call, wish))
     consumer, spans = await parts(call, wish)
+    if wish.scan is not None:
+        spans = [replace(one, end=min(one.end, one.start + wish.scan)) for one in spans]
     return Outcome(_online(call, consumer, spans, wish))
 
 

@@ -4,6 +4,8 @@ Where the name servers come from, first one that says so:
 
     -n/--namesrv   `connect` in the shell   --context NAME   NAMESRV_ADDR   current context
 
+Keys come from --access-key, MQADMIN_ACCESS_KEY, the context, or Java's conf/tools.yml.
+
 Rule: a command reaches the outside only through its ``Call``, so that tests can give it
 another one; reading the clock is ``now_ms``.
 """
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from mqadmin.console import Console
-from mqadmin.contexts import Context, ContextFile, secret_of
+from mqadmin.contexts import Context, ContextFile, keys_of_java, secret_of
 from mqadmin.errors import CommandError, Usage
 from mqadmin.link import Link, Target
 from mqadmin.settings import TIMEOUT_S_DEFAULT, Settings
@@ -142,12 +144,16 @@ class Call:
         # What a context says counts for its own servers only.
         held = context if context is not None and context.namesrv == namesrv else None
         held = held or Context("", namesrv)
+        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key
         secret = settings.secret_key or env.get("MQADMIN_SECRET_KEY")
+        secret = secret or secret_of(held.secret_key, env)
+        if access is None and secret is None:
+            access, secret = keys_of_java(env)
         return Target(
             namesrv=namesrv,
             timeout_s=settings.timeout or held.timeout_s or TIMEOUT_S_DEFAULT,
-            access_key=settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key,
-            secret_key=secret or secret_of(held.secret_key, env),
+            access_key=access,
+            secret_key=secret,
             address_map=held.address_map,
             tls=held.tls,
         )

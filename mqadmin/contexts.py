@@ -9,12 +9,17 @@ renamed; a file that others can read is still read, and is closed with the next 
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
 from mqadmin.tlsfiles import TlsFiles
+
+TOOLS_KEY: Final = re.compile(r"^\s*(accessKey|secretKey)\s*:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+"""A line of the Java tool's conf/tools.yml."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,23 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
         return Path(name).expanduser().read_text(encoding="utf-8").strip()
     except OSError as error:
         raise NotFound(f"the context's secret key is in {name}: {error.strerror}") from None
+
+
+def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the keys in ``$ROCKETMQ_HOME/conf/tools.yml``, where the Java tool has them.
+
+    Raises:
+        NotFound: the file is there and cannot be read.
+    """
+    home = env.get("ROCKETMQ_HOME")
+    path = Path(home) / "conf" / "tools.yml" if home else None
+    if path is None or not path.is_file():
+        return None, None
+    try:
+        found = dict(TOOLS_KEY.findall(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror}", hint="check its permissions") from None
+    return found.get("accessKey"), found.get("secretKey")
 
 
 def _decode(value: dict[str, object]) -> Contexts:

@@ -113,6 +113,10 @@ STORE_EXITS: tuple[tuple[type[StoreError], int], ...] = (
 )
 
 
+ACL_REFUSAL = "AclException"
+"""What the text of a broker says that refuses for lack of rights; the code is that of any error."""
+
+
 def describe(error: BaseException) -> Failure:
     """Return what to tell about ``error``, whichever package raised it.
 
@@ -127,6 +131,9 @@ def describe(error: BaseException) -> Failure:
     for kind, exit_code in STORE_EXITS:
         if isinstance(error, kind):
             return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
+    if ACL_REFUSAL in text:
+        hint = "access control refused it: check --access-key and --secret-key, and `acl show`"
+        return Failure(Refused.code, text, hint, Refused.exit_code)
     declared = getattr(error, "exit_code", None)
     if isinstance(declared, int):
         hint = getattr(error, "hint", "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mqadmin.errors import NotFound, Usage
 from mqadmin.places import all_brokers
+from storefmt.errors import BadCall
 from storefmt.hosts import host_text, port_of
 from storefmt.msgid import parse_offset_id
 
@@ -34,6 +35,15 @@ def split_ids(given: Sequence[str]) -> list[str]:
     return found
 
 
+def is_offset_id(text: str) -> bool:
+    """Return whether a text is an offset id, rather than a unique id or a key."""
+    try:
+        store_host, log_offset = parse_offset_id(text)
+    except BadCall:
+        return False
+    return 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0
+
+
 async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "MessageExt":
     """Return the message with an offset id, or with a unique id in ``topic``.
 
@@ -47,7 +57,7 @@ async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "
 
     messages = MessageCalls(await call.client())
     store_host, log_offset = parse_offset_id(message_id)
-    if 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0:
+    if is_offset_id(message_id):
         places = await all_brokers(await call.topics())
         address = host_text(store_host)
         broker = next((place.broker for place in places if place.address == address), "")

@@ -18,6 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 RELATIVE: Final = re.compile(r"([+-])((?:[0-9]+(?:ms|[smhdw]))+)")
+AGO: Final = " ago"
 STEP: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
 MS_OF: Final = {
     "ms": 1,
@@ -83,6 +84,8 @@ def parse_time(text: str, *, now_ms: int) -> int:
     lowered = word.lower()
     if lowered == "now":
         return now_ms
+    if lowered.endswith(AGO):
+        lowered = "-" + lowered.removesuffix(AGO).replace(" ", "")
     moved = RELATIVE.fullmatch(lowered)
     if moved is not None:
         step_ms = parse_duration(moved[2])

@@ -1,8 +1,12 @@
 """Which messages are wanted, the same for what brokers send and for what a store holds."""
 
+import re
 from dataclasses import dataclass
 
+from mqadmin.messages import BODY_SIZE_MAX
+from storefmt.errors import StoreError
 from storefmt.message import Record
+from storefmt.sysflag import inflate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +21,8 @@ class Filter:
     begin_ms: int | None = None
     end_ms: int | None = None
     property: tuple[tuple[str, str], ...] = ()
+    body: re.Pattern[str] | None = None
+    """Found somewhere in the text of the body, decompressed."""
 
     def wants(self, record: Record) -> bool:
         """Return whether a record passes."""
@@ -35,4 +41,26 @@ class Filter:
         properties = record.properties if self.property else {}
         if any(properties.get(name) != value for name, value in self.property):
             return False
-        return self.producer is None or record.properties.get("PGROUP") == self.producer
+        if self.producer is not None and record.properties.get("PGROUP") != self.producer:
+            return False
+        return self.body is None or self._in_body(self.body, record)
+
+    def _in_body(self, pattern: re.Pattern[str], record: Record) -> bool:
+        try:
+            raw = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
+        except StoreError:
+            # What cannot be decompressed is looked at as it is stored.
+            raw = record.body
+        return pattern.search(raw.decode("utf-8", "replace")) is not None
+
+
+def parse_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern for bodies.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no pattern: {error}") from None

@@ -57,7 +57,10 @@ def cut(text: str, width: int) -> str:
 
 
 class TablePrinter(Printer):
-    """Rows in aligned columns; a single row as name and value lines."""
+    """Rows in aligned columns; a single row as name and value lines.
+
+    Where even narrowed columns do not fit the terminal, each row is a block of such lines.
+    """
 
     def __init__(self, out: TextIO, look: Look) -> None:
         super().__init__(out, look)
@@ -66,6 +69,8 @@ class TablePrinter(Printer):
         self._widths: list[int] = []
         self._fixed = False
         self._narrowed: set[int] = set()
+        self._as_blocks = False
+        self._count = 0
 
     def row(self, record: Record) -> None:
         if self.look.single:
@@ -105,7 +110,7 @@ class TablePrinter(Printer):
         ]
         if self.look.width:
             self._fit(self.look.width)
-        if self.look.headers:
+        if self.look.headers and not self._as_blocks:
             self._write(titles, bold=self.look.color)
         for cells in self._waiting:
             self._write(cells)
@@ -118,6 +123,8 @@ class TablePrinter(Printer):
             texts = [spot for spot, numeric in enumerate(self._numeric) if not numeric]
             widest = max(texts, key=lambda spot: self._widths[spot], default=-1)
             if widest < 0 or self._widths[widest] <= CELL_WIDTH_MIN:
+                # A follower's rows stay lines: who watches reads them as they fly by.
+                self._as_blocks = bool(self._waiting) and not self.look.follow
                 return
             step = min(over, max(1, self._widths[widest] // 8))
             self._widths[widest] -= step
@@ -125,6 +132,9 @@ class TablePrinter(Printer):
             over -= step
 
     def _write(self, cells: Sequence[str], *, bold: bool = False) -> None:
+        if self._as_blocks:
+            self._write_block(cells)
+            return
         parts = []
         for spot, cell in enumerate(cells):
             width = self._widths[spot]
@@ -134,6 +144,15 @@ class TablePrinter(Printer):
             parts.append(pad + text if self._numeric[spot] else text + pad)
         line = GAP.join(parts).rstrip()
         self.out.write(f"{BOLD}{line}{PLAIN}\n" if bold else line + "\n")
+
+    def _write_block(self, cells: Sequence[str]) -> None:
+        self._count += 1
+        self.out.write(f"-- {self._count} --\n")
+        width = max(len(name) for name in self.look.names)
+        for name, cell in zip(self.look.names, cells, strict=True):
+            label = f"{name}:".ljust(width + 2)
+            label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
+            self.out.write(f"{label}{cell}".rstrip() + "\n")
 
     def _print_single(self, record: Record) -> None:
         width = max((len(name) for name in record), default=0)

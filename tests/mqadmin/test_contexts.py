@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.call import Call, Workplace
-from mqadmin.contexts import ContextFile, secret_of
+from mqadmin.contexts import ContextFile, keys_of_java, secret_of
 from mqadmin.errors import CommandError, NotFound
 from mqadmin.settings import Settings
 from mqadmin.shell.server import Addresses
@@ -132,3 +132,13 @@ def test_a_broken_file_is_told_with_its_path(env: dict[str, str], text: str) -> 
 
     with pytest.raises(CommandError, match=r"contexts\.json: no contexts file"):
         file.load()
+
+
+def test_keys_of_the_java_tool_are_those_of_its_file(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "tools.yml").write_text('# keys\naccessKey: RocketMQ\nsecretKey: "12345678"\n')
+
+    assert keys_of_java({"ROCKETMQ_HOME": str(tmp_path)}) == ("RocketMQ", "12345678")
+    assert keys_of_java({"ROCKETMQ_HOME": str(conf)}) == (None, None)
+    assert keys_of_java({}) == (None, None)

@@ -96,3 +96,8 @@ def test_a_time_is_printed_in_utc_with_ms() -> None:
 @pytest.mark.parametrize("epoch_ms", [-1, 1 << 62])
 def test_a_time_outside_the_calendar_is_printed_as_a_number(epoch_ms: int) -> None:
     assert iso_utc(epoch_ms) == str(epoch_ms)
+
+
+@pytest.mark.parametrize(("text", "same"), [("2h ago", "-2h"), ("1h30m ago", "-1h30m")])
+def test_a_time_may_be_so_long_ago(text: str, same: str) -> None:
+    assert parse_time(text, now_ms=10**12) == parse_time(same, now_ms=10**12)

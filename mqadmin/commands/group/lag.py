@@ -169,7 +169,11 @@ async def group_lag(call: Call, args: Arguments) -> Outcome:
         groups = [args.group]
     else:
         tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
-        groups = sorted({name for table in tables for name in table.groups if not is_system(name)})
+        known = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in places))
+        # A group may have offsets and no settings, and the other way round.
+        names = {name for table in tables for name in table.groups}
+        names |= {name for offsets in known for _, name in offsets}
+        groups = sorted(name for name in names if not is_system(name))
     found = _in_order(admin, places, groups, args)
     if not call.is_watched:
         return Outcome(found, layout="--no-clients" if args.no_clients else "")

@@ -4,6 +4,7 @@ Requests: GET_ROUTEINFO_BY_TOPIC, GET_MIN_OFFSET, GET_MAX_OFFSET, SEARCH_OFFSET_
 with ``--from``, then PULL_MESSAGE; nothing is committed.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from mqadmin.parameters import Kind, argument, falsehood, option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.times import When, parse_when
-from mqadmin.wanted import Filter
+from mqadmin.wanted import Filter, parse_pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,12 @@ class Arguments:
         tuple[tuple[str, str], ...],
         option("with this property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
     ] = ()
+    grep: Annotated[
+        re.Pattern[str] | None,
+        option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
+    ] = None
     limit: Annotated[int | None, option("so many at most", short="c")] = None
+    scan: Annotated[int | None, option("look at so many of each queue at most")] = None
     count_tags: Annotated[bool, option("say at the end how many there are of each tag")] = False
     no_body: Annotated[bool, option("leave the bodies out")] = False
 
@@ -64,6 +70,7 @@ TIMES = (
         ("mqadmin message print orders --from -1h", "the last hour of all queues"),
         ("mqadmin message print orders broker-a:3 --start 17 -c 10", "ten of one queue"),
         ("mqadmin message print orders -p region=eu -o jsonl", "by a property, for a program"),
+        ("mqadmin message print orders --grep '\"total\": 0' --scan 10000", "by what is in it"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -111,6 +118,7 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
         begin_ms=args.from_.ms(now_ms) if args.from_ else None,
         end_ms=args.to.ms(now_ms) if args.to else None,
         property=args.property,
+        body=args.grep,
     )
     return await browse(
         call,
@@ -122,6 +130,7 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
             start=args.start,
             tags=args.tag,
             limit=args.limit,
+            scan=args.scan,
             no_body=args.no_body,
             count_tags=args.count_tags,
         ),

@@ -7,6 +7,7 @@ again. No offset is committed: a tail is no consumer that anybody else would not
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -20,7 +21,7 @@ from mqadmin.reading import TOOLS_GROUP
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.times import parse_start, parse_time
-from mqadmin.wanted import Filter
+from mqadmin.wanted import Filter, parse_pattern
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
 from mqclient.pull import PullResult, PullStatus
@@ -44,6 +45,11 @@ class Arguments:
     ] = "latest"
     count: Annotated[int | None, option("end after so many", short="c")] = None
     tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
+    grep: Annotated[
+        re.Pattern[str] | None,
+        option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
+    ] = None
+    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
     queue: Annotated[
         str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
     ] = None
@@ -58,6 +64,7 @@ class Arguments:
         ("mqadmin message tail orders", "what comes from now on; Ctrl-C ends it"),
         ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
         ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then end"),
+        ("mqadmin message tail orders --grep 'error|failed'", "by what is in the body"),
         ("mqadmin message tail orders --store DIR", "as a broker on this machine writes it"),
     ),
     rows=MessageRow,
@@ -85,8 +92,11 @@ async def tail(call: Call, args: Arguments) -> Outcome:
     ends = None
     if args.no_follow:
         ends = await asyncio.gather(*(consumer.max_offset(queue) for queue in queues))
+    wanted = Filter(key=args.key, body=args.grep)
     followers = [
-        Follower(call, consumer, queue, starts[spot], ends[spot] if ends else None, args.tag)
+        Follower(
+            call, consumer, queue, starts[spot], ends[spot] if ends else None, args.tag, wanted
+        )
         for spot, queue in enumerate(queues)
     ]
     return Outcome(_rows(followers, args), follow=True)
@@ -102,7 +112,12 @@ def _stored(call: Call, args: Arguments) -> Outcome:
     tags = [tag.strip() for tag in args.tag.split("||")]
     wish = Follow(
         start=args.from_,
-        wanted=Filter(topic=args.topic, tags=() if "*" in tags else tuple(tags)),
+        wanted=Filter(
+            topic=args.topic,
+            tags=() if "*" in tags else tuple(tags),
+            key=args.key,
+            body=args.grep,
+        ),
         count=args.count,
         follow=not args.no_follow,
         body="none" if args.no_body else "inflated",
@@ -132,6 +147,7 @@ class Follower:
     queue_offset: int
     end: int | None
     tag: str
+    wanted: Filter
 
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
         """Put messages into ``out``; None at the end, an error where it cannot go on."""
@@ -139,7 +155,8 @@ class Follower:
             while self.end is None or self.queue_offset < self.end:
                 pulled = await self._pull()
                 for message in pulled.messages if pulled is not None else ():
-                    if self.end is None or message.queue_offset < self.end:
+                    there = self.end is None or message.queue_offset < self.end
+                    if there and self.wanted.wants(message.record):
                         await out.put(message)
         except Exception as error:
             await out.put(error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
-from mqadmin.findmessage import find_message
+from mqadmin.findmessage import find_message, is_offset_id
 from mqadmin.lifeline import (
     TRACE_TOPIC,
     LifeRow,
@@ -22,9 +22,6 @@ from mqadmin.lifeline import (
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
-from storefmt.errors import BadCall
-from storefmt.hosts import port_of
-from storefmt.msgid import parse_offset_id
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
@@ -90,7 +87,7 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
         return stored_life(call, args.which, topic=args.topic)
     admin = await call.admin()
     key, topic = args.which, args.topic
-    if topic is None and _is_offset_id(key):
+    if topic is None and is_offset_id(key):
         found = await find_message(call, key, topic=None)
         key, topic = found.unique_key or key, found.topic
     rows: list[LifeRow] = []
@@ -117,11 +114,3 @@ async def _in_topic(admin: "Admin", topic: str, key: str) -> list[LifeRow]:
     for message in messages:
         rows += await group_steps(admin, message, groups)
     return rows
-
-
-def _is_offset_id(text: str) -> bool:
-    try:
-        store_host, log_offset = parse_offset_id(text)
-    except BadCall:
-        return False
-    return 0 < port_of(store_host) <= 65535 and log_offset >= 0

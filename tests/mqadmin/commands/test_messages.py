@@ -130,6 +130,40 @@ def test_nobody_online_takes_no_message(at: Run, topic: str) -> None:
     assert stranger.exit_code == 1
 
 
+def test_a_message_is_got_by_whatever_is_known_of_it(at: Run, topic: str) -> None:
+    sent = fill(at, topic, 3)
+    third = sent[2]
+    place = f"broker-a:{third['queue_id']}:{third['queue_offset']}"
+
+    for what, where in (
+        (third["msg_id"], ()),
+        (third["unique_key"], ("--topic", topic)),
+        ("k2", ("--topic", topic)),
+        (place, ("--topic", topic)),
+        (place.partition(":")[2], ("--topic", topic)),
+    ):
+        (row,) = rows(at("message", "get", str(what), *where, "-ojson"))
+        assert row["msg_id"] == third["msg_id"], what
+    assert at("message", "get", "k2").exit_code == 2
+    assert at("message", "get", "none", "--topic", topic).exit_code == 3
+    assert at("message", "get", "0:99", "--topic", topic).exit_code == 3
+
+
+def test_messages_are_found_by_what_is_in_their_body(at: Run, topic: str) -> None:
+    fill(at, topic, 4)
+
+    found = rows(at("message", "print", topic, "--grep", "^m[13]$", "-ojson"))
+    scanned = rows(at("message", "print", topic, "--grep", "m", "--scan", "1", "-ojson"))
+    followed = at("message", "tail", topic, "--from", "earliest", "--no-follow", "--grep", "m2")
+
+    assert sorted(str(row["body"]) for row in found) == ["m1", "m3"]
+    assert len(scanned) == 2
+    assert "m2" in followed.out
+    assert "m1" not in followed.out
+    assert at("message", "print", topic, "--grep", "(").exit_code == 2
+    assert at("message", "print", topic, "--scan", "0").exit_code == 2
+
+
 def test_a_message_leaves_a_trace_where_one_is_asked_for(at: Run, topic: str) -> None:
     (sent,) = rows(at("sendMessage", "-t", topic, "-p", "x", "-m", "true", "--output", "json"))
 

@@ -128,3 +128,12 @@ def test_a_file_that_cannot_be_right_is_refused(
     file.write_text(line + "\n")
 
     assert at("offset", "import", str(file), "-y").exit_code == exit_code, json.dumps(line)
+
+
+def test_a_group_with_offsets_and_no_settings_has_a_lag(at: Run) -> None:
+    at("topic", "create", "lag-of-all", "-q", "1")
+    at("offset", "reset", "OffsetsAlone", "lag-of-all", "--to", "earliest", "-y")
+
+    listed = json.loads(at("group", "lag", "-ojson").out)
+
+    assert "OffsetsAlone" in {row["group"] for row in listed}

@@ -95,6 +95,11 @@ def large() -> Iterator[FakeServer]:
         RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
         body=fastjson.dumps({"subscriptionGroupTable": table}).encode(),
     )
+    offsets = {f"topic-of-{name}@{name}": dict.fromkeys(map(str, range(4)), 40) for name in groups}
+    fake.say(
+        RequestCode.GET_ALL_CONSUMER_OFFSET,
+        body=fastjson.dumps({"offsetTable": offsets}).encode(),
+    )
     fake.do(RequestCode.GET_CONSUME_STATS, lambda request: progress(fake, request))
     yield fake
     asyncio.run_coroutine_threadsafe(fake.__aexit__(None, None, None), loop).result(10)

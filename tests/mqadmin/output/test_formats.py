@@ -59,7 +59,7 @@ def test_table_aligns_escapes_and_counts_wide_characters() -> None:
 
 
 def test_table_on_a_narrow_terminal_cuts_texts_and_never_numbers() -> None:
-    lines = printed("table", width=70).decode().splitlines()
+    lines = printed("table", width=78).decode().splitlines()
 
     assert "1700000000000" in lines[1]
     assert "…" in lines[1]
@@ -151,3 +151,12 @@ def test_an_unknown_column_names_the_nearest() -> None:
         sorted_rows(ROWS, ["topik"])
 
     assert caught.value.hint == "did you mean topic?"
+
+
+def test_a_table_that_cannot_fit_a_terminal_is_shown_row_by_row() -> None:
+    lines = printed("table", width=24).decode().splitlines()
+
+    assert lines[0] == "-- 1 --"
+    assert any(line.startswith("-- 2 --") for line in lines)
+    assert all(":" in line or line.startswith("--") for line in lines)
+    assert printed("table", (), width=24).decode().startswith("TOPIC")
