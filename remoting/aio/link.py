@@ -42,14 +42,15 @@ class Outbox:
         self._dirty.append(link)
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._flush_scheduled)
+            self._loop.call_soon(self.flush)
 
-    def _flush_scheduled(self) -> None:
-        self._scheduled = False
-        self.flush()
+    def hold(self) -> None:
+        """Schedule nothing for what is added from now on: the caller will ``flush``."""
+        self._scheduled = True
 
     def flush(self) -> None:
         """Write what waits, one write a connection."""
+        self._scheduled = False
         dirty, self._dirty = self._dirty, []
         for link in dirty:
             link.flush()

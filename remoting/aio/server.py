@@ -321,6 +321,10 @@ class RemotingServer:
         await self._server.wait_closed()
         self._server = None
 
+    def hold(self) -> None:
+        """Let what is queued from now on wait for ``flush``, which the caller will call."""
+        self.outbox.hold()
+
     def flush(self) -> None:
         """Write what is queued now, for an owner that knows its turn is over."""
         self.outbox.flush()

@@ -154,7 +154,7 @@ class BrokerApp:
             clock=self._clock,
             files=self._files,
             stored=stored,
-            send_now=self._server.flush,
+            sends=self._server,
             on_topics_changed=self._topics_changed,
         )
         broker.expect_deadline = self._expect_deadline

@@ -44,7 +44,7 @@ from server.broker.topics import Topics
 from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
-from server.broker.turn import Turn
+from server.broker.turn import Sends, Turn
 from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
@@ -70,7 +70,7 @@ class Broker:
     Args:
         store: open and recovered.
         files: where topics and groups are marked as changed.
-        send_now: writes what is queued for all connections.
+        sends: what is queued for all connections.
         on_topics_changed: told after every change of what name servers are told.
     """
 
@@ -82,7 +82,7 @@ class Broker:
         clock: Clock,
         files: StateFiles,
         stored: Stored,
-        send_now: Callable[[], None],
+        sends: Sends,
         on_topics_changed: Callable[[], None],
     ) -> None:
         now_ms = clock.now_ms()
@@ -112,7 +112,7 @@ class Broker:
         self.hold: Hold[Waiting] = Hold()
         self.cold = ColdReads(clock)
         answers = self._make_answers()
-        self.turn = self._make_turn(answers, send_now)
+        self.turn = self._make_turn(answers, sends)
         self.sender = self._make_sender(answers)
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
@@ -148,7 +148,7 @@ class Broker:
         region, trace_on = self.config.region_id, self.config.trace_on
         return SendAnswers(region=region, trace_on=trace_on, store_host=self.store_host)
 
-    def _make_turn(self, answers: SendAnswers, send_now: Callable[[], None]) -> Turn:
+    def _make_turn(self, answers: SendAnswers, sends: Sends) -> Turn:
         config = self.config
         return Turn(
             self.store,
@@ -164,7 +164,7 @@ class Broker:
             ),
             times=self.stats.put_times,
             after_write=self._after_write,
-            send_now=send_now,
+            sends=sends,
         )
 
     def _make_delay(self, stored: DelayOffsets | None) -> DelayService:

@@ -60,6 +60,26 @@ class Loop(Protocol):
         ...
 
 
+class Sends(Protocol):
+    """What a turn needs of the connections, all of them."""
+
+    def hold(self) -> None:
+        """Leave what is sent from now on to ``flush``."""
+
+    def flush(self) -> None:
+        """Write what is queued now."""
+
+
+class NoSends:
+    """Connections that write by themselves."""
+
+    def hold(self) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
 class Turn:
     """Collects what one turn of the loop puts into the store, and releases the answers.
 
@@ -67,8 +87,7 @@ class Turn:
         overload: told how long the disk takes.
         times: told how long messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
-        send_now: writes what is queued for the connections, so that answers do not wait
-            for one more turn.
+        sends: the connections' answers, which do not wait for one more turn.
     """
 
     def __init__(
@@ -81,7 +100,7 @@ class Turn:
         overload: Overload,
         times: PutTimes,
         after_write: Callable[[int], None],
-        send_now: Callable[[], None] = lambda: None,
+        sends: Sends | None = None,
     ) -> None:
         self.overload = overload
         self.hold: Hold | None = None
@@ -94,7 +113,7 @@ class Turn:
         self._answers = answers
         self._sync_flush = sync_flush
         self._after_write = after_write
-        self._send_now = send_now
+        self._sends = sends or NoSends()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flusher: ThreadPoolExecutor | None = None
         self._scheduled = False
@@ -168,11 +187,9 @@ class Turn:
             self._hasty_acks = []
         if not self._sync_flush:
             self._times.add(elapsed_ms, count=len(acks))
-            self._release(acks, done)
-            self._after_write(now_ms)
-            self._send_now()
+            self._release_now(acks, done, now_ms)
             return
-        self._send_now()
+        self._sends.flush()
         if not self._unsafe_acks:
             self._unsafe_since_ms = now_ms
         self._unsafe_acks += acks
@@ -190,7 +207,7 @@ class Turn:
             if acks:
                 LOG.warning("the disk did not sync %d messages in %d ms", len(acks), timeout_ms)
                 self._doubt(acks, [])
-                self._send_now()
+                self._sends.flush()
 
     def _judge(self, now_ms: int) -> None:
         store = self._store
@@ -234,7 +251,7 @@ class Turn:
                 self._doubt(acks, done)
             else:
                 self._release(acks, done)
-            self._send_now()
+            self._sends.flush()
             return
         self._flushing_acks, self._flushing_done = acks, done
         self._flush_began_ms = now_ms
@@ -255,16 +272,23 @@ class Turn:
                 self._unsafe_acks, self._unsafe_done, store_refuses(self._store, str(error))
             )
             self._unsafe_acks, self._unsafe_done = [], []
-            self._send_now()
+            self._sends.flush()
             return
         now_ms = self._clock.now_ms()
         self._times.add(now_ms - self._flush_began_ms, count=len(acks))
-        self._release(acks, done)
-        self._after_write(now_ms)
-        self._send_now()
+        self._release_now(acks, done, now_ms)
         if self._unsafe_acks or self._unsafe_done:
             self._begin_flush(now_ms)
         self._judge(now_ms)
+
+    def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
+        # Without this, the first answer would have the loop turn once more to send nothing.
+        self._sends.hold()
+        try:
+            self._release(acks, done)
+            self._after_write(now_ms)
+        finally:
+            self._sends.flush()
 
     @staticmethod
     def _release(acks: list[Ack], done: list[Done]) -> None:

@@ -92,6 +92,23 @@ def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
     in_loop(scene)
 
 
+def test_what_is_held_leaves_with_the_flush_and_later_sends_by_themselves() -> None:
+    async def scene(outbox: Outbox) -> None:
+        transport, link = FakeTransport(), Collector(outbox)
+        link.connection_made(transport)
+        outbox.hold()
+        link.send(b"a")
+        await asyncio.sleep(0)
+        assert transport.writes == []
+        outbox.flush()
+        assert transport.writes == [b"a"]
+        link.send(b"b")
+        await asyncio.sleep(0)
+        assert transport.writes == [b"a", b"b"]
+
+    in_loop(scene)
+
+
 def test_links_share_one_buffer_and_keep_their_own_frames() -> None:
     async def scene(outbox: Outbox) -> None:
         first, second = Collector(outbox), Collector(outbox)

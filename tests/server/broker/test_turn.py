@@ -5,8 +5,11 @@ import threading
 from collections.abc import Callable
 from typing import cast
 
+import pytest
+
 from remoting.codes import ResponseCode
 from remoting.command import Command
+from server.broker import turn as turns
 from server.broker.answers import SendAnswers
 from server.broker.overload import DISK_IS_BUSY, STALE_FOR_S, Overload
 from server.broker.puttimes import PutTimes
@@ -67,12 +70,14 @@ def turn_on(
     sync: bool,
     visible: Callable[[int], None] = lambda _: None,
     clock: FakeClock | None = None,
+    sends: turns.Sends | None = None,
 ) -> Turn:
     clock = clock or FakeClock()
     turn = Turn(
         cast(MessageStore, store),
         clock=clock,
         answers=ANSWERS,
+        sends=sends,
         sync_flush=sync,
         overload=Overload(count_max=3, busy_ms=1_000, stale_ms=200),
         times=PutTimes(clock.now_ms()),
@@ -259,3 +264,33 @@ def test_refused_write_says_how_full_the_disk_is() -> None:
         "broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the slave, "
         "message store has been shut down, etc. (no space)"
     )
+
+
+class Sends:
+    """Tells when answers are held and let go."""
+
+    def __init__(self, calls: list[str]) -> None:
+        self._calls = calls
+
+    def hold(self) -> None:
+        self._calls.append("hold")
+
+    def flush(self) -> None:
+        self._calls.append("flush")
+
+
+def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> None:
+    store = Store()
+
+    def fail(now_ms: int) -> None:
+        store.calls.append("wake")
+        raise OSError("the messages cannot be read")
+
+    async def run() -> None:
+        turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
+        with pytest.raises(OSError, match="cannot be read"):
+            turn.commit()
+
+    asyncio.run(run())
+
+    assert store.calls == ["write", "hold", "wake", "flush"]
