@@ -88,6 +88,8 @@ class LitePullConsumer(Queries):
             held=self._held,
             from_ms=self._started_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
             lite=True,
+            suspend_ms=self.settings.broker_suspend_max_time_ms,
+            timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
         )
         self._pulls.full = self._too_many
         self._rebalancing = Rebalancing(

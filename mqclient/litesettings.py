@@ -23,6 +23,8 @@ _RANGES: Final = {
     "consume_max_span": (1, 65_535),
     "poll_timeout_ms": (0, 2**31),
     "topic_metadata_check_interval_ms": (1, 2**31),
+    "broker_suspend_max_time_ms": (1, 2**31),
+    "consumer_timeout_ms_when_suspend": (1, 2**31),
 }
 
 
@@ -47,6 +49,9 @@ class LitePullSettings:
         consume_max_span: entries between the first and the last message held of a queue.
         poll_timeout_ms: how long a ``poll`` waits for a message.
         topic_metadata_check_interval_ms: pause between two looks for changed queues.
+        broker_suspend_max_time_ms: how long a broker may keep a pull that finds nothing waiting.
+        consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that wait
+            included; longer than the wait.
         unit_mode: the group belongs to a unit.
     """
 
@@ -65,6 +70,8 @@ class LitePullSettings:
     consume_max_span: int = 2000
     poll_timeout_ms: int = 5000
     topic_metadata_check_interval_ms: int = 30_000
+    broker_suspend_max_time_ms: int = 20_000
+    consumer_timeout_ms_when_suspend: int = 30_000
     unit_mode: bool = False
 
     def __post_init__(self) -> None:
@@ -75,6 +82,11 @@ class LitePullSettings:
         """
         for name, (low, high) in _RANGES.items():
             check_range(name, getattr(self, name), low=low, high=high)
+        if self.consumer_timeout_ms_when_suspend <= self.broker_suspend_max_time_ms:
+            raise BadRequest(
+                f"consumer_timeout_ms_when_suspend {self.consumer_timeout_ms_when_suspend} is not "
+                f"over broker_suspend_max_time_ms {self.broker_suspend_max_time_ms}"
+            )
         if self.allocate_strategy is Strategy.CONFIG:
             raise BadRequest("strategy CONFIG for a polling consumer", hint="use assign()")
 

@@ -22,7 +22,7 @@ from typing import Final
 from mqclient.consumption import Consuming, Consumption
 from mqclient.errors import ClientError
 from mqclient.processqueue import ProcessQueue
-from mqclient.pull import Asked, Puller, PullResult, PullStatus
+from mqclient.pull import HOLD_GRACE_S, Asked, Puller, PullResult, PullStatus
 from mqclient.pullfrom import pull_from
 from mqclient.subscription import Wanted
 from remoting.bodies import MessageQueue
@@ -35,8 +35,8 @@ BROKER_FLOW_CONTROL_S: Final = 0.02
 SUSPENDED_S: Final = 1.0
 SUSPEND_MS: Final = 15_000
 """How long a broker may hold a pull (BROKER_SUSPEND_MAX_TIME_MILLIS)."""
-PULL_TIMEOUT_S: Final = 15.0
-"""With the time above it makes CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND."""
+TIMEOUT_MS: Final = 30_000
+"""How long a pull may take, held or not (CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND)."""
 ILLEGAL_PAUSE_S: Final = 10.0
 _MIB: Final = 1024 * 1024
 _FLOW_CONTROL_LOG_EVERY: Final = 1000
@@ -51,6 +51,8 @@ class QueuePulls:
         from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
         lite: for a consumer that polls: it commits by itself, and its positions are corrected
             in place.
+        suspend_ms: how long a broker may keep a pull waiting that finds nothing.
+        timeout_ms: how long a pull may take, that wait included.
 
     Attributes:
         suspended: no loop pulls while it is set.
@@ -68,6 +70,8 @@ class QueuePulls:
         held: dict[MessageQueue, ProcessQueue],
         from_ms: int,
         lite: bool = False,
+        suspend_ms: int = SUSPEND_MS,
+        timeout_ms: int = TIMEOUT_MS,
     ) -> None:
         self._consuming = consuming
         self._consumption = consumption
@@ -79,6 +83,9 @@ class QueuePulls:
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
         self._lite = lite
+        self._suspend_ms = suspend_ms
+        # A puller adds the wait, and this grace, by itself.
+        self._limit_s = (timeout_ms - suspend_ms) / 1000 - HOLD_GRACE_S
         self.suspended = False
         self.paused: set[MessageQueue] = set()
         self.full: Callable[[], str] = lambda: ""
@@ -150,7 +157,7 @@ class QueuePulls:
         wanted = self._wanted.get(held.queue.topic)
         if wanted is None:
             return self._settings.pull_time_delay_ms_when_exception / 1000
-        result = await self._puller.pull(self._asked(held, wanted), timeout_s=PULL_TIMEOUT_S)
+        result = await self._puller.pull(self._asked(held, wanted), timeout_s=self._limit_s)
         if held.dropped:
             return 0.0
         return await self._took(held, result, asked_ms=held.last_pull_ms)
@@ -166,7 +173,7 @@ class QueuePulls:
             send_expression=self._lite or self._settings.post_subscription_when_pull,
             sub_version=wanted.data.sub_version,
             commit_offset=position if commits and not self._lite else None,
-            suspend_ms=SUSPEND_MS,
+            suspend_ms=self._suspend_ms,
             lite=self._lite,
         )
 

@@ -103,6 +103,24 @@ def test_we_read_java_messages_of_every_kind(
     assert (by_tag["late"].body, by_tag["late"].topic) == (b"late", topic)
 
 
+def test_java_bodies_of_every_compression_are_read(
+    toolbox: Toolbox, servers: Servers, topic: str
+) -> None:
+    words = {"bodyBase64": base64.b64encode(BODY).decode()}
+    with listening(servers, f"G_{topic}", topic) as ours:
+        for kind in Compression:
+            messages = [{**words, "tags": kind.name}]
+            spec = spec_of(servers, topic, mode="sync", messages=messages, compress=kind.name)
+            toolbox.run("Producer", spec)
+        wait(lambda: len(ours.got) == len(Compression), what="a message of each kind")
+
+    assert {message.tags: message.body for message in ours.got} == {
+        kind.name: BODY for kind in Compression
+    }
+    flags = {message.tags: message.record.sys_flag for message in ours.got}
+    assert flags == {kind.name: 1 | kind for kind in Compression}
+
+
 def test_a_sharding_key_goes_to_the_queue_java_chooses(
     toolbox: Toolbox, servers: Servers, topic: str
 ) -> None:

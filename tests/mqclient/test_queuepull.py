@@ -192,3 +192,30 @@ def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:
         assert inside.offsets.known(QUEUE) is None
 
     play(act)
+
+
+def test_a_broker_may_keep_a_pull_waiting_as_long_as_the_settings_say() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T")
+            hang(fake)
+            inside = consuming(client, PushSettings())
+            held = {QUEUE: ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)}
+            pulls = QueuePulls(
+                inside,
+                Polled(inside, auto_commit=False),
+                wanted={"T": Wanted.of("T", Subscription.parse("A"), version=1)},
+                held=held,
+                from_ms=0,
+                suspend_ms=100,
+                timeout_ms=150,
+            )
+            pulls.run(held[QUEUE])
+            # The second one shows that the first was given up, long before the usual 30 s.
+            await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
+            pulls.stop()
+            inside.tasks.cancel()
+            asked = fake.asked_for(RequestCode.PULL_MESSAGE)[0]
+            assert asked.ext["suspendTimeoutMillis"] == "100"
+
+    asyncio.run(go())
