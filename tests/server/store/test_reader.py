@@ -194,3 +194,90 @@ def test_records_read_at_once_with_what_lies_between_are_the_records(
             assert None not in whole
             at = found.next_offset
     store.close(START_MS)
+
+
+def test_search_by_time_is_exact_or_nearest_in_every_queue(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    stored: dict[int, list[int]] = {}
+    for queue_id in range(8):
+        # Runs of equal times, holes, and queues of one file or several (of 20 entries).
+        ms, times = START_MS, stored.setdefault(queue_id, [])
+        for number in range(chance.choice([1, 2, 19, 20, 21, 60, 95])):
+            ms += chance.choice([0, 0, 0, 1, 2, 5, 1_000])
+            store.put(message(number, topic="t", queue_id=queue_id), ms)
+            store.write(ms)
+            times.append(ms)
+
+    for queue_id, times in stored.items():
+        wanted = {0, times[0] - 1, times[-1] + 1, times[-1] + 10**6}
+        wanted |= {ms + by for ms in times for by in (-2, -1, 0, 1, 400)}
+        for ms in wanted:
+            found = store.offset_by_time("t", queue_id, ms)
+            nearest = min(abs(one - ms) for one in times)
+            if ms in times:
+                assert times[found] == ms
+            elif ms < times[0]:
+                assert times[found] == times[0]
+            elif ms > times[-1]:
+                assert found == len(times) - 1
+            else:
+                # Of the two neighbours, but never one of an earlier file, as in Java.
+                before, after = max(t for t in times if t < ms), min(t for t in times if t > ms)
+                assert times[found] in (before, after)
+                if times.index(after) % 20:
+                    assert abs(times[found] - ms) == nearest
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize(
+    ("back", "count", "suggests"),
+    [(1, 1, False), (21, 21, False), (28, 28, False), (30, 8, True), (50, 8, True)],
+)
+@pytest.mark.parametrize("is_filtered", [False, True])
+def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
+    tmp_path: Path, back: int, count: int, suggests: bool, *, is_filtered: bool
+) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    size = store.put(message(0, queue_id=0), START_MS).size
+    for _ in range(49):
+        store.put(message(0, queue_id=0), START_MS)
+    store.write(START_MS)
+    # Asked for each message, as in Java: the one that makes a pull full, and the last one.
+    store._reader._memory_size = 20 * size
+    accept = (lambda code: True) if is_filtered else None
+
+    found = store.get_message("topic-a", 0, 50 - back, count_max=32, accept=accept)
+
+    assert (found.status, found.count, found.suggest_slave) == (GetStatus.FOUND, count, suggests)
+    assert found.next_offset == 50 - back + count
+    store.close(START_MS)
+
+
+def test_far_behind_the_end_a_pull_gets_64_kib_at_most(tmp_path: Path) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    for number in range(10):
+        store.put(message(number, queue_id=0, body=b"x" * 20_000), START_MS)
+    store.write(START_MS)
+
+    in_memory = store.get_message("topic-a", 0, 0, count_max=32)
+    store._reader._memory_size = 1
+    on_disk = store.get_message("topic-a", 0, 0, count_max=32)
+
+    assert (in_memory.count, on_disk.count) == (10, 3)
+    store.close(START_MS)
+
+
+def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apart(
+    tmp_path: Path,
+) -> None:
+    store = open_store(small_config(tmp_path))
+    # "Aa" and "BB" have one hash in Java.
+    for number, key in enumerate(("Aa", "BB", "Aa")):
+        store.put(replace(message(number), keys=(key,)), START_MS)
+    store.write(START_MS)
+
+    found = store.query("topic-a", "Aa", count_max=64).records
+
+    assert [_number(record) for record in found] == [0, 1, 2]
+    store.close(START_MS)
