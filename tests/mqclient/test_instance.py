@@ -19,8 +19,9 @@ DOWN = "127.0.0.1:1"
 
 def test_addresses_are_split_and_get_a_port() -> None:
     assert parse_addresses(" a:1 ; b,c:3;") == ["a:1", "b:9876", "c:3"]
-    with pytest.raises(BadRequest):
-        parse_addresses(" ; ")
+    for nothing in ("", " ; "):
+        with pytest.raises(BadRequest, match="no name server is given"):
+            MQClient(nothing)
 
 
 def test_own_address_is_one() -> None:

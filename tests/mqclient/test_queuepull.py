@@ -179,6 +179,22 @@ def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
     play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
 
 
+def test_damaged_records_are_asked_for_again_and_nothing_is_passed_over() -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        whole = record("T", b"x", queue_offset=5, properties="TAGS\x01A")
+        answer(fake, ResponseCode.SUCCESS, to=6, body=whole[:-3])
+        answer(fake, ResponseCode.SUCCESS, to=6, body=whole)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: held[QUEUE].count == 1)
+        asked = [each.ext["queueOffset"] for each in fake.asked_for(RequestCode.PULL_MESSAGE)]
+        assert asked[:2] == ["5", "5"]
+        assert inside.offsets.known(QUEUE) is None
+
+    play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
+
+
 def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:
     async def act(scene: Scene) -> None:
         fake, inside, pulls, held = scene

@@ -82,6 +82,16 @@ async def listeners_fail(world: World, orderly: bool) -> None:
     world.failing = 0.0
 
 
+async def the_name_server_comes_late(world: World, orderly: bool) -> None:
+    namesrv = world.network.servers.pop("namesrv:9876")
+    for number in range(3):
+        await world.join(f"m{number}", orderly=orderly)
+        world.send(20)
+    await asyncio.sleep(world.network.random.uniform(0, 90))
+    assert [member.consumer.assignment() for member in world.members] == [[], [], []]
+    world.network.servers["namesrv:9876"] = namesrv
+
+
 async def listeners_fail_and_brokers_restart(world: World, orderly: bool) -> None:
     world.failing = 0.3
     await brokers_restart(world, orderly)
@@ -96,6 +106,7 @@ STORIES: list[Story] = [
     brokers_restart,
     listeners_fail,
     listeners_fail_and_brokers_restart,
+    the_name_server_comes_late,
 ]
 
 

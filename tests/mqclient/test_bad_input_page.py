@@ -1,0 +1,82 @@
+"""What docs/client.md says of bad input is shown by a test, line by line."""
+
+from pathlib import Path
+
+import pytest
+
+from docs.clientpage import BAD_INPUT
+
+HERE = Path(__file__).resolve().parent
+SHOWN_BY: dict[str, list[str]] = {
+    "no name server answers": [
+        "test_instance.py::test_when_no_name_server_answers_all_are_named",
+        "test_pushconsumer.py::test_without_a_name_server_it_starts_and_consumes_nothing",
+        "sim/test_simulation.py::the_name_server_comes_late",
+    ],
+    "no name server is given": ["test_instance.py::test_addresses_are_split_and_get_a_port"],
+    "a topic without a route": [
+        "test_producer.py::test_missing_topic_goes_to_the_queues_of_the_template",
+        "test_producer.py::test_without_template_a_missing_topic_has_no_route",
+        "sim/test_simulation.py::the_name_server_comes_late",
+    ],
+    "a group or topic name that is not allowed": [
+        "test_producer.py::test_message_that_cannot_be_sent_is_refused_here",
+        "test_producer.py::test_queue_of_another_topic_and_bad_group_are_refused",
+    ],
+    "a parameter out of its range": ["test_settings.py::test_a_value_out_of_its_range_is_refused"],
+    "an SQL92 expression the broker cannot read": [
+        "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
+    ],
+    "a listener that raises, or answers what is no status": [
+        "test_consumeconcurrently.py::test_any_answer_but_success_gives_all_back",
+        "test_consumeconcurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "test_consumeconcurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
+        "test_consumeorderly.py::test_nothing_overtakes_a_message_that_failed",
+        "test_consumeorderly.py::"
+        "test_after_so_many_failures_a_message_is_put_aside_and_the_next_one_comes",
+    ],
+    "a listener that raises `SystemExit` or a cancellation": [
+        "test_consumeconcurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "test_listeners.py::test_what_would_end_the_process_is_an_error_of_the_listener",
+    ],
+    "a listener that hangs": [
+        "test_consumeconcurrently.py::"
+        "test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_nothing"
+    ],
+    "a broker that takes no message back": [
+        "test_sendback.py::"
+        "test_what_its_broker_does_not_take_goes_to_the_retry_topic_as_java_sends_it",
+        "test_consumeconcurrently.py::"
+        "test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_position",
+    ],
+    "a body that cannot be decompressed": [
+        "test_consumeconcurrently.py::"
+        "test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters",
+        "test_consumeorderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
+    ],
+    "an answer whose records are damaged": [
+        "test_queuepull.py::test_damaged_records_are_asked_for_again_and_nothing_is_passed_over"
+    ],
+    "a position outside of the queue": [
+        "test_queuepull.py::"
+        "test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance"
+    ],
+    "a second member of a group in one client": [
+        "test_members.py::"
+        "test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone"
+    ],
+    "a crash between `poll` and the next `poll`": [
+        "test_polled.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it"
+    ],
+}
+
+
+def test_every_line_of_the_page_names_its_tests() -> None:
+    assert list(SHOWN_BY) == list(BAD_INPUT)
+
+
+@pytest.mark.parametrize("test", sorted({test for tests in SHOWN_BY.values() for test in tests}))
+def test_the_test_is_there(test: str) -> None:
+    path, _, name = test.partition("::")
+
+    assert f"def {name}(" in (HERE / path).read_text()
