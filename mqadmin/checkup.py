@@ -35,6 +35,8 @@ DISK_WARNING: Final = 0.75
 DISK_ERROR: Final = 0.90
 """From here it refuses messages (diskSpaceWarningLevelRatio)."""
 RUNNING: Final = re.compile(r"(\d+) days, (\d+) hours, (\d+) minutes, (\d+) seconds")
+DIVERGED: Final = "DIVERGED"
+"""What a slave of ours says that has other bytes than its master."""
 STEP_MS: Final = 1000
 """A broker tells how long it runs in whole seconds."""
 
@@ -169,6 +171,11 @@ def skew_of(one: BrokerFacts) -> int | None:
 
 
 def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[Finding]:
+    if slave.runtime.get("haState") == DIVERGED:
+        found = "its commit log is not its master's"
+        hint = "`store diff` says from where on; copy the master's store to it"
+        yield Finding(Severity.ERROR, Check.SLAVE, slave.name, found, hint)
+        return
     behind = slave_lag(master, slave)
     if behind is not None and behind > limit_size:
         found = f"{behind} bytes of commit log behind its master"

@@ -78,6 +78,8 @@ def test_slaves_and_masters() -> None:
     assert list(of_brokers([master, near], LIMITS)) == []
     assert brief(list(of_brokers([master, far], LIMITS))) == [("warning", "slave")]
     assert brief(list(of_brokers([near], LIMITS))) == [("error", "master")]
+    other = broker(broker_id=1, commitLogMaxOffset="1000", haState="DIVERGED")
+    assert brief(list(of_brokers([master, other], LIMITS))) == [("error", "slave")]
 
 
 def test_an_address_that_does_not_answer() -> None:

@@ -1,4 +1,4 @@
-"""Every command that asks a server ends the same way where there is none: exit code 4."""
+"""Every command ends the same way where no server answers, none is named, or a line is wrong."""
 
 import json
 from collections.abc import Callable
@@ -6,41 +6,88 @@ from collections.abc import Callable
 import pytest
 
 from mqadmin.catalog import everything
-from mqadmin.parameters import Kind, Parameter
+from mqadmin.parameters import Parameter
 from mqadmin.registry import Command, Needs
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
-AREAS = {"broker", "cluster", "namesrv", "acl", "topic", "group"}
-COMMANDS = [
-    made for made in everything() if made.needs is Needs.NAMESRV and made.name.split()[0] in AREAS
-]
+FILES_FIRST = {
+    *("apply", "diff", "offset import", "message import", "undo", "message export"),
+    "pipeline archive",
+}
+"""Commands that look at a file of the user before they ask a server."""
+WAITING = {"wait broker", "wait group", "wait lag", "wait topic"}
+"""Commands that try again until their time is over, and then exit 4, too."""
+EVERY = list(everything())
+ASKING = [made for made in EVERY if made.needs in (Needs.NAMESRV, Needs.EITHER)]
+COMMANDS = [made for made in ASKING if made.name not in FILES_FIRST | WAITING]
 WORDS = {
     "perm": "RW",
     "account": "longEnough",
     "value": "true",
+    "message_id": "7F00000100002A9F0000000000000000",
+    "id": "7F00000100002A9F0000000000000000",
+    "queue": "0",
+    "target": "another-name",
+    "body": "a body",
 }
+
+MORE = {
+    "message send": ("a body",),
+    "message get": ("--topic", "some-topic"),
+    "assert message-count": ("--min", "1"),
+    "top": ("--once",),
+}
+"""Words that a command needs and does not declare as required."""
 
 
 def word_for(parameter: Parameter) -> str:
     """Return something that the parser takes."""
     if parameter.choices:
         return parameter.choices[0]
-    return WORDS.get(parameter.name, "now" if parameter.kind is Kind.TIME else "some-name")
+    for word in (WORDS.get(parameter.name, "some-name"), "now", "1", "earliest"):
+        try:
+            parameter.parse(word)
+        except ValueError:
+            continue
+        return word
+    raise AssertionError(f"{parameter.name}: nothing parses")
 
 
-@pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
-def test_a_command_without_a_server_exits_4(made: Command[object], run: Run) -> None:
+def line_for(made: Command[object]) -> list[str]:
+    """Return a command with all that it requires."""
     required = [parameter for parameter in made.parameters if parameter.required]
     words = [word_for(one) for one in required if one.positional]
     for one in required:
         if not one.positional:
             words += [f"--{one.long}", word_for(one)]
+    return [*made.name.split(), *words, *MORE.get(made.name, ())]
 
-    done = run(*made.name.split(), *words, "--namesrv", NOBODY, "-y", "-ojson")
+
+@pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
+def test_a_command_without_a_server_exits_4(made: Command[object], run: Run) -> None:
+    done = run(*line_for(made), "--namesrv", NOBODY, "-y", "-ojson")
 
     assert (done.exit_code, done.out) == (4, ""), done
     error = json.loads(done.err)["error"]
     assert error["code"] == "unreachable"
     assert NOBODY in error["message"]
+
+
+@pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
+def test_a_command_that_is_told_no_server_exits_2(made: Command[object], run: Run) -> None:
+    done = run(*line_for(made), "-y")
+
+    assert (done.exit_code, done.out) == (2, ""), done
+    assert "no name server given" in done.err
+
+
+@pytest.mark.parametrize("made", EVERY, ids=lambda made: made.name)
+def test_a_wrong_option_and_a_word_too_few_exit_2(made: Command[object], run: Run) -> None:
+    wrong = run(*line_for(made), "--no-such-option")
+    needed = [one for one in made.parameters if one.required] or made.needs is Needs.STORE
+
+    assert (wrong.exit_code, "unknown option" in wrong.err) == (2, True)
+    if needed:
+        assert run(*made.name.split()).exit_code == 2
