@@ -124,6 +124,17 @@ def check_topic_name(text: str, *, size_max: int = TOPIC_SIZE_MAX) -> str:
     return _check("topic", text, size_max)
 
 
+def check_queue_id(topic: str, queue_id: int) -> int:
+    """Return ``queue_id`` if a queue of the topic may have it.
+
+    Raises:
+        BadCall: it is negative.
+    """
+    if queue_id < 0:
+        raise BadCall(f"queue id {queue_id} of topic {topic} is negative")
+    return queue_id
+
+
 def check_group_name(text: str) -> str:
     """Return ``text`` if it may be a producer or consumer group; errors as for topics."""
     return _check("group", text, GROUP_SIZE_MAX)
@@ -147,6 +158,4 @@ def _topic_path(topic: str) -> str:
 
 
 def _queue_name(topic: str, queue_id: int) -> str:
-    if queue_id < 0:
-        raise BadCall(f"queue id {queue_id} of topic {topic} is negative")
-    return str(queue_id)
+    return str(check_queue_id(topic, queue_id))

@@ -260,7 +260,7 @@ class Cleaner:
         else:
             queue.first, queue.min_offset = first, minimum
         for path in finding.expired:
-            table.files.forget(path)
+            table.files.forget(str(path))
         self._paths_gone += finding.expired
         if self._has_ext and (queue or table.find(view.topic, view.queue_id)):
             self._paths_gone += table.exts.expired(table.queues[view.topic, view.queue_id])

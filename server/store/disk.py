@@ -22,6 +22,9 @@ from server.store.errors import StoreLocked
 from server.store.mapped import Mapped
 from server.store.nowait import MODE, ColdRead
 
+FilePath = Path | str
+"""Where a file is. Making a ``Path`` costs as much as opening the file: there are thousands."""
+
 
 class FileStat(NamedTuple):
     """What a directory says of one file."""
@@ -103,22 +106,22 @@ class DiskFile(Protocol):
 class Disk(Protocol):
     """Files by path."""
 
-    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
         """Open for reading and writing; ``create`` makes it if it is absent."""
 
-    def stat(self, path: Path) -> FileStat | None:
+    def stat(self, path: FilePath) -> FileStat | None:
         """Return size and time of a file or directory, None where there is none."""
 
-    def list(self, path: Path) -> list[str]:
+    def list(self, path: FilePath) -> list[str]:
         """Return the sorted names in a directory, [] where there is none."""
 
-    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+    def scan(self, path: FilePath) -> Sequence[DirEntry]:
         """Return the names in a directory, sorted, with what ``stat`` says of each.
 
         None where there is no directory. Far less work than ``list`` and ``stat``.
         """
 
-    def is_dir(self, path: Path) -> bool:
+    def is_dir(self, path: FilePath) -> bool:
         """Tell whether the path is a directory."""
 
     def mkdir(self, path: Path) -> None:
@@ -127,7 +130,7 @@ class Disk(Protocol):
     def rename(self, source: Path, target: Path) -> None:
         """Rename over ``target``."""
 
-    def unlink(self, path: Path) -> None:
+    def unlink(self, path: FilePath) -> None:
         """Remove a file."""
 
     def rmdir(self, path: Path) -> None:
@@ -260,24 +263,24 @@ class RealDisk:
     # file drops it: two stores of one directory in one process are refused here.
     _locked: ClassVar[set[tuple[int, int]]] = set()
 
-    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return RealFile(os.open(path, flags, 0o644))
 
-    def stat(self, path: Path) -> FileStat | None:
+    def stat(self, path: FilePath) -> FileStat | None:
         try:
-            found = path.stat()
+            found = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return FileStat(found.st_size, found.st_mtime_ns)
 
-    def list(self, path: Path) -> list[str]:
+    def list(self, path: FilePath) -> list[str]:
         try:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
 
-    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+    def scan(self, path: FilePath) -> Sequence[DirEntry]:
         found = []
         try:
             with os.scandir(path) as entries:
@@ -288,8 +291,8 @@ class RealDisk:
             return ()
         return sorted(found) if len(found) > 1 else found
 
-    def is_dir(self, path: Path) -> bool:
-        return path.is_dir()
+    def is_dir(self, path: FilePath) -> bool:
+        return os.path.isdir(path)
 
     def mkdir(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
@@ -297,8 +300,8 @@ class RealDisk:
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
 
-    def unlink(self, path: Path) -> None:
-        path.unlink()
+    def unlink(self, path: FilePath) -> None:
+        os.unlink(path)
 
     def rmdir(self, path: Path) -> None:
         path.rmdir()

@@ -12,6 +12,7 @@ CommitLogDispatcherBuildConsumeQueue).
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from server.store.append import is_queued
@@ -121,8 +122,10 @@ class Dispatcher:
             OSError: the disk did not take them; they stay in memory.
         """
         count = cost = 0
-        while self.dirty and (count_max is None or cost < count_max):
-            queue = next(iter(self.dirty))
+        # Not one by one: to find the first of a dict whose first ones went takes a search.
+        for queue in list(islice(self.dirty, count_max)):
+            if count_max is not None and cost >= count_max:
+                break
             if not queue.deleted:
                 if queue.unwritten_size:
                     cost += NEW_FILE_COST if queue.is_at_new_file else 1

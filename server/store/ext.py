@@ -99,7 +99,7 @@ class ExtFiles:
     def _write(self, queue: _ExtQueue, data: bytes) -> None:
         in_file = queue.end % self._file_size
         path = queue.directory / log_file_name(queue.end - in_file)
-        self._files.get(path, create=True).pwrite(data, in_file)
+        self._files.get(str(path), create=True).pwrite(data, in_file)
         queue.unsynced.add(path)
 
     def _opened(self, queue: ConsumeQueue) -> _ExtQueue:
@@ -126,7 +126,7 @@ class ExtFiles:
             path = directory / log_file_name(base)
             stat = self._disk.stat(path)
             if stat is not None and stat.size == 0:
-                self._files.forget(path)
+                self._files.forget(str(path))
                 self._disk.unlink(path)
 
     @staticmethod
@@ -155,7 +155,7 @@ class ExtFiles:
         return offset - offset % self._file_size + self._file_size
 
     def _end_of_units(self, directory: Path, base: int) -> int:
-        data = self._files.get(directory / log_file_name(base)).pread(self._file_size, 0)
+        data = self._files.get(str(directory / log_file_name(base))).pread(self._file_size, 0)
         pos = 0
         try:
             while (unit := decode_unit(data, pos)) is not None:
@@ -168,10 +168,10 @@ class ExtFiles:
         for base in bases:
             path = directory / log_file_name(base)
             if base >= end:
-                self._files.forget(path)
+                self._files.forget(str(path))
                 self._disk.unlink(path)
             elif base + self._file_size > end:
-                file = self._files.get(path)
+                file = self._files.get(str(path))
                 file.truncate(end - base)
                 file.truncate(self._file_size)
 
@@ -187,7 +187,7 @@ class ExtFiles:
         in_file = offset % self._file_size
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
         try:
-            file = self._files.get(directory / log_file_name(offset - in_file))
+            file = self._files.get(str(directory / log_file_name(offset - in_file)))
             data = file.pread(_READ_SIZE, in_file)
             size = int.from_bytes(data[:2], "big", signed=True)
             if size > len(data):
@@ -222,7 +222,7 @@ class ExtFiles:
         gone = [base for base in bases if base + self._file_size <= start]
         paths = [directory / log_file_name(base) for base in gone]
         for path in paths:
-            self._files.forget(path)
+            self._files.forget(str(path))
         return paths
 
     def has(self, queue: ConsumeQueue) -> bool:
@@ -238,7 +238,7 @@ class ExtFiles:
         self._queues.pop(queue, None)
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
         for name in self._disk.list(directory):
-            self._files.forget(directory / name)
+            self._files.forget(str(directory / name))
             self._disk.unlink(directory / name)
         if self._disk.is_dir(directory):
             self._disk.rmdir(directory)

@@ -88,10 +88,9 @@ def plan_queues(
     resumes: dict[tuple[str, int], Resume] = {}
     for topic, queue_id, row in point.queues:
         try:
-            directory = paths.queue_dir(topic, queue_id)
+            queue = ConsumeQueue(table.files, table.place(topic), queue_id=queue_id)
         except BadCall:
             continue
-        queue = ConsumeQueue(table.files, directory, topic=topic, queue_id=queue_id)
         resume = check.resume(
             queue,
             first=row.first,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from server.store.disk import Disk, DiskFile
+from server.store.disk import Disk, DiskFile, FilePath
 from server.store.queue import ConsumeQueue
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
@@ -97,8 +97,8 @@ class QueueSyncJob:
         disk: Disk,
         store: StorePaths,
         *,
-        queues: Sequence[tuple[ConsumeQueue, set[int]]],
-        paths: Sequence[Path],
+        queues: Sequence[tuple[ConsumeQueue, Sequence[int]]],
+        paths: Sequence[FilePath],
         files: Sequence[Syncable],
         directories: Sequence[Path],
         checkpoint: Checkpoint,
@@ -121,7 +121,9 @@ class QueueSyncJob:
         try:
             for file in self._files:
                 file.fdatasync()
-            paths = [queue.path_at(base) for queue, bases in self._queues for base in bases]
+            paths: list[FilePath] = [
+                queue.path_at(base) for queue, bases in self._queues for base in bases
+            ]
             paths += self._more_paths
             sync_paths(self._disk, self._store.root, paths, self._directories)
         except OSError as error:
@@ -142,7 +144,9 @@ class QueueSyncJob:
                 self.error = error
 
 
-def sync_paths(disk: Disk, root: Path, paths: Sequence[Path], directories: Sequence[Path]) -> None:
+def sync_paths(
+    disk: Disk, root: Path, paths: Sequence[FilePath], directories: Sequence[Path]
+) -> None:
     """Sync files by name, then directories; very many of them all at once.
 
     Raises:
@@ -157,7 +161,7 @@ def sync_paths(disk: Disk, root: Path, paths: Sequence[Path], directories: Seque
             disk.fsync_dir(directory)
 
 
-def sync_path(disk: Disk, path: Path) -> None:
+def sync_path(disk: Disk, path: FilePath) -> None:
     """Sync one file by name; one that was deleted meanwhile needs none."""
     if disk.stat(path) is None:
         return

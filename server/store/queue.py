@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from server.store.disk import DirEntry, Disk, DiskFile
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
-from storefmt.paths import log_file_name, parse_log_file_name
+from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 TAIL_FLUSH_SIZE: Final = 8 << 10
 """Bytes of unwritten entries that make a queue write them by itself."""
@@ -39,9 +39,11 @@ class QueueFiles:
         self.file_size = file_size
         self.new_directories: set[Path] = set()
         """Directories of files that were made and are not synced by name."""
-        self._open: OrderedDict[Path, DiskFile] = OrderedDict()
+        self.tail_keep_size = TAIL_KEEP_SIZE
+        """Bytes of written entries that stay in memory, of each queue."""
+        self._open: OrderedDict[str, DiskFile] = OrderedDict()
 
-    def get(self, path: Path, *, create: bool = False) -> DiskFile:
+    def get(self, path: str, *, create: bool = False) -> DiskFile:
         """Return the open file; ``create`` makes it, with all its (sparse) size.
 
         Raises:
@@ -51,24 +53,31 @@ class QueueFiles:
         if file is not None:
             self._open.move_to_end(path)
             return file
-        found = self.disk.stat(path) if create else None
-        if create and found is None:
-            self.disk.mkdir(path.parent)
-            self.new_directories.add(path.parent)
-        file = self.disk.open(path, create=create)
-        # Also one that a full disk let us make and not extend.
-        if create and (found is None or found.size < self.file_size):
-            try:
-                file.truncate(self.file_size)
-            except OSError:
-                file.close()
-                raise
+        file = self._made(path) if create else self.disk.open(path)
         self._open[path] = file
         if len(self._open) > OPEN_FILES_MAX:
             self._open.popitem(last=False)[1].close()
         return file
 
-    def forget(self, path: Path) -> None:
+    def _made(self, path: str) -> DiskFile:
+        """Open a file to write to it, made if it is not there."""
+        try:
+            file = self.disk.open(path)
+        except FileNotFoundError:
+            directory = Path(path).parent
+            self.disk.mkdir(directory)
+            self.new_directories.add(directory)
+            file = self.disk.open(path, create=True)
+        # Also one that a full disk let us make and not extend.
+        try:
+            if file.size() < self.file_size:
+                file.truncate(self.file_size)
+        except OSError:
+            file.close()
+            raise
+        return file
+
+    def forget(self, path: str) -> None:
         """Close a file if it is open."""
         file = self._open.pop(path, None)
         if file is not None:
@@ -81,20 +90,42 @@ class QueueFiles:
         self._open.clear()
 
 
+class TopicPlace(NamedTuple):
+    """What the queues of a topic share; with thousands of them it matters."""
+
+    topic: str
+    directory: str
+    """``consumequeue/<topic>``."""
+    part: bytes
+    """The topic as a record has it: length, then UTF-8."""
+
+    @classmethod
+    def of(cls, paths: StorePaths, topic: str) -> "TopicPlace":
+        """Return the place of a topic.
+
+        Raises:
+            BadCall: the topic cannot be a path.
+        """
+        directory = paths.queue_dir(topic, 0).parent
+        name = topic.encode()
+        return cls(topic, str(directory), len(name).to_bytes(2, "big")[1:] + name)
+
+
 class ConsumeQueue:
     """The entries of one queue of one topic; all offsets count entries.
 
     Args:
         files: shared open files.
-        directory: ``consumequeue/<topic>/<queue id>``; made at the first write.
+        place: what the queues of its topic share; the directory of the queue is made at the
+            first write.
         min_offset: first entry that points at a kept record.
         max_offset: entries there are, expired and filler ones included.
         first: first entry that has a file.
     """
 
     __slots__ = (
-        "_directory",
         "_files",
+        "_place",
         "deleted",
         "first",
         "max_offset",
@@ -112,20 +143,18 @@ class ConsumeQueue:
     def __init__(
         self,
         files: QueueFiles,
-        directory: Path,
+        place: TopicPlace,
         *,
-        topic: str,
         queue_id: int,
         min_offset: int = 0,
         max_offset: int = 0,
         first: int = 0,
     ) -> None:
         self._files = files
-        self._directory = directory
-        self.topic = topic
+        self._place = place
+        self.topic = place.topic
         self.queue_id = queue_id
-        topic_bytes = topic.encode()
-        self.topic_part = len(topic_bytes).to_bytes(2, "big")[1:] + topic_bytes
+        self.topic_part = place.part
         self.min_offset = min_offset
         self.max_offset = max_offset
         self.next_offset = max_offset
@@ -134,7 +163,7 @@ class ConsumeQueue:
         self.tail_start = max_offset
         self.written_count = max_offset
         self.deleted = False
-        self.unsynced: set[int] = set()
+        self.unsynced: tuple[int, ...] = ()
 
     @property
     def is_even(self) -> bool:
@@ -149,7 +178,7 @@ class ConsumeQueue:
     @property
     def directory(self) -> Path:
         """Where the files are."""
-        return self._directory
+        return Path(f"{self._place.directory}/{self.queue_id}")
 
     @property
     def file_entry_count(self) -> int:
@@ -180,7 +209,7 @@ class ConsumeQueue:
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
         self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
         self.written_count = self.max_offset
-        surplus = len(self.tail) - TAIL_KEEP_SIZE
+        surplus = len(self.tail) - self._files.tail_keep_size
         if surplus > 0:
             del self.tail[:surplus]
             self.tail_start += surplus // ENTRY_SIZE
@@ -207,8 +236,13 @@ class ConsumeQueue:
             self._files.get(self.path_at(base), create=True).pwrite(
                 data[done : done + count], in_file
             )
-            self.unsynced.add(base)
+            self.note_written(base)
             done += count
+
+    def note_written(self, base: int) -> None:
+        """Note that the file whose first byte is byte ``base`` is to be synced."""
+        if base not in self.unsynced:
+            self.unsynced += (base,)
 
     def fill_until(self, start: int) -> None:
         """Make ``start`` the first message: fillers before it in its file.
@@ -222,9 +256,9 @@ class ConsumeQueue:
         self.min_offset = self.max_offset = self.next_offset = start
         self.tail_start = self.written_count = start
 
-    def path_at(self, base: int) -> Path:
+    def path_at(self, base: int) -> str:
         """Return the path of the file whose first byte is byte ``base`` of the queue."""
-        return self._directory / log_file_name(base)
+        return f"{self._place.directory}/{self.queue_id}/{log_file_name(base)}"
 
     def read(self, start: int, count: int) -> bytes | bytearray:
         """Return up to ``count`` entries from ``start``; fewer at the end of a file.
@@ -260,9 +294,9 @@ class ConsumeQueue:
         log_offset, size, tags_code = CQ_ENTRY.unpack(data)
         return log_offset, size, tags_code
 
-    def take_unsynced(self) -> set[int]:
+    def take_unsynced(self) -> tuple[int, ...]:
         """Return the starts of the files written since the last call."""
-        bases, self.unsynced = self.unsynced, set()
+        bases, self.unsynced = self.unsynced, ()
         return bases
 
     def close_files(self) -> None:

@@ -19,12 +19,15 @@ from typing import Final
 from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
 from server.store.ext import ExtFiles
-from server.store.queue import ConsumeQueue, QueueFiles
+from server.store.queue import TAIL_KEEP_SIZE, ConsumeQueue, QueueFiles, TopicPlace
 from server.store.queuerows import QueueRow, QueueRows
-from storefmt.paths import StorePaths, check_topic_name
+from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 AWAKE_IDLE_MAX: Final = 1024
 """Idle queues that stay awake, so that those who are read again and again do."""
+TAILS_KEEP_SIZE: Final = AWAKE_IDLE_MAX * TAIL_KEEP_SIZE
+"""Bytes of written entries that stay in memory, of all queues together."""
+PLACES_MAX: Final = 4096
 
 
 class QueueTable:
@@ -40,6 +43,7 @@ class QueueTable:
         self.delete_count = 0
         """Queues that were deleted: what another thread saw before may be of another one."""
         self._paths = paths
+        self._places: dict[str, TopicPlace] = {}
 
     def __len__(self) -> int:
         return len(self.queues) + len(self.asleep)
@@ -84,9 +88,8 @@ class QueueTable:
         """
         queue = ConsumeQueue(
             self.files,
-            self._paths.queue_dir(topic, queue_id),
-            topic=topic,
-            queue_id=queue_id,
+            self.place(topic),
+            queue_id=check_queue_id(topic, queue_id),
             min_offset=min_offset,
             max_offset=max_offset,
             first=first,
@@ -94,8 +97,22 @@ class QueueTable:
         self.queues[topic, queue_id] = queue
         return queue
 
+    def place(self, topic: str) -> TopicPlace:
+        """Return what the queues of a topic share.
+
+        Raises:
+            BadCall: the topic cannot be a path.
+        """
+        known = self._places.get(topic)
+        if known is None:
+            if len(self._places) >= PLACES_MAX:
+                self._places.clear()
+            known = self._places[topic] = TopicPlace.of(self._paths, topic)
+        return known
+
     def rest(self, count: int) -> None:
         """Let idle queues fall asleep; looks at ``count`` of those that are awake longest."""
+        self.files.tail_keep_size = min(TAIL_KEEP_SIZE, TAILS_KEEP_SIZE // (len(self.queues) or 1))
         surplus = len(self.queues) - AWAKE_IDLE_MAX
         for key in list(islice(self.queues, min(count, max(surplus, 0)))):
             queue = self.queues.pop(key)

@@ -127,7 +127,8 @@ class QueueRebuild:
                 self.queue.put_bytes(self._buffer_start, wanted)
         # What a dead process wrote can be read and need not be on the disk.
         pos, size = self._buffer_start * ENTRY_SIZE, self._files.file_size
-        self.queue.unsynced.update(range(pos - pos % size, pos + len(wanted), size))
+        for base in range(pos - pos % size, pos + len(wanted), size):
+            self.queue.note_written(base)
         self._buffer_start += len(wanted) // ENTRY_SIZE
         self._buffer.clear()
 
@@ -245,7 +246,7 @@ class QueueRebuild:
                 if data != _ZEROS[: len(data)]:
                     self.changed = True
                     file.pwrite(_ZEROS[: len(data)], pos)
-                    self.queue.unsynced.add(base)
+                    self.queue.note_written(base)
                 pos = file.next_data(pos + len(data))
 
     def _fix_lengths(self) -> None:
@@ -255,7 +256,7 @@ class QueueRebuild:
             if stat is not None and stat.size != self._files.file_size:
                 file = self._files.get(path)
                 file.truncate(self._files.file_size)
-                self.queue.unsynced.add(base)
+                self.queue.note_written(base)
                 self.changed = True
 
 

@@ -48,7 +48,7 @@ class _Round:
     checkpoint: Checkpoint
     unwritten: list[ConsumeQueue]
     written: list[ConsumeQueue]
-    files: list[tuple[ConsumeQueue, set[int]]] = field(default_factory=list)
+    files: list[tuple[ConsumeQueue, tuple[int, ...]]] = field(default_factory=list)
     ends: list[QueueEnd] = field(default_factory=list)
 
 

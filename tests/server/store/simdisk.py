@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from server.store.disk import DirEntry, DiskUsage, FileStat
+from server.store.disk import DirEntry, DiskUsage, FilePath, FileStat
 from tests.server.store.simfiles import Change, Directory, Inode
 
 
@@ -126,24 +126,24 @@ class SimDisk:
 
     # What a store asks for.
 
-    def call(self, name: str, path: Path) -> None:
+    def call(self, name: str, path: FilePath) -> None:
         """Let the test look, or let the call fail."""
         self.clock += 1
-        self.on_call(name, path)
+        self.on_call(name, Path(path))
 
-    def _find(self, path: Path) -> "Inode | Directory | None":
+    def _find(self, path: FilePath) -> "Inode | Directory | None":
         parent, _, name = str(path).rpartition("/")
         directory = self._directories.get(parent or "/")
         return None if directory is None else directory.now.get(name)
 
-    def _parent(self, path: Path) -> tuple[Directory, str]:
+    def _parent(self, path: FilePath) -> tuple[Directory, str]:
         parent, _, name = str(path).rpartition("/")
         directory = self._directories.get(parent or "/")
         if directory is None:
             raise _missing(path)
         return directory, name
 
-    def open(self, path: Path, *, create: bool = False) -> "SimFile":
+    def open(self, path: FilePath, *, create: bool = False) -> "SimFile":
         found = self._find(path)
         if found is None:
             if not create:
@@ -156,17 +156,17 @@ class SimDisk:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         return SimFile(self, path, found)
 
-    def stat(self, path: Path) -> FileStat | None:
+    def stat(self, path: FilePath) -> FileStat | None:
         found = self._find(path)
         if isinstance(found, Inode):
             return FileStat(len(found.seen), found.modified)
         return None if found is None else FileStat(0, 0)
 
-    def list(self, path: Path) -> list[str]:
+    def list(self, path: FilePath) -> list[str]:
         found = self._directories.get(str(path))
         return [] if found is None else sorted(found.now)
 
-    def scan(self, path: Path | str) -> Sequence[DirEntry]:
+    def scan(self, path: FilePath) -> Sequence[DirEntry]:
         found = self._directories.get(str(path))
         return sorted(
             DirEntry(name, False, len(entry.seen), entry.modified)
@@ -175,7 +175,7 @@ class SimDisk:
             for name, entry in (() if found is None else found.now.items())
         )
 
-    def is_dir(self, path: Path) -> bool:
+    def is_dir(self, path: FilePath) -> bool:
         return str(path) in self._directories
 
     def mkdir(self, path: Path) -> None:
@@ -202,7 +202,7 @@ class SimDisk:
             below = target / Path(path).relative_to(source)
             self._directories[str(below)] = self._directories.pop(path)
 
-    def unlink(self, path: Path) -> None:
+    def unlink(self, path: FilePath) -> None:
         self.call("unlink", path)
         directory, name = self._parent(path)
         if name not in directory.now:
@@ -242,7 +242,7 @@ class SimFile:
 
     __slots__ = ("_disk", "_inode", "_path")
 
-    def __init__(self, disk: SimDisk, path: Path, inode: Inode) -> None:
+    def __init__(self, disk: SimDisk, path: FilePath, inode: Inode) -> None:
         self._disk = disk
         self._path = path
         self._inode = inode
@@ -304,5 +304,5 @@ def _join(path: str, name: str) -> str:
     return f"/{name}" if path == "/" else f"{path}/{name}"
 
 
-def _missing(path: Path) -> FileNotFoundError:
+def _missing(path: FilePath) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

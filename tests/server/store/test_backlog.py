@@ -14,7 +14,7 @@ import pytest
 
 from server.store.calls import GetStatus
 from server.store.config import StoreConfig
-from server.store.disk import DiskFile, RealDisk
+from server.store.disk import DiskFile, FilePath, RealDisk
 from server.store.queuerows import QueueRow, QueueRows
 from server.store.safepoint import SafePoint, lock_time, write_safe_point
 from server.store.store import MessageStore
@@ -92,8 +92,8 @@ class MadeUpDisk(RealDisk):
         self.count = count
         self.read_count = 0
 
-    def open(self, path: Path, *, create: bool = False) -> DiskFile:
-        return MadeUpFile(self, super().open(path, create=create), path)  # type: ignore[return-value]
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
+        return MadeUpFile(self, super().open(path, create=create), Path(path))  # type: ignore[return-value]
 
 
 def sparse(directory: Path, end: int, file_size: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.store.config import StoreConfig
-from server.store.disk import DiskFile, RealDisk
+from server.store.disk import DiskFile, FilePath, RealDisk
 from server.store.queuerows import QueueRow, QueueRows
 from server.store.safepoint import SafePoint, lock_time, write_safe_point
 from server.store.store import MessageStore
@@ -54,7 +54,7 @@ class CountingDisk(RealDisk):
         self.read_size = 0
         self.read_count = 0
 
-    def open(self, path: Path, *, create: bool = False) -> DiskFile:
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
         return CountingFile(self, super().open(path, create=create))  # type: ignore[return-value]
 
 
