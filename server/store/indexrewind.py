@@ -93,6 +93,16 @@ def load_marked_index(
     return index, safe if is_whole else index.end_log_offset
 
 
+def has_marked_files(index: Index | None, mark: IndexMark | None) -> bool:
+    """Tell whether every file that a safe point names is still there.
+
+    One without a key below it went: if that is not said, the next start misses the file, and
+    goes through all of the log for its keys.
+    """
+    names = [] if mark is None else mark.names
+    return index is None or [file.path.name for file in index.files[: len(names)]] == names
+
+
 def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
     """Return the names of the index files; what expired and was said to is deleted now."""
     names = [name for name in disk.list(paths.index) if name.isdecimal()]

@@ -25,7 +25,7 @@ from server.store.faststart import Plan, can_start_fast, plan_queues
 from server.store.geometry import log_file_size, queue_file_size_of
 from server.store.index import Index
 from server.store.indexfiles import load_index
-from server.store.indexrewind import load_marked_index
+from server.store.indexrewind import has_marked_files, load_marked_index
 from server.store.logfile import CommitLog
 from server.store.progress import Progress, new_point
 from server.store.queuetable import QueueTable
@@ -247,6 +247,7 @@ class _Opening:
             return None
         # A short tail is synced with the first upkeep: a start waits for no sync then.
         is_short = plan is not None and plan.is_tail_only and is_ours
+        is_short = is_short and point is not None and has_marked_files(index, point.index)
         if not is_short or log.end - progress.point.safe_log_offset > SHORT_TAIL_SIZE:
             progress.claim(log_end=log.end, index=index)
         return progress, index, recovery.last_store_ms

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,21 @@ def test_start_after_a_kill_walks_the_tail_alone(root: Path, whole: Path) -> Non
         assert len(store.query("topic-a", f"k{number}", count_max=9).records) == 1
     store.close(START_MS)
     check_equal(root, whole)
+
+
+def test_kill_right_after_a_start_keeps_the_tail_short_without_any_key(tmp_path: Path) -> None:
+    config = small_config(tmp_path / "store")
+    store = open_store(config)
+    for number in range(SYNCED):
+        store.put(replace(message(number), keys=(), properties=b""), START_MS)
+        store.write(START_MS)
+    sync(store)
+    abandon(store)
+
+    for _ in range(3):
+        store = open_store(config)
+        assert store.recovery.record_count == 0
+        abandon(store)
 
 
 def test_kill_right_after_a_start_costs_the_same_tail_again(root: Path, whole: Path) -> None:
