@@ -20,6 +20,7 @@ from typing import ClassVar, Final, NamedTuple, Protocol
 
 from server.store.errors import StoreLocked
 from server.store.mapped import Mapped
+from server.store.moment import Moment, present
 from server.store.nowait import MODE, ColdRead
 
 FilePath = Path | str
@@ -40,6 +41,8 @@ class DirEntry(NamedTuple):
     is_dir: bool
     size: int
     modified_ns: int
+    changed_ns: int = 0
+    """As ``Moment`` has it, 0 for unknown."""
 
 
 _BUFFER: Final = threading.local()
@@ -111,6 +114,9 @@ class Disk(Protocol):
 
     def stat(self, path: FilePath) -> FileStat | None:
         """Return size and time of a file or directory, None where there is none."""
+
+    def moment(self) -> Moment:
+        """Return the present."""
 
     def list(self, path: FilePath) -> list[str]:
         """Return the sorted names in a directory, [] where there is none."""
@@ -274,6 +280,9 @@ class RealDisk:
             return None
         return FileStat(found.st_size, found.st_mtime_ns)
 
+    def moment(self) -> Moment:
+        return present()
+
     def list(self, path: FilePath) -> list[str]:
         try:
             return sorted(os.listdir(path))
@@ -286,7 +295,8 @@ class RealDisk:
             with os.scandir(path) as entries:
                 for entry in entries:
                     mode, _, _, _, _, _, size, _, _, _ = stat = entry.stat()
-                    found.append(DirEntry(entry.name, S_ISDIR(mode), size, stat.st_mtime_ns))
+                    times = stat.st_mtime_ns, stat.st_ctime_ns
+                    found.append(DirEntry(entry.name, S_ISDIR(mode), size, *times))
         except (FileNotFoundError, NotADirectoryError):
             return ()
         return sorted(found) if len(found) > 1 else found

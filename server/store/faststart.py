@@ -17,9 +17,10 @@ from server.store.disk import Disk
 from server.store.logfile import CommitLog
 from server.store.queue import ConsumeQueue
 from server.store.queuecheck import QueueCheck, Resume
-from server.store.queuerows import QueueRows
+from server.store.queuerows import QueueRow
 from server.store.queuetable import QueueTable
-from server.store.safepoint import SafePoint, Writer
+from server.store.safepoint import Listing, SafePoint, Writer
+from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.errors import BadCall
 from storefmt.paths import StorePaths
 
@@ -70,7 +71,7 @@ def plan_queues(
     log: CommitLog,
     *,
     point: SafePoint,
-    seen: QueueRows,
+    listing: Listing,
     report: RecoveryReport,
 ) -> dict[tuple[str, int], Resume]:
     """Return where each queue goes on that is not as the safe point says.
@@ -79,14 +80,22 @@ def plan_queues(
     a record of the tail, if one comes.
 
     Args:
-        seen: the queue files as listed.
+        listing: the files that there are.
 
     Raises:
         OSError: the disk cannot be read.
     """
     check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
     resumes: dict[tuple[str, int], Resume] = {}
+    seen, touched = listing.queues, listing.touched
+    file_size = table.files.file_size
     for topic, queue_id, row in point.queues:
+        key = topic, queue_id
+        is_still = touched is not None and key not in touched and key not in point.behind
+        is_still = is_still and row.end > row.first
+        if is_still and seen.get(topic, queue_id) == _files_of(row, file_size):
+            table.asleep.put(topic, queue_id, row)
+            continue
         try:
             queue = ConsumeQueue(table.files, table.place(topic), queue_id=queue_id)
         except BadCall:
@@ -109,3 +118,10 @@ def plan_queues(
             )
     report.checked_reads = check.read_count
     return resumes
+
+
+def _files_of(row: QueueRow, file_size: int) -> QueueRow:
+    """Return what ``Listing`` says of a queue that is whole: first and last file, all bytes."""
+    first = row.first * ENTRY_SIZE
+    last = (row.end * ENTRY_SIZE - 1) // file_size * file_size
+    return QueueRow(first, last, last + file_size - first)

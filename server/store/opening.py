@@ -27,6 +27,7 @@ from server.store.index import Index
 from server.store.indexfiles import load_index
 from server.store.indexrewind import has_marked_files, load_marked_index
 from server.store.logfile import CommitLog
+from server.store.moment import UNKNOWN
 from server.store.progress import Progress, new_point
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
@@ -103,7 +104,8 @@ class _Opening:
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
         """Log offset at which a file ended too early."""
-        self._listing = Listing(disk, paths)
+        since = UNKNOWN if self._point is None else self._point.moment
+        self._listing = Listing(disk, paths, since=since)
         for path in self._listing.strangers:
             if path.name.endswith(SUFFIX):
                 remove_tree(disk, path)
@@ -220,7 +222,7 @@ class _Opening:
             index, index_from = self._rewound_index(log, point)
             queues = plan_queues(
                 self._disk, self._paths, table, log,
-                point=point, seen=self._listing.queues, report=self._report,
+                point=point, listing=self._listing, report=self._report,
             )  # fmt: skip
             starts = [index_from, *(resume.take_from for resume in queues.values())]
             safe = point.safe_log_offset

@@ -120,6 +120,7 @@ class Progress:
         Raises:
             OSError: the disk refused.
         """
+        self.point.moment = self._disk.moment()
         self.sync_queues()
         self.point.index = sync_index(index)
         self.point.safe_log_offset = log_end

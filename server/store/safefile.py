@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from server.store.disk import Disk
+from server.store.moment import Moment
 from server.store.queue import ConsumeQueue
 from server.store.queuerows import QueueRow
 from server.store.safepoint import IndexMark, SafePoint, Writer, write_safe_point
@@ -76,11 +77,19 @@ class SafePointFile:
             self._point.min_of = self._min_of
             write_safe_point(self._disk, self._paths, self._point)
 
-    def advance(self, until: int, ends: Iterable[QueueEnd], index: IndexMark | None) -> None:
+    def advance(
+        self,
+        until: int,
+        ends: Iterable[QueueEnd],
+        index: IndexMark | None,
+        *,
+        moment: Moment,
+    ) -> None:
         """Say that everything below log offset ``until`` was synced.
 
         Args:
             ends: of the queues that changed since the last time.
+            moment: when it was decided what to sync.
 
         Raises:
             OSError: the disk did not take it.
@@ -88,7 +97,7 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = max(point.safe_log_offset, until)
-            point.index = index
+            point.index, point.moment = index, moment
             for queue, *numbers in ends:
                 if not queue.deleted:
                     row = QueueRow(*numbers)

@@ -3,7 +3,7 @@
     {"version": 3, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
      "queueFileSize": 6000000, "lockNs": 17…, "deletedTopics": {"old": 1048576},
      "queues": {"t": "0 0 3 5117 1 0 0 9"},
-     "behind": [["t", 0, 4096]], "minOf": 0,
+     "behind": [["t", 0, 4096]], "minOf": 0, "moment": ["3ae1…", 17…],
      "index": {"names": ["20260101…"], "header": [begin ms, …, 4711]},
      "clockMs": 17…, "sealed": {"0": 17…}, "files": "9f86d081…", "crc": 3735928559}
 
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from server.store.disk import DirEntry, Disk, read_file
+from server.store.moment import UNKNOWN, Moment
 from server.store.queue import QueueDirectory, queue_directories
 from server.store.queuerows import QueueRow, QueueRows
 from storefmt.consumequeue import ENTRY_SIZE
@@ -81,6 +82,9 @@ class SafePoint:
     """What the clock of retention showed; see ``retention``."""
     sealed_ms: dict[int, int] = field(default_factory=dict)
     """What it showed when each log file was full, by the file's start."""
+    moment: Moment = UNKNOWN
+    """Before the last sync: a queue file that did not change since, in this run of the
+    system, is as ``queues`` says."""
     files: str = ""
     """Digest of every file after a stop in order; see ``Listing``."""
 
@@ -106,6 +110,7 @@ def encode_safe_point(point: SafePoint) -> bytes:
         "sealed": point.sealed_ms,
         "files": point.files,
         "minOf": point.min_of,
+        "moment": point.moment,
         "behind": [[*key, until] for key, until in point.behind.items()],
     }
     # Topic by topic, so that a thread that does this lets others run in between.
@@ -174,18 +179,34 @@ def _decode(value: object) -> SafePoint | None:
         ),
         clock_ms=int(value["clockMs"]),
         sealed_ms={int(base): int(ms) for base, ms in value["sealed"].items()},
+        moment=_moment_of(value.get("moment")),
         files=str(value["files"]),
     )
+
+
+def _moment_of(value: object) -> Moment:
+    match value:
+        case [str(boot), int(changed_ns)]:
+            return Moment(boot, changed_ns)
+    return UNKNOWN
 
 
 class Listing:
     """All log, queue and index files of a directory, looked at once.
 
+    Args:
+        since: which queues were touched since then is noted.
+
     Raises:
         OSError: the disk cannot be looked at.
     """
 
-    def __init__(self, disk: Disk, store: StorePaths) -> None:
+    def __init__(self, disk: Disk, store: StorePaths, *, since: Moment = UNKNOWN) -> None:
+        self.touched: set[tuple[str, int]] | None = None
+        """Queues with a file that changed since a moment; None where nobody can tell."""
+        if since.boot and disk.moment().boot == since.boot:
+            self.touched = set()
+        self._since_ns = since.changed_ns
         self.logs = disk.scan(store.commitlog)
         self.queues = QueueRows()
         """By topic and queue id: start of the first and of the last file, bytes of all."""
@@ -204,13 +225,15 @@ class Listing:
                 self._add_queue(found)
 
     def _note(self, folder: str, files: Sequence[DirEntry]) -> None:
-        for name, is_dir, size, modified_ns in files:
+        for name, is_dir, size, modified_ns, _ in files:
             if not is_dir:
                 self._digest.update(f"{folder}/{name} {size} {modified_ns}\n".encode())
 
     def _add_queue(self, found: QueueDirectory) -> None:
         low, high, total = -1, -1, 0
-        for name, is_dir, size, _ in found.files:
+        for name, is_dir, size, _, changed_ns in found.files:
+            if self.touched is not None and changed_ns >= self._since_ns:
+                self.touched.add((found.topic, found.queue_id))
             base = parse_log_file_name(name)
             if base is None or is_dir:
                 continue

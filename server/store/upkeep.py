@@ -24,6 +24,7 @@ from server.store.config import StoreConfig
 from server.store.dispatch import NEW_FILE_COST
 from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
 from server.store.index import PAGES_A_STEP
+from server.store.moment import Moment
 from server.store.opening import OpenedStore
 from server.store.progress import mark_of
 from server.store.queue import ConsumeQueue
@@ -46,6 +47,7 @@ class _Round:
     """Everything below this log offset is in queues that the round covers."""
     flushed: int
     checkpoint: Checkpoint
+    moment: Moment
     unwritten: list[ConsumeQueue]
     written: list[ConsumeQueue]
     files: list[tuple[ConsumeQueue, tuple[int, ...]]] = field(default_factory=list)
@@ -152,6 +154,7 @@ class Upkeep:
             checkpoint=Checkpoint(
                 self.flushed_ms, dispatcher.last_store_ms, self._checkpoint.index_ms
             ),
+            moment=self._disk.moment(),
             unwritten=unwritten,
             written=written,
         )
@@ -206,7 +209,9 @@ class Upkeep:
             files=files,
             directories=[*ext_directories, *self._new_directories()],
             checkpoint=checkpoint,
-            say=lambda: self.safe_file.advance(round_.until, round_.ends, mark),
+            say=lambda: self.safe_file.advance(
+                round_.until, round_.ends, mark, moment=round_.moment
+            ),
         )
 
     def _new_directories(self) -> list[Path]:
