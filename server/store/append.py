@@ -58,7 +58,7 @@ _RUN_HEADS: Final = {
 }
 _NOT_HOSTS: Final = ~HOSTS_V6
 # A named tuple made this way takes half the time; there is one of each a message.
-_new_entry: Final = cast(
+new_entry: Final = cast(
     "Callable[[type[DispatchEntry], tuple[object, ...]], DispatchEntry]", tuple.__new__
 )
 _new_result: Final = cast(
@@ -180,7 +180,7 @@ class Appender:
             body, topic_part, properties_size.to_bytes(2, "big"), properties,
         )  # fmt: skip
         entry = topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys
-        self.entries.append(_new_entry(DispatchEntry, entry))
+        self.entries.append(new_entry(DispatchEntry, entry))
         self.entry_queues.append(queue)
         return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
@@ -227,7 +227,7 @@ class Appender:
             entry = (
                 topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys,
             )  # fmt: skip
-            add_entry(_new_entry(DispatchEntry, entry))
+            add_entry(new_entry(DispatchEntry, entry))
             add_queue(queue)
             log_offsets.append(log_offset)
             log_offset += size

@@ -28,30 +28,30 @@ def tags_of(properties: bytes) -> str | None:
 
 def keys_of(properties: bytes) -> tuple[str, ...]:
     """Return the keys that the index has for a record: the unique key, then the user's."""
-    if not has_keys(properties):
-        return ()
     if properties.isascii():
         unique, text = _last(properties, _UNIQUE_KEY), _last(properties, _KEYS)
     else:
         parsed = parse_properties(properties)
         unique, text = parsed.get(UNIQUE_KEY), parsed.get(KEYS)
-    keys = tuple(key for key in text.split(KEY_SEPARATOR) if key) if text else ()
+    if not text:
+        return () if unique is None else (unique,)
+    # Nearly always there is one.
+    keys = (text,) if KEY_SEPARATOR not in text else _split(text)
     return keys if unique is None else (unique, *keys)
 
 
-def has_keys(properties: bytes) -> bool:
-    """Tell whether a record may have keys; False is certain."""
-    return _UNIQUE_KEY in properties or _KEYS in properties
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(key for key in text.split(KEY_SEPARATOR) if key)
 
 
 def _last(properties: bytes, name: bytes) -> str | None:
-    at = len(properties)
-    while (at := properties.rfind(name, 0, at)) >= 0:
-        if at and properties[at - 1] != _SEPARATOR:
-            continue
-        start = at + len(name)
-        end = properties.find(_SEPARATOR, start)
-        value = properties[start:] if end < 0 else properties[start:end]
-        if value:
-            return value.decode()
+    at = properties.rfind(name)
+    while at >= 0:
+        if not at or properties[at - 1] == _SEPARATOR:
+            start = at + len(name)
+            end = properties.find(b"\x02", start)
+            value = properties[start:] if end < 0 else properties[start:end]
+            if value:
+                return value.decode()
+        at = properties.rfind(name, 0, at)
     return None

@@ -101,11 +101,10 @@ class QueueRebuild:
             self.flush()
             self._start = self._buffer_start = self.next = queue_offset
             self._believed = False
-        while self.next < queue_offset:
-            self._buffer += FILLER
-            self.next += 1
+        if self.next < queue_offset:
+            self._buffer += FILLER * (queue_offset - self.next)
         self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
-        self.next += 1
+        self.next = queue_offset + 1
         if len(self._buffer) >= _BUFFER_SIZE:
             self.flush()
 

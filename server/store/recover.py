@@ -18,6 +18,7 @@ store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
 
 from typing import Final
 
+from server.store.append import new_entry
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk
@@ -27,7 +28,7 @@ from server.store.logfile import CommitLog
 from server.store.progress import SAVE_EVERY_SIZE, Progress
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
-from server.store.rawproperties import has_keys, keys_of
+from server.store.rawproperties import keys_of
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
 from server.store.walk import ZEROS, Found, Gap, LogWalk
@@ -142,17 +143,17 @@ class Recovery:
         end = start = self._start
         gaps: list[Gap] = []
         for item in walk.items(start):
-            if isinstance(item, Gap):
-                gaps.append(item)
-                continue
             if isinstance(item, Found):
-                if gaps and self._is_tail(gaps[0], item, last_data):
-                    return gaps[0].start
-                for gap in gaps:
-                    self._report_gap(gap)
-                gaps.clear()
+                if gaps:
+                    if self._is_tail(gaps[0], item, last_data):
+                        return gaps[0].start
+                    for gap in gaps:
+                        self._report_gap(gap)
+                    gaps.clear()
                 self._take(item)
                 end = item.log_offset + item.size
+            elif isinstance(item, Gap):
+                gaps.append(item)
             elif not gaps:
                 end = item.end
         return self._end_of_log(end, gaps, last_data)
@@ -212,14 +213,12 @@ class Recovery:
         self._report.scanned_size += found.size
         self.last_store_ms = found.store_ms
         tags_code = self._queues.take(found)
-        if (
-            self._index is not None
-            and found.log_offset >= self._index_from
-            and self._index_lacks(self._index, found)
-        ):
-            self._keys.append(entry_of(found, tags_code))
-            if len(self._keys) >= _ENTRIES_A_STEP:
-                self._put_keys(self._index)
+        if self._index is not None and found.log_offset >= self._index_from:
+            entry = entry_of(found, tags_code)
+            if entry.keys and self._index_lacks(self._index, entry):
+                self._keys.append(entry)
+                if len(self._keys) >= _ENTRIES_A_STEP:
+                    self._put_keys(self._index)
         if found.log_offset >= self._save_at:
             self._save(found.log_offset + found.size)
 
@@ -237,10 +236,8 @@ class Recovery:
         if entries:
             index.dispatch_all(entries, self._now_ms)
 
-    def _index_lacks(self, index: Index, found: Found) -> bool:
+    def _index_lacks(self, index: Index, found: DispatchEntry) -> bool:
         """Tell whether a record with keys is in no index file; drops files that skipped it."""
-        if not has_keys(found.properties):
-            return False
         if found.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return False
         files = index.files
@@ -256,7 +253,7 @@ class Recovery:
             # The end of a file may cut the keys of its last record.
             number += 1
             following = number < len(files) and files[number].begin_log_offset
-            if following == found.log_offset or index.has_all(number, keys_of(found.properties)):
+            if following == found.log_offset or index.has_all(number, found.keys):
                 return False
         self._report.rebuilt_index_files += index.drop_from(number)
         return True
@@ -323,14 +320,9 @@ def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
 
 def entry_of(found: Found, tags_code: int) -> DispatchEntry:
     """Return what the index needs to know of a record of the log."""
-    return DispatchEntry(
-        found.topic,
-        found.queue_id,
-        found.queue_offset,
-        found.log_offset,
-        found.size,
-        tags_code,
-        found.store_ms,
-        found.sys_flag,
-        keys_of(found.properties),
+    log_offset, size, topic, queue_id, queue_offset, sys_flag, store_ms, properties = found
+    keys = keys_of(properties)
+    return new_entry(
+        DispatchEntry,
+        (topic, queue_id, queue_offset, log_offset, size, tags_code, store_ms, sys_flag, keys),
     )

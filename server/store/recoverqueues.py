@@ -123,7 +123,11 @@ class QueueRecovery:
             is_known = key in self._table.asleep
             rebuild = self._add(*key) if is_known or self._may_come_back(found) else None
             self.rebuilds[key] = rebuild
-        if rebuild is not None:
+        if rebuild is None:
+            return code
+        if rebuild.next == found.queue_offset and not self._suspects:
+            rebuild.add(found.queue_offset, found.log_offset, found.size, code)
+        else:
             self._place(rebuild, key, found, code)
         return code
 

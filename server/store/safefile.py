@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from server.store.disk import Disk
-from server.store.moment import Moment
+from server.store.moment import UNKNOWN, Moment
 from server.store.queue import ConsumeQueue
 from server.store.queuerows import QueueRow
 from server.store.safepoint import IndexMark, SafePoint, Writer, write_safe_point
@@ -83,13 +83,13 @@ class SafePointFile:
         ends: Iterable[QueueEnd],
         index: IndexMark | None,
         *,
-        moment: Moment,
+        moment: Moment = UNKNOWN,
     ) -> None:
         """Say that everything below log offset ``until`` was synced.
 
         Args:
             ends: of the queues that changed since the last time.
-            moment: when it was decided what to sync.
+            moment: when it was decided what to sync, if that is known.
 
         Raises:
             OSError: the disk did not take it.

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.store.rawproperties import has_keys, keys_of, tags_of
+from server.store.rawproperties import keys_of, tags_of
 from storefmt.properties import parse_properties
 
 NAMES = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "XTAGS", "MYKEYS", "K", "", "CLUSTER"])
@@ -21,4 +21,3 @@ def test_tag_and_keys_are_those_of_the_parser(parts: list[tuple[str, str, str]])
 
     assert tags_of(raw) == parsed.get("TAGS")
     assert keys_of(raw) == tuple([unique] if unique is not None else []) + tuple(users)
-    assert has_keys(raw) or not keys_of(raw)
