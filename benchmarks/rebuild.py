@@ -3,7 +3,7 @@
     python -m benchmarks.rebuild --directory /some/disk --size 1024 --body 1024
 
 A log as ``benchmarks.logs`` makes it, without queues, index, checkpoint and dispatch.json. Then
-the same again, killed in the middle (by rounds of progress) and started a second time.
+the same again, killed after a part of the records, and started a second time.
 """
 
 import argparse
@@ -16,17 +16,31 @@ from pathlib import Path
 
 from benchmarks.logs import make_store
 from server.store.config import StoreConfig
+from server.store.recover import Recovery
 from server.store.store import MessageStore
+from server.store.walk import Found
 
 KILL = 9
 
 
-def open_once(root: Path, *, kill_after_s: float | None) -> None:
+def kill_at(count: int) -> None:
+    """Let this process die when its recovery has come to record ``count``."""
+    take, left = Recovery._take, count
+
+    def take_or_die(self: Recovery, found: Found) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), KILL)
+        take(self, found)
+
+    Recovery._take = take_or_die  # type: ignore[method-assign]
+
+
+def open_once(root: Path, *, kill_after: int) -> None:
     """Open the store in this process; print what it took."""
-    if kill_after_s is not None:
-        child = os.getpid()
-        killer = f"import os, time; time.sleep({kill_after_s}); os.kill({child}, {KILL})"
-        subprocess.Popen([sys.executable, "-c", killer])
+    if kill_after:
+        kill_at(kill_after)
     config = StoreConfig(store_path_root_dir=root)
     begin_s, cpu_s = time.perf_counter(), time.process_time()
     store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
@@ -56,26 +70,26 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--size", type=int, default=1_024, help="MiB of log")
     parser.add_argument("--body", type=int, default=1_024, help="bytes")
-    parser.add_argument("--kill-after", type=float, default=2.0, help="seconds")
-    parser.add_argument("--step", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--kill-after", type=int, default=600_000, help="records")
+    parser.add_argument("--step", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     root = options.directory / "store"
     if options.step is not None:
-        open_once(root, kill_after_s=options.step or None)
+        open_once(root, kill_after=options.step)
         return
     file_size = 1 << 28
     make_store(
         root, file_count=(options.size << 20) // file_size, file_size=file_size,
         body_size=options.body,
     )  # fmt: skip
-    for name, kills in (("whole", [0.0]), ("killed, then the rest", [options.kill_after, 0.0])):
+    for name, kills in (("whole", [0]), ("killed, then the rest", [options.kill_after, 0])):
         bare(root)
-        for kill_after_s in kills:
+        for kill_after in kills:
             print(f"{name:24s}", end="", flush=True)
-            arguments = ["--directory", str(options.directory), "--step", str(kill_after_s)]
+            arguments = ["--directory", str(options.directory), "--step", str(kill_after)]
             subprocess.run([sys.executable, "-m", "benchmarks.rebuild", *arguments], check=False)
-            if kill_after_s:
-                print(f"killed after {kill_after_s} s", flush=True)
+            if kill_after:
+                print(f"killed after {kill_after:,d} records", flush=True)
     shutil.rmtree(root)
 
 

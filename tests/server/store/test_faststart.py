@@ -13,6 +13,7 @@ import pytest
 from server.store import opening, recover
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
+from server.store.walk import Found
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -225,19 +226,19 @@ def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path)
 def test_interrupted_recovery_goes_on_where_it_was(
     root: Path, whole: Path, is_foreign: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", LOG_FILE_SIZE // 4)
+    save_every_size = LOG_FILE_SIZE // 4
+    monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", save_every_size)
     if is_foreign:
         (root / "dispatch.json").unlink()
     else:
         shutil.rmtree(root / "consumequeue")
-    taken = 0
+    taken: list[Found] = []
 
-    def interrupt(self: recover.Recovery, found: object) -> None:
-        nonlocal taken
-        taken += 1
-        if taken == 80:
+    def interrupt(self: recover.Recovery, found: Found) -> None:
+        taken.append(found)
+        if len(taken) == 80:
             raise KeyboardInterrupt
-        take(self, found)  # type: ignore[arg-type]
+        take(self, found)
 
     take = recover.Recovery._take
     monkeypatch.setattr(recover.Recovery, "_take", interrupt)
@@ -246,6 +247,9 @@ def test_interrupted_recovery_goes_on_where_it_was(
 
     store = open_store(small_config(root))
 
+    # No more is read again than what came after the last save.
+    rest_size = store.recovery.log_end - taken[79].log_offset
+    assert rest_size < store.recovery.scanned_size <= rest_size + save_every_size + taken[79].size
     assert store.recovery.record_count < COUNT // 2
     store.close(START_MS)
     check_equal(root, whole)
