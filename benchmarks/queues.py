@@ -51,9 +51,9 @@ def upkeep(store: MessageStore, now_ms: int) -> None:
             store.end_flush(job)
 
 
-def put(store: MessageStore, count: int, queues: int) -> float:
-    """Put messages into queues in turn, with upkeep; return puts a second of CPU time."""
-    messages = [message(number) for number in range(queues)]
+def put(store: MessageStore, count: int, messages: list[PutMessage]) -> float:
+    """Put messages in turn, with upkeep; return puts a second of CPU time."""
+    queues = len(messages)
     begin_s, due_s = time.process_time(), time.perf_counter()
     for number in range(count):
         store.put(messages[number % queues], START_MS + number)
@@ -69,13 +69,15 @@ def put(store: MessageStore, count: int, queues: int) -> float:
 def step(root: Path, what: str, queues: int) -> None:
     """Do one step in this process and print its line."""
     config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
+    used = {"8 of n": 8, "make": queues, "all": queues}.get(what, 0)
+    messages = [message(number) for number in range(used)]
     before = anonymous_kib()
     begin_s = time.perf_counter()
     store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
     opened_s = time.perf_counter() - begin_s
     line = f"{what:14s} open {opened_s:6.2f} s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
-    if what in ("make", "all", "8 of n"):
-        rate = put(store, queues if what == "make" else PUTS, 8 if what == "8 of n" else queues)
+    if messages:
+        rate = put(store, queues if what == "make" else PUTS, messages)
         line += f", {rate:9,.0f} puts a CPU s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
     if what == "kill":
         print(line, flush=True)
