@@ -191,7 +191,8 @@ class Replication:
         found = await self.master.log_range()
         self.sync.master_end = found.log_end
         if store.raw.is_empty:
-            if config.slave_starts_at is SlaveStart.FIRST_FILE:
+            # Of an empty log the last file is the first.
+            if config.slave_starts_at is SlaveStart.FIRST_FILE and found.log_end:
                 self._begin_at(found.log_min)
             return
         try:

@@ -159,6 +159,19 @@ def test_empty_slave_begins_where_it_is_told(tmp_path: Path, start: SlaveStart) 
     asyncio.run(run())
 
 
+def test_slave_that_wants_everything_of_an_empty_master_gets_what_comes(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with pair_in(tmp_path) as pair:
+            master = await pair.start("m", SYNC)
+            slave = await pair.start("s", SLAVE, slave_starts_at=SlaveStart.FIRST_FILE)
+            await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+            await until(lambda: "haSlave_0" in master.app.broker.ha_numbers(), what="its master")
+            assert (await master.send()).code == 0
+            await equal_ends(master, slave)
+
+    asyncio.run(run())
+
+
 def test_slave_becomes_the_master_by_order_and_stays_it(tmp_path: Path) -> None:
     async def run() -> None:
         async with pair_in(tmp_path) as pair:

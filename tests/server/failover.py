@@ -1,0 +1,285 @@
+"""Two brokers in two network namespaces, and faults until one of them has to take over.
+
+    hub 10.77.0.1   name server, senders, the one who promotes
+    a   10.77.0.2   master ─ fault ─> wiped, slave of the other one     and so on, in turn
+    b   10.77.0.3   slave ──promoted──> master
+
+    python -m tests.server.failover DIRECTORY CYCLES ROLE     prints one line of JSON
+
+Rule: run it in namespaces of its own (``unshare -n -m``): all of it is gone with the process.
+Only sends that ended with SEND_OK count as acknowledged.
+"""
+
+import asyncio
+import contextlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mqclient.admin import Admin
+from mqclient.errors import ClientError
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from mqclient.producersettings import ProducerSettings
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
+from mqclient.sent import SendStatus
+from storefmt.configs import TopicConfig
+
+HUB, PORT, NAMESRV = "10.77.0.1", 10911, "10.77.0.1:9876"
+HOSTS = {"a": "10.77.0.2", "b": "10.77.0.3"}
+FAULTS = ("kill", "partition from all", "partition of the pair")
+TOPIC, SENDERS, SEED = "Failover", 8, 20261121
+WAIT_S = 60.0
+
+
+def sh(line: str) -> None:
+    subprocess.run(line.split(), check=True)
+
+
+def build_network() -> None:
+    """Make hub, two namespaces and the wires between them."""
+    sh("mount -t tmpfs tmpfs /run")
+    sh("ip link set lo up")
+    sh("ip link add br0 type bridge")
+    sh(f"ip addr add {HUB}/24 dev br0")
+    sh("ip link set br0 up")
+    for name, host in HOSTS.items():
+        sh(f"ip netns add {name}")
+        sh(f"ip link add to-{name} type veth peer name eth0 netns {name}")
+        sh(f"ip link set to-{name} master br0 up")
+        sh(f"ip -n {name} addr add {host}/24 dev eth0")
+        sh(f"ip -n {name} link set eth0 up")
+        sh(f"ip -n {name} link set lo up")
+
+
+@dataclass
+class Node:
+    """One machine and what runs on it."""
+
+    name: str
+    directory: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"{HOSTS[self.name]}:{PORT}"
+
+    def start(self, role: str) -> None:
+        """Start a broker with this role on the store that is there."""
+        conf = self.directory / f"{self.name}.conf"
+        host = HOSTS[self.name]
+        conf.write_text(
+            f"brokerName=pair\nbrokerRole={role}\nbrokerId={int(role == 'SLAVE')}\n"
+            f"brokerIP1={host}\nbrokerIP2={host}\nlistenPort={PORT}\nnamesrvAddr={NAMESRV}\n"
+            f"storePathRootDir={self.store}\nflushDiskType=SYNC_FLUSH\n"
+            "mappedFileSizeCommitLog=1048576\nmappedFileSizeConsumeQueue=20000\n"
+            "maxHashSlotNum=5000\nmaxIndexNum=20000\n"
+            "haSendHeartbeatInterval=300\nhaHousekeepingInterval=2000\nslaveTimeout=2000\n"
+            "slaveAddresses=10.77.0.*\nadminAddresses=10.77.0.*\nslaveStartsAt=FIRST_FILE\n"
+            "registerNameServerPeriod=500\nbrokerFastFailureEnable=false\n"
+            "osPageCacheBusyTimeOutMills=20000\n"
+        )
+        with (self.directory / f"{self.name}.log").open("ab") as log:
+            command = [sys.executable, "-m", "server.broker.app", "-c", str(conf)]
+            self.process = subprocess.Popen(
+                ["ip", "netns", "exec", self.name, *command], stdout=log, stderr=log
+            )
+
+    @property
+    def store(self) -> Path:
+        return self.directory / self.name
+
+    def kill(self) -> None:
+        """End the broker as a power cut does."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def wipe(self) -> None:
+        """Lose the disk."""
+        shutil.rmtree(self.store)
+
+
+@dataclass
+class Load:
+    """What was sent, and where and when it was acknowledged."""
+
+    sent: set[bytes] = field(default_factory=set)
+    acknowledged: dict[bytes, tuple[int, int, float]] = field(default_factory=dict)
+
+    async def send(self, producer: Producer, name: str) -> None:
+        """Send until it fails; answers that say less than SEND_OK are no acknowledgement."""
+        for count in range(1_000_000):
+            body = f"{name}-{count}".encode().ljust(200 + 37 * (count % 50), b".")
+            self.sent.add(body)
+            try:
+                result = await producer.send(Message(TOPIC, body))
+            except ClientError:
+                return
+            if result.status is SendStatus.SEND_OK:
+                place = result.queue.queue_id, result.queue_offset, time.monotonic()
+                self.acknowledged[body] = place
+
+
+async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
+    """Return when something holds; errors of clients are "not yet"."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ClientError):
+            if await holds():
+                return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not within {WAIT_S:g} s: {what}")
+
+
+async def in_step(master: Node, slave: Node) -> None:
+    """Return when the slave has all that the master has."""
+    async with MQClient(NAMESRV, timeout_s=3) as client:
+        admin = Admin(client)
+
+        async def equal() -> bool:
+            ours = await admin.broker_runtime(slave.address)
+            theirs = await admin.broker_runtime(master.address)
+            return (
+                ours.get("haState") == "RECEIVING"
+                and ours["haFlushedOffset"] == theirs["commitLogMaxOffset"]
+            )
+
+        await until(equal, f"{slave.name} is in step with {master.name}")
+
+
+def cut(fault: str, node: Node, *, other: Node, heal: bool = False) -> None:
+    """Break the network of a node, or mend it."""
+    if fault == "partition from all":
+        sh(f"ip link set to-{node.name} {'up' if heal else 'down'}")
+    elif fault == "partition of the pair":
+        verb = "del" if heal else "add"
+        sh(f"ip -n {node.name} route {verb} blackhole {HOSTS[other.name]}/32")
+
+
+async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -> float:
+    """Let the master fail under load and the slave take over; returns when it failed."""
+    chance = random.Random(SEED + number)
+    fault = FAULTS[number % len(FAULTS)]
+    async with MQClient(NAMESRV, timeout_s=3) as client:
+        settings = ProducerSettings(retry_times_when_send_failed=0)
+        producer = Producer(client, settings=settings)
+        names = [f"{number}-{sender}" for sender in range(SENDERS)]
+        tasks = [asyncio.create_task(load.send(producer, name)) for name in names]
+        await asyncio.sleep(chance.uniform(0.3, 1.0))
+        failed = time.monotonic()
+        cut(fault, master, other=slave)
+        if fault == "kill":
+            master.kill()
+        else:
+            # Isolated masters live on for a while; what they answer then has no copy.
+            await asyncio.sleep(3)
+        admin = Admin(client)
+
+        async def promoted() -> bool:
+            await admin.promote_slave(slave.address, role=role)
+            return True
+
+        await until(promoted, f"{slave.name} is promoted after {fault}")
+        master.kill()
+        await asyncio.wait(tasks, timeout=10)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    cut(fault, master, other=slave, heal=True)
+    master.wipe()
+    master.start("SLAVE")
+    await in_step(slave, master)
+    return failed
+
+
+async def stored() -> dict[bytes, list[tuple[int, int]]]:
+    """Return the places of every message that can be read."""
+    found: dict[bytes, list[tuple[int, int]]] = {}
+    async with MQClient(NAMESRV, timeout_s=10) as client:
+        consumer = PullConsumer(client, "checker")
+        for queue in await consumer.queues(TOPIC):
+            next_offset = 0
+            while True:
+                pulled = await consumer.pull(queue, queue_offset=next_offset)
+                if pulled.status is not PullStatus.FOUND:
+                    break
+                for message in pulled.messages:
+                    place = queue.queue_id, message.queue_offset
+                    found.setdefault(message.body, []).append(place)
+                next_offset = pulled.next_offset
+    return found
+
+
+async def run(directory: Path, cycles: int, role: str) -> dict[str, object]:
+    """Go through all cycles; returns what was found."""
+    nodes = {name: Node(name, directory) for name in HOSTS}
+    master, slave = nodes["a"], nodes["b"]
+    load = Load()
+    try:
+        master.start(role)
+
+        async def topic_is_made() -> bool:
+            async with MQClient(NAMESRV, timeout_s=3) as client:
+                await Admin(client).create_topic(master.address, TopicConfig(TOPIC, 4, 4))
+                return True
+
+        await until(topic_is_made, "the master serves")
+        slave.start("SLAVE")
+        await in_step(master, slave)
+        failed = 0.0
+        for number in range(cycles):
+            failed = await cycle(number, load, master, slave, role)
+            master, slave = slave, master
+        found = await stored()
+    finally:
+        for node in nodes.values():
+            node.kill()
+    lost = {body for body in load.acknowledged if body not in found}
+    moved = {
+        body
+        for body, (queue_id, queue_offset, _) in load.acknowledged.items()
+        if body in found and (queue_id, queue_offset) not in found[body]
+    }
+    windows = [failed - load.acknowledged[body][2] for body in lost]
+    return {
+        "cycles": cycles,
+        "role": role,
+        "sent": len(load.sent),
+        "acknowledged": len(load.acknowledged),
+        "read": len(found),
+        "lost": len(lost),
+        "moved": len(moved),
+        "unexpected": len(found.keys() - load.sent),
+        "duplicated": sum(len(places) - 1 for places in found.values()),
+        "loss_window_ms": round(max(windows, default=0) * 1000),
+    }
+
+
+def main() -> None:
+    """Build the network, start a name server, run the cycles and print what was found."""
+    directory, cycles, role = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    build_network()
+    conf = directory / "namesrv.conf"
+    conf.write_text(f"listenPort=9876\nkvConfigPath={directory / 'kv.json'}\n")
+    with (directory / "namesrv.log").open("ab") as log:
+        command = [sys.executable, "-m", "server.namesrv.app", "-c", str(conf)]
+        namesrv = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        print(json.dumps(asyncio.run(run(directory, cycles, role))))
+    finally:
+        namesrv.kill()
+        namesrv.wait()
+
+
+if __name__ == "__main__":
+    main()
