@@ -6,7 +6,7 @@
                                          └─ differs ──> DIVERGED, until the log is cut
 
 Rule: bytes are appended exactly where this log ends, or not at all. What is reported is on
-this disk. A log that is not a beginning of the master's takes nothing and serves nothing:
+this disk; queues and index follow, a little in each turn of the loop, as in Java. A log that is not a beginning of the master's takes nothing and serves nothing:
 it says where it parts, and waits for somebody to decide.
 
 Source: store/ha/HAService.java#HAClient (which reports what is written, and not flushed).
@@ -131,7 +131,7 @@ class Receiver:
         self._flushed = asyncio.Event()
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="replica-flush")
         self._reported = -1
-        self._first_offset: int | None = None
+        self._taking: asyncio.Handle | None = None
 
     def start(self) -> None:
         """Connect as soon as there is an address."""
@@ -147,11 +147,15 @@ class Receiver:
             self._known.set()
 
     async def stop(self) -> None:
-        """Take no more; what was taken is flushed."""
+        """Take no more; what was taken is flushed, and in queues and index."""
         self._move(Event.END)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._taking is not None:
+            self._taking.cancel()
+        if not self._store.is_read_only:
+            await self.drain()
         self._disk.shutdown()
 
     def _move(self, event: Event) -> None:
@@ -197,6 +201,7 @@ class Receiver:
             sock = writer.get_extra_info("socket")
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._move(Event.CONNECTED)
+            await self.drain()
             await self._compare()
             self.divergence = ""
             self._move(Event.SAME)
@@ -247,9 +252,42 @@ class Receiver:
             raw.undo()
             raise
         self.received_size += size
-        if size:
-            self._written()
+        self._take_soon()
         return size > 0
+
+    def _take_soon(self) -> None:
+        """Make entries of what came, a little in each turn of the loop: bytes come first."""
+        if self._taking is None:
+            self._taking = asyncio.get_running_loop().call_soon(self._take_some)
+
+    def _take_some(self) -> None:
+        self._taking = None
+        if self.state is not SlaveState.RECEIVING:
+            return
+        try:
+            has_more = self._take()
+        except (OSError, StoreFailed) as error:
+            LOG.error("no entries for queues of what came: %s", error)
+            return
+        if has_more:
+            self._take_soon()
+
+    def _take(self) -> bool:
+        has_more = self._store.raw.take()
+        self._store.write(self._clock.now_ms())
+        self._written()
+        return has_more
+
+    async def drain(self) -> None:
+        """Return when all that came is on the disk, and in queues and index.
+
+        Raises:
+            OSError: the log cannot be read.
+            StoreFailed: the disk did not take it.
+        """
+        await self._flush_all()
+        while self._take():
+            await asyncio.sleep(0)
 
     def _begin(self, log_offset: int) -> None:
         """Let an empty log begin where the master says."""
@@ -293,7 +331,7 @@ class Receiver:
                 continue
             await asyncio.get_running_loop().run_in_executor(self._disk, job.run)
             store.end_flush(job)
-            self._written()
+            self._take_soon()
 
     def _report(self, writer: asyncio.StreamWriter) -> None:
         self._reported = self._store.flushed_offset

@@ -1,8 +1,8 @@
 """The log as bytes: what a master sends of it, and how a slave's grows out of them.
 
     master   read ── bytes as they are in one file ──> a slave
-    slave    append ──> log ──write──> page cache, then as after a put: flush, dispatch
-                └─ each whole record ──> its entry for queue and index
+    slave    append ──> log ──write──> page cache ──flush──> disk, acknowledged
+                                          └─ take ──> each whole record ──> queue and index
 
 Rule: a slave's log is the master's, byte for byte, blanks and damage among them; queues and
 index follow from the records, by the offsets that the master gave out. What came of a record
@@ -37,6 +37,8 @@ MISSING_COUNT_MAX: Final = 1 << 20
 """Entries that a queue may lack; more is a damaged offset."""
 _FRONT: Final = struct.Struct(">ii")
 _SKIP_SIZE: Final = 1 << 20
+TAKE_SIZE: Final = 64 << 10
+"""Bytes of records whose entries are made in one go: about a millisecond."""
 
 
 class RawLog:
@@ -63,9 +65,7 @@ class RawLog:
         self._appender = appender
         self._safe_file = safe_file
         self._codes = TagsCodes(config.delays_ms())
-        self._written_whole = opened.log.end
-        self._parts: list[bytes] = []
-        self._have = 0
+        self._whole: int | None = None
         self._need = 1
 
     @property
@@ -76,7 +76,7 @@ class RawLog:
     @property
     def whole_offset(self) -> int:
         """Log offset after the last record that is whole."""
-        return self._log.end - self._have
+        return self._log.end if self._whole is None else self._whole
 
     @property
     def is_empty(self) -> bool:
@@ -107,7 +107,7 @@ class RawLog:
         # Without it a start after a crash takes the first file for one that came too late.
         self._safe_file.advance(log_offset, (), None)
         self._log.set_end(log_offset)
-        self._written_whole = log_offset
+        self._whole = log_offset
         self._dispatcher.dispatched_offset = log_offset
 
     def append(self, data: bytes) -> None:
@@ -116,54 +116,73 @@ class RawLog:
         Raises:
             OSError: there is no next file; ``undo`` before anything else is appended.
         """
-        if self._log.end == self._log.written_offset:
-            self._written_whole = self.whole_offset
+        if self._whole is None:
+            self._whole = self._log.end
         self._log.append(data)
-        self._parts.append(data)
-        self._have += len(data)
-        if self._have >= self._need:
-            self._take_whole()
 
     def undo(self) -> None:
-        """Take back what was appended since the last write that succeeded.
+        """Take back what was appended since the last write."""
+        self._appender.undo()
+
+    def take(self, size_max: int = TAKE_SIZE) -> bool:
+        """Give records that came whole their entries; ``MessageStore.write`` dispatches them.
+
+        Nothing appended may wait for a write. With SYNC_FLUSH records are taken that are on
+        the disk.
+
+        Args:
+            size_max: bytes to look at, unless one record has more.
+
+        Returns:
+            Whether there may be more to take.
 
         Raises:
-            OSError: the disk cannot be read.
+            OSError: the log cannot be read.
         """
-        self._appender.undo()
-        data = self.read(self._written_whole, self._log.file_size)
-        self._parts, self._have, self._need = [data], len(data), len(data) + 1
+        start = self.whole_offset
+        size = max(size_max, self._need)
+        end = self._log.flushed_offset if self._config.is_sync_flush else self._log.written_offset
+        size = min(size, end - start)
+        if size < self._need:
+            return False
+        data = self.read(start, size)
+        self._need = 1
+        pos = self._take_whole(data, start)
+        self._whole = start + pos
+        return pos > 0 or self._need <= end - start
 
     def cut(self) -> int:
         """Take back what is written of a record that is not whole; returns its bytes.
 
-        Nothing may wait for a write.
+        Everything else has to be taken, and nothing may wait for a write.
 
         Raises:
             OSError: the disk refused.
         """
-        size = self._have
+        size = self._log.end - self.whole_offset
         if size:
             self._log.cut(self.whole_offset)
-            self._parts, self._have, self._need = [], 0, 1
+            self._need = 1
         return size
 
-    def _take_whole(self) -> None:
-        data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        size_max, pos, start = self._log.file_size, 0, self.whole_offset
-        while True:
+    def _take_whole(self, data: bytes, start: int) -> int:
+        """Take the records in ``data``; returns the bytes that are done with."""
+        size_max, pos = self._log.file_size, 0
+        while pos < len(data):
             log_offset = start + pos
             left = size_max - log_offset % size_max
             found = parse_record(data, pos, log_offset=log_offset, left=left)
             if isinstance(found, str):
                 size, need = _size_of_other(data, pos, log_offset, left, found)
                 if need:
+                    # What is known of it counts from where the next look begins.
+                    self._need = need
                     break
                 pos += size
                 continue
             self._take(found)
             pos += found.size
-        self._parts, self._have, self._need = [data[pos:]], len(data) - pos, need
+        return pos
 
     def _take(self, found: Found) -> None:
         entry = entry_of(found, self._codes.of(found))

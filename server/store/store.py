@@ -188,7 +188,7 @@ class MessageStore:
         self.failure = ""
         entries, queues = self._appender.take()
         self._written_ms = entries[-1].store_ms if entries else self._written_ms
-        if self._sync:
+        if self._sync and not self.is_copy:
             self._waiting += entries
             self._waiting_queues += queues
         elif entries:

@@ -31,9 +31,18 @@ def copy(master: MessageStore, slave: MessageStore, *, size_max: int = 1000) -> 
     """Let a slave catch up, in steps of at most ``size_max`` bytes."""
     while data := master.raw.read(slave.written_offset, size_max):
         make_ahead(slave)
-        slave.raw.append(data)
+        append(slave, data)
+
+
+def append(slave: MessageStore, data: bytes) -> None:
+    """Append, store and flush bytes, then dispatch the records that are whole."""
+    slave.is_copy = True
+    slave.raw.append(data)
+    slave.write(START_MS)
+    flush(slave)
+    while slave.raw.take():
         slave.write(START_MS)
-        flush(slave)
+    slave.write(START_MS)
 
 
 def pair(tmp_path: Path, *, sync: bool = False) -> tuple[MessageStore, MessageStore]:
@@ -72,8 +81,7 @@ def test_slave_has_the_log_the_queues_and_the_index_of_its_master(
 def test_slave_serves_whole_records_only_and_drops_the_rest_when_it_stops(tmp_path: Path) -> None:
     master, slave = pair(tmp_path)
     last = put_all(master, range(10))[-1]
-    slave.raw.append(master.raw.read(0, last.log_offset + 50))
-    slave.write(START_MS)
+    append(slave, master.raw.read(0, last.log_offset + 50))
 
     assert len(bodies(slave, "topic-a", 0)) + len(bodies(slave, "topic-a", 1)) == 9
     assert slave.raw.cut() == 50
@@ -93,9 +101,7 @@ def test_slave_goes_on_where_recovery_ends_after_kills_at_any_byte(tmp_path: Pat
     put_all(master, range(COUNT))
 
     while data := master.raw.read(slave.written_offset, rng.randrange(1, 6000)):
-        slave.raw.append(data)
-        slave.write(START_MS)
-        flush(slave)
+        append(slave, data)
         abandon(slave)
         slave = open_store(small_config(tmp_path / "b"))
 
@@ -181,8 +187,7 @@ def test_topic_that_the_master_deleted_and_made_again_begins_anew(tmp_path: Path
 def test_bytes_that_could_not_be_written_are_appended_again(tmp_path: Path) -> None:
     master, slave = pair(tmp_path)
     put_all(master, range(COUNT))
-    slave.raw.append(master.raw.read(0, 3000))
-    slave.write(START_MS)
+    append(slave, master.raw.read(0, 3000))
     size, whole = slave.written_offset, slave.raw.whole_offset
 
     slave.raw.append(master.raw.read(3000, 2000))
