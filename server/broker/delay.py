@@ -216,11 +216,14 @@ class DelayService:
 
     def settle(self) -> None:
         """Let progress count as durable once the log is flushed so far; call it often."""
-        if self._settling is None and self._safe != self._durable:
-            self._settling = self._store.written_offset, dict(self._safe)
-        if self._settling is not None and self._settling[0] <= self._store.flushed_offset:
-            _, self._durable = self._settling
-            self._settling = None
+        # Twice when more was delivered since the last call, and the log is flushed so far, too.
+        while self._settling is not None or self._safe != self._durable:
+            if self._settling is None:
+                self._settling = self._store.written_offset, dict(self._safe)
+            log_offset, safe = self._settling
+            if log_offset > self._store.flushed_offset:
+                return
+            self._durable, self._settling = safe, None
             self.change_count += 1
 
     def stranded(self) -> dict[int, int]:

@@ -166,6 +166,25 @@ def test_progress_is_saved_only_when_the_disk_has_what_was_delivered() -> None:
     assert (desk.service.change_count, desk.service.durable_offsets()) == (1, DelayOffsets({1: 1}))
 
 
+def test_one_look_after_the_last_flush_counts_everything_that_was_delivered() -> None:
+    records = [waiting(b"%d" % at, store_ms=100 * at, queue_offset=at) for at in range(2)]
+    store = Store(*records)
+    desk = Desk(store, start_ms=500)
+    for at_ms, end in ((1_000, 100), (1_100, 200)):
+        desk.deliver(at_ms)
+        store.written_offset = end
+        desk.settle()
+        desk.service.settle()
+    before = desk.service.durable_offsets()
+
+    # The broker stops: the log is flushed, and nobody looks again.
+    store.flushed_offset = 200
+    desk.service.settle()
+
+    assert before == DelayOffsets()
+    assert desk.service.durable_offsets() == DelayOffsets({1: 2})
+
+
 def test_message_that_was_not_stored_is_put_again() -> None:
     records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(2)]
     desk = Desk(Store(*records))
