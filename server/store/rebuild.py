@@ -163,8 +163,8 @@ class QueueRebuild:
             first = self._first_entry()
         else:
             first = self.settle()
-        self._cut(self.next)
-        self._fix_lengths()
+        bases = self._cut(self.next)
+        self._fix_lengths(bases)
         queue = self.queue
         queue.first = first
         queue.max_offset = queue.next_offset = queue.tail_start = queue.written_count = self.next
@@ -225,14 +225,16 @@ class QueueRebuild:
         log_offset, size, _ = CQ_ENTRY.unpack_from(data, at)
         return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
 
-    def _cut(self, end: int) -> None:
-        """Remove everything from entry ``end`` on."""
+    def _cut(self, end: int) -> list[int]:
+        """Remove everything from entry ``end`` on; returns the starts of the files left."""
         file_size = self._files.file_size
         end_pos = end * ENTRY_SIZE
+        left: list[int] = []
         for base in queue_bases(self._disk, self.queue.directory):
             if base >= end_pos:
                 self._remove(base)
                 continue
+            left.append(base)
             start = end_pos - base
             if start >= file_size:
                 continue
@@ -247,9 +249,10 @@ class QueueRebuild:
                     file.pwrite(_ZEROS[: len(data)], pos)
                     self.queue.note_written(base)
                 pos = file.next_data(pos + len(data))
+        return left
 
-    def _fix_lengths(self) -> None:
-        for base in queue_bases(self._disk, self.queue.directory):
+    def _fix_lengths(self, bases: list[int]) -> None:
+        for base in bases:
             path = self.queue.path_at(base)
             stat = self._disk.stat(path)
             if stat is not None and stat.size != self._files.file_size:
@@ -276,6 +279,10 @@ def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
     Source: store/ConsumeQueue.java#correctMinOffset (which looks at one file only).
     """
     low, high = queue.first, queue.max_offset
+    begin = queue.entry(low)
+    if begin is not None and begin[0] >= log_min and begin[1] != FILLER_SIZE:
+        # Nearly always nothing has expired: one look tells.
+        return low
     while low < high:
         middle = probe = (low + high) // 2
         entry = queue.entry(probe)
