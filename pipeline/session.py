@@ -6,22 +6,32 @@ PATH), times are UTC, filters may be pushed into Python sources (off by default,
 that takes them is then refused), and only one thread of output reaches standard output: ours.
 """
 
+import atexit
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from pipeline.errors import NoJava, NoSpark
+from pipeline.errors import NoSpark
+from pipeline.javahome import java_home
+from pipeline.shipping import write_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+CONNECT: Final = "sc://"
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""In the environment of what spark-submit starts; it has set master and memory by then."""
 
 
 def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False) -> "SparkSession":
     """Return a session with the data sources of this package registered.
 
     Args:
-        master: where Spark runs, as ``local[2]`` or ``spark://host:7077``.
+        master: where Spark runs, as ``local[2]``, ``spark://host:7077``, ``yarn``, or
+            ``sc://host:15002`` for Spark Connect; spark-submit's own where that started us.
         memory: the driver's heap, in Spark's notation.
         page: serve Spark's page for people who watch, on a free port of this machine.
 
@@ -36,15 +46,21 @@ def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False)
             "PySpark is not installed; install the extra: pip install 'mqadmin[spark]', "
             "or add --engine local"
         ) from error
-    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        raise NoJava("Spark needs Java 17 and none is on the PATH; set JAVA_HOME or --engine local")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if master.startswith(CONNECT):
+        return _connected(SparkSession.builder.remote(master).getOrCreate())
+    home = java_home(os.environ)
+    if home is not None:
+        os.environ["JAVA_HOME"] = str(home)
+    is_local = master.startswith("local")
+    if is_local:
+        # Elsewhere workers have their own Python, and must find the driver's address.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("mqadmin")
+    if SUBMITTED not in os.environ:
+        builder = builder.master(master).config("spark.driver.memory", memory)
     spark = (
-        SparkSession.builder.master(master)
-        .appName("mqadmin")
-        .config("spark.driver.memory", memory)
-        .config("spark.sql.session.timeZone", "UTC")
+        builder.config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.sql.python.filterPushdown.enabled", "true")
         .config("spark.ui.enabled", str(page).lower())
@@ -53,8 +69,27 @@ def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False)
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
+    if not is_local and SUBMITTED not in os.environ:
+        spark.sparkContext.addPyFile(str(_code()))
     register(spark)
     return spark
+
+
+def _connected(spark: "SparkSession") -> "SparkSession":
+    """Return a session of Spark Connect that knows the sources."""
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    # Registering first would fail for good, even once the code is there.
+    spark.addArtifacts(str(_code()), pyfile=True)
+    register(spark)
+    return spark
+
+
+def _code() -> Path:
+    """Return the code of the sources as a file that lives as long as this process."""
+    directory = Path(tempfile.mkdtemp(prefix="mqadmin-code-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return write_code(directory / "mqadmin.zip")
 
 
 def register(spark: "SparkSession") -> None:

@@ -64,7 +64,7 @@ def kill_tree(pid: int) -> None:
     """End a process and all below it by SIGKILL, the uppermost first."""
     family = [pid]
     for one in family:
-        family += _children(one)
+        family += children(one)
     for one in family:
         try:
             os.kill(one, signal.SIGKILL)
@@ -73,7 +73,8 @@ def kill_tree(pid: int) -> None:
             continue
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the process ids of those that a process started and that still run."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

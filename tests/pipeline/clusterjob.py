@@ -1,0 +1,46 @@
+"""What the tests of the cluster submit: a count over a store, slow enough to be disturbed.
+
+spark-submit … clusterjob.py STORE SEEN     SEEN: a directory that gets a file for each task
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import functions as fn
+
+import storefmt
+from pipeline.frames import commitlog
+from pipeline.session import session
+
+
+def main(store: str, seen: str) -> None:
+    """Print the counts as JSON, and where the workers found our code."""
+    spark = session("local[1]")
+    frame = commitlog(spark, store, columns=["commit_log_offset"], options={"splitBytes": "40000"})
+
+    def slowly(batches):
+        import storefmt as there
+
+        for batch in batches:
+            Path(seen, str(time.time_ns())).touch()
+            time.sleep(0.3)
+            code = pa.array([there.__file__] * batch.num_rows, pa.string())
+            yield pa.RecordBatch.from_arrays(
+                [batch.column("commit_log_offset"), code], names=["offset", "code"]
+            )
+
+    counted = frame.mapInArrow(slowly, "offset long, code string").agg(
+        fn.count("*").alias("rows"),
+        fn.countDistinct("offset").alias("distinct"),
+        fn.min("code").alias("code"),
+    )
+    row = counted.first()
+    print(json.dumps({**row.asDict(), "driver": storefmt.__file__}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,96 @@
+"""A real cluster of two workers: code that is shipped to it, and an executor that dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.shipping import PACKAGES, write_code
+from tests.golden import REPOSITORY, Golden
+from tests.pipeline.cluster import READY_S, Cluster, environment, running_cluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(2_400)]
+JOB = REPOSITORY / "tests" / "pipeline" / "clusterjob.py"
+COUNT = 1_420
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Yield a cluster, or skip where there is no Java."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+def result(process: subprocess.Popen[str]) -> dict[str, object]:
+    out, errors = process.communicate(timeout=READY_S * 2)
+    assert process.returncode == 0, errors[-4_000:]
+    found: dict[str, object] = json.loads(out.strip().splitlines()[-1])
+    return found
+
+
+def test_code_in_a_zip_file_and_an_executor_that_is_killed(
+    cluster: Cluster, golden: Golden, tmp_path: Path
+) -> None:
+    code, seen = write_code(tmp_path / "code.zip"), tmp_path / "seen"
+    seen.mkdir()
+
+    store = str(golden.store("basic"))
+    process = cluster.submit("--py-files", str(code), str(JOB), store, str(seen))
+    end = time.monotonic() + READY_S
+    while len(list(seen.iterdir())) < 3 and process.poll() is None:
+        assert time.monotonic() < end, "no task began"
+        time.sleep(0.05)
+    victim = cluster.executors()[0]
+    os.kill(victim, signal.SIGKILL)
+    found = result(process)
+
+    assert (found["rows"], found["distinct"]) == (COUNT, COUNT)
+    # Not from this checkout: from the file that was shipped.
+    assert "code.zip" in str(found["code"])
+    assert victim not in cluster.executors()
+
+
+@pytest.mark.soak
+def test_code_in_an_archive(cluster: Cluster, golden: Golden, tmp_path: Path) -> None:
+    packed, seen = tmp_path / "code.tar.gz", tmp_path / "seen"
+    seen.mkdir()
+    with tarfile.open(packed, "w:gz") as archive:
+        for package in PACKAGES:
+            for file in sorted((REPOSITORY / package).rglob("*.py")):
+                archive.add(file, file.relative_to(REPOSITORY))
+
+    found = result(
+        cluster.submit(
+            "--archives",
+            f"{packed}#code",
+            "--conf",
+            "spark.executorEnv.PYTHONPATH=./code",
+            str(JOB),
+            str(golden.store("basic")),
+            str(seen),
+            env={"PYTHONPATH": str(REPOSITORY)},
+        )
+    )
+
+    assert (found["rows"], found["distinct"]) == (COUNT, COUNT)
+    assert "/code/storefmt" in str(found["code"])
+
+
+@pytest.mark.soak
+def test_the_command_line_ships_its_own_code(cluster: Cluster, golden: Golden) -> None:
+    line = [sys.executable, "-m", "pipeline", "stats", str(golden.store("basic"))]
+    line += ["--master", cluster.url]
+    env = {**environment(), "PYTHONPATH": str(REPOSITORY)}
+
+    done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
+
+    assert done.returncode == 0, done.stderr[-4_000:]
+    rows = [json.loads(text) for text in done.stdout.splitlines()]
+    assert sum(row["messages"] for row in rows) == COUNT

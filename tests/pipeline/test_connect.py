@@ -1,0 +1,67 @@
+"""A session of Spark Connect: the code is shipped, then the sources are registered."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden
+from tests.interop.rocketmq import free_ports
+from tests.pipeline.cluster import HOME, READY_S, environment
+from tests.pipeline.kills import kill_tree
+
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
+CLIENT = """
+import json, sys
+from pipeline.frames import commitlog
+from pipeline.session import session
+spark = session(sys.argv[1])
+frame = commitlog(spark, sys.argv[2], columns=["topic", "store_timestamp"])
+found = frame.where("topic = 'clicks_v1'").agg({"topic": "count", "store_timestamp": "min"}).first()
+print(json.dumps([found[0] if isinstance(found[0], int) else found[1], str(type(spark))]))
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a server that does not have our code."""
+    port, log = free_ports(1), tmp_path / "server.log"
+    line = [
+        str(HOME / "bin" / "spark-submit"),
+        "--master",
+        "local[1]",
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--conf",
+        f"spark.connect.grpc.binding.port={port}",
+        "--conf",
+        "spark.ui.enabled=false",
+        "spark-internal",
+    ]
+    with log.open("wb") as out:
+        process = subprocess.Popen(line, stdout=out, stderr=out, cwd=tmp_path, env=environment())
+    try:
+        end = time.monotonic() + READY_S
+        while "Spark Connect server started" not in log.read_text(errors="replace"):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        kill_tree(process.pid)
+        process.wait()
+
+
+def test_rows_are_those_of_the_store(server: str, golden: Golden) -> None:
+    line = [sys.executable, "-c", CLIENT, server, str(golden.store("basic"))]
+
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[-4_000:]
+    count, kind = json.loads(done.stdout.splitlines()[-1])
+    assert count == 750
+    assert "connect" in kind
