@@ -2,7 +2,7 @@
 #   source <(mqadmin completion bash)     or copy it to /etc/bash_completion.d/mqadmin
 
 __mq_globals='--namesrv --context --output --columns --sort --compat --no-headers --watch --timeout --yes --dry-run --no-color --verbose --explain --access-key --secret-key --schema --help --version'
-__mq_global_values='--namesrv=|-n=|--context=@context|--output=table json jsonl yaml msgpack csv name|-o=table json jsonl yaml msgpack csv name|--columns=|--sort=|--watch=|--timeout=|--access-key=|--secret-key='
+__mq_global_values='--namesrv=|-n=|--context=@context|--output=table json jsonl yaml msgpack csv name|-o=table json jsonl yaml msgpack csv name|--columns=|--sort=|--compat=|--watch=|--timeout=|--access-key=|--secret-key='
 
 # What may follow the words of a command: more words, options, arguments.
 __mqadmin_of() {

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, cast
 
 from mqadmin.call import Call, Workplace
@@ -25,7 +26,7 @@ from mqadmin.output.table import terminal_width
 from mqadmin.parser import Parsed, parse
 from mqadmin.registry import Command
 from mqadmin.rows import Outcome, Row
-from mqadmin.settings import Format, Settings
+from mqadmin.settings import STRICT, Format, Settings
 
 if TYPE_CHECKING:
     from mqadmin.explain import Explainer
@@ -40,6 +41,14 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
 
     Every error is told on ``console.err``; only BrokenPipeError is left to the caller.
     """
+    exit_code = _run_line(tokens, console, workplace)
+    if not _is_strict(tokens) or exit_code == Interrupted.exit_code:
+        return exit_code
+    # RocketMQ's own tool knows two: the line is wrong, and everything else.
+    return 1 if exit_code == Usage.exit_code else 0
+
+
+def _run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
     wants_json = _wants_json(tokens, workplace)
     verbose = "-v" in tokens or "--verbose" in tokens
     try:
@@ -292,6 +301,12 @@ def _format(call: Call, *, default: str = "") -> Format:
     context = call.defaults()
     told = context.output if context is not None else None
     return cast("Format", told or default or "table")
+
+
+def _is_strict(tokens: Sequence[str]) -> bool:
+    """Return whether exit codes are Java's: known even where parsing fails."""
+    pairs = pairwise(tokens)
+    return f"--compat={STRICT}" in tokens or ("--compat", STRICT) in pairs
 
 
 def _wants_json(tokens: Sequence[str], workplace: Workplace) -> bool:

@@ -28,6 +28,20 @@ def positive_seconds(text: str) -> float:
     return value
 
 
+STRICT: Final = "strict"
+
+
+def parse_compat(text: str) -> str:
+    """Check ``layout`` or ``strict``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text not in {"layout", STRICT}:
+        raise ValueError(f"{text!r} is neither layout nor strict")
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The global options of one call."""
@@ -53,7 +67,15 @@ class Settings:
         str | None,
         option("sort rows by these columns; -A is descending", kind=Kind.COLUMN, metavar="A,-B"),
     ] = None
-    compat: Annotated[bool, option("print the layout of RocketMQ's own mqadmin 4.9.7")] = False
+    compat: Annotated[
+        str | None,
+        option(
+            "print the layout of RocketMQ's own mqadmin 4.9.7; strict: its exit codes, too",
+            metavar="[strict]",
+            parse=parse_compat,
+            implied="layout",
+        ),
+    ] = None
     no_headers: Annotated[bool, option("leave out the header line")] = False
     watch: Annotated[
         float | None,

@@ -39,3 +39,14 @@ def test_a_command_without_layout_says_so(run: Run) -> None:
     done = run("group", "list", "--compat")
 
     assert (done.exit_code, "no --compat layout" in done.err) == (2, True)
+
+
+def test_exit_codes_are_java_s_only_where_that_is_asked_for(at: Run) -> None:
+    missing = ("topicStatus", "-t", "no-such-topic")
+
+    assert at(*missing, "--compat").exit_code == 3
+    assert at(*missing, "--compat", "strict").exit_code == 0
+    assert at(*missing, "--compat=strict", "--no-such").exit_code == 1
+    assert at("topicList", "--compat").exit_code == 0
+    assert at("--compat", "topicList").exit_code == 0
+    assert at("topicList", "--compat=java").exit_code == 2
