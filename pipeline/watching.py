@@ -37,7 +37,7 @@ def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator
     seen: dict[int, tuple[int, int]] = {}
 
     def ask() -> None:
-        tracker = context.statusTracker()
+        tracker, told = context.statusTracker(), (-1, -1)
         while not over.wait(ASK_EVERY_S):
             for stage in tracker.getActiveStageIds():
                 info = tracker.getStageInfo(stage)
@@ -45,8 +45,10 @@ def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator
                     seen[stage] = info.numCompletedTasks, info.numTasks
             running = set(tracker.getActiveStageIds())
             done = sum(did if stage in running else of for stage, (did, of) in seen.items())
-            if seen:
-                tell(done, sum(of for _, of in seen.values()))
+            now = done, sum(of for _, of in seen.values())
+            if seen and now != told:
+                tell(*now)
+                told = now
 
     asker = threading.Thread(target=ask, name="progress", daemon=True)
     asker.start()

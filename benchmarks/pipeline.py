@@ -1,0 +1,274 @@
+"""Spark over a store against the decoder alone, Spark's Parquet reader and plainer sources.
+
+    python -m benchmarks.pipeline                     a store of two log files of 256 MiB
+    python -m benchmarks.pipeline --growth 1 4 16     also `stats` over so many GiB of log
+    python -m benchmarks.pipeline --write FILE        append the tables to a file, too
+
+Ways take turns, round by round, warm, with the files in the page cache. CPU seconds are those
+of the JVM and of every Python process below this one; wall seconds say little where others
+use the machine. Quote the ratios of one run.
+"""
+
+import argparse
+import os
+import statistics
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from benchmarks.logs import make_store
+from benchmarks.scan import SIX
+from pipeline.frames import commitlog, table
+from pipeline.jobs.rebuild import rebuild
+from pipeline.jobs.stats import stats
+from pipeline.jobs.verify import verify
+from pipeline.reading import Reading
+from pipeline.session import session
+from pipeline.spread import Rows, spread
+from pipeline.tables import plan, read, schema_of
+from storefmt.columns import iter_batches
+
+MIB: Final = 1 << 20
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+NAIVE_SCHEMA: Final = (
+    "topic string, queue_id int, queue_offset bigint, commit_log_offset bigint, "
+    "store_timestamp bigint, body_size int"
+)
+_HEAD: Final = "!iiiiiqqiqqqqiqi"
+
+
+class Spent(NamedTuple):
+    """Seconds of one run."""
+
+    wall_s: float
+    cpu_s: float
+
+
+class NaiveReader(DataSourceReader):
+    """Gives a tuple a record out of a loop with ``struct``: what one would write first."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def partitions(self) -> list[InputPartition]:
+        """Return a partition a file."""
+        return [InputPartition(str(each)) for each in sorted(Path(self._path).iterdir())]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Yield the six columns of each record."""
+        # A module's Struct cannot be pickled with the class that is sent to the workers.
+        head = struct.Struct(_HEAD)
+        data, pos = Path(partition.value).read_bytes(), 0
+        while pos + 91 <= len(data):
+            head_fields = head.unpack_from(data, pos)
+            size, magic, _, queue, _, offset, at, _, _, _, stored, _, _, _, body = head_fields
+            if magic != -626843481 or size <= 0:
+                return
+            start = pos + 88 + body
+            topic = data[start + 1 : start + 1 + data[start]].decode()
+            yield topic, queue, offset, at, stored, body
+            pos += size
+
+
+class NaiveSource(DataSource):
+    """The data source with that reader."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the format's name."""
+        return "naive"
+
+    def schema(self) -> str:
+        """Return the six columns."""
+        return NAIVE_SCHEMA
+
+    def reader(self, schema: object) -> NaiveReader:
+        """Return the reader of a ``commitlog`` directory."""
+        return NaiveReader(self.options["path"])
+
+
+def below(parent: int) -> Iterator[list[str]]:
+    """Yield the numbers of /proc/PID/stat of a process and of all below it."""
+    found: dict[int, list[str]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            # It ended meanwhile; whoever waited for it has its time.
+            continue
+    for pid, fields in found.items():
+        above = pid
+        while above != parent and above in found:
+            above = int(found[above][1])
+        if above == parent:
+            yield fields
+
+
+def cpu_s() -> float:
+    """Return the CPU seconds of this process and of all below it, the ended ones too."""
+    return sum(sum(map(int, fields[11:15])) for fields in below(os.getpid())) / TICKS
+
+
+def measure(work: Callable[[], object]) -> Spent:
+    """Run ``work`` and return what it took."""
+    wall_s, used_s = time.monotonic(), cpu_s()
+    work()
+    return Spent(time.monotonic() - wall_s, cpu_s() - used_s)
+
+
+def run(frame: DataFrame) -> None:
+    """Have every row of a frame made, and thrown away."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def decode(paths: list[Path], columns: tuple[str, ...]) -> None:
+    """Decode columns in this process."""
+    assert sum(batch.num_rows for batch in iter_batches(paths, columns=columns)) > 0
+
+
+def joined(spark: SparkSession, store: str) -> None:
+    """Verify queues the plain way: a full outer join of the log and the queues."""
+    columns = ("topic", "queue_id", "queue_offset", "commit_log_offset", "store_size")
+    log = commitlog(spark, store, columns=(*columns, "crc_ok"), options={"checkCrc": "true"})
+    queues = table(spark, "consumequeue", store).select(
+        "topic", "queue_id", "queue_offset", "commit_log_offset", "size"
+    )
+    both = log.alias("a").join(queues.alias("b"), ["topic", "queue_id", "queue_offset"], "outer")
+    wrong = both.where(
+        "a.commit_log_offset is distinct from b.commit_log_offset or store_size <> size "
+        "or not crc_ok"
+    )
+    assert wrong.count() == 0
+
+
+def ways_of(spark: SparkSession, store: Path, scratch: Path) -> dict[str, Callable[[], object]]:
+    """Return what is measured, by name."""
+    path, columns = str(store), list(SIX)
+    logs = sorted((store / "commitlog").iterdir())
+    parquet = str(scratch / "six.parquet")
+    commitlog(spark, path, columns=columns).write.parquet(parquet)
+    spark.dataSource.register(NaiveSource)
+    reading = Reading(columns=SIX)
+    splits = Rows(
+        partial(_read, reading=reading), plan(store, reading), schema_of("commitlog", SIX)
+    )
+    numbers = iter(range(1 << 30))
+
+    def rebuilt() -> None:
+        target = {path: str(scratch / f"rebuilt-{next(numbers)}")}
+        assert rebuild(spark, target, with_index=False).count() > 0
+
+    return {
+        "decoder alone, 6 columns": lambda: decode(logs, SIX),
+        "decoder alone, 6 and body": lambda: decode(logs, (*SIX, "body")),
+        "Spark, 6 columns": lambda: run(commitlog(spark, path, columns=columns)),
+        "Spark, 6 and body": lambda: run(commitlog(spark, path, columns=[*columns, "body"])),
+        "Spark's Parquet reader, 6 columns": lambda: run(spark.read.parquet(parquet)),
+        "splits and mapInArrow, 6 columns": lambda: run(spread(spark, splits)),
+        "tuples from a loop with struct": lambda: run(
+            spark.read.format("naive").load(str(store / "commitlog"))
+        ),
+        "verify": lambda: verify(spark, [path]).collect(),
+        "verify by outer join, crc": lambda: joined(spark, path),
+        "rebuild of queues": rebuilt,
+        "warm trivial job": lambda: spark.range(10).count(),
+    }
+
+
+def _read(split: Any, *, reading: Reading) -> Iterator[Any]:
+    yield from read(split, reading)
+
+
+GOALS: Final = (
+    ("Spark scan, of the decoder", "decoder alone, 6 columns", "Spark, 6 columns", "0.38"),
+    ("with bodies, of the decoder", "decoder alone, 6 and body", "Spark, 6 and body", "0.20"),
+    ("of Spark's Parquet reader", "Spark's Parquet reader, 6 columns", "Spark, 6 columns", "0.30"),
+    ("times tuples", "tuples from a loop with struct", "Spark, 6 columns", "5"),
+    ("times mapInArrow", "splits and mapInArrow, 6 columns", "Spark, 6 columns", "1"),
+    ("verify, of the scan", "verify", "Spark, 6 columns", "at most 1.6"),
+    ("verify, of the join", "verify", "verify by outer join, crc", "at most 0.5"),
+    ("rebuild, of the scan", "rebuild of queues", "Spark, 6 columns", "at most 4.5"),
+)
+"""(what, CPU of this, over CPU of that, the goal)."""
+
+
+def tables_of(spent: dict[str, list[Spent]], count: int, head: str) -> str:
+    """Return the tables as Markdown."""
+    cpu = {name: statistics.median(each.cpu_s for each in runs) for name, runs in spent.items()}
+    lines = [head, "", "| way | CPU s | wall s | rows a CPU s |", "| --- | --- | --- | --- |"]
+    for name, runs in spent.items():
+        wall_s = statistics.median(each.wall_s for each in runs)
+        rate = f"{count / cpu[name]:,.0f}" if cpu[name] > 0.05 else "–"
+        lines.append(f"| {name} | {cpu[name]:.2f} | {wall_s:.2f} | {rate} |")
+    lines += ["", "| ratio of CPU time | goal | seen |", "| --- | --- | --- |"]
+    lines += [
+        f"| {what} | {goal} | {cpu[top] / max(cpu[under], 1e-9):.2f} |"
+        for what, top, under, goal in GOALS
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def growth(spark: SparkSession, sizes: list[float], directory: Path | None) -> str:
+    """Return a table of ``stats`` over logs of so many GiB."""
+    lines = ["| GiB of log | CPU s | CPU s a GiB |", "| --- | --- | --- |"]
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="mq-grow-", dir=directory) as scratch:
+            count = max(1, round(size * 4))
+            store = Path(scratch, "store")
+            make_store(store, file_count=count, file_size=256 * MIB, body_size=1024)
+            used_s = measure(lambda store=store: stats(spark, str(store)).collect()).cpu_s
+        lines.append(f"| {count / 4:g} | {used_s:.2f} | {used_s / (count / 4):.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Run the rounds and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--files", type=int, default=2)
+    parser.add_argument("--body", type=int, default=1024)
+    parser.add_argument("--growth", type=float, nargs="*", default=[], metavar="GIB")
+    parser.add_argument("--directory", type=Path, help="where stores are made")
+    parser.add_argument("--write", type=Path, help="append the tables to this file")
+    options = parser.parse_args()
+    spark = session("local[2]")
+    with tempfile.TemporaryDirectory(prefix="mq-spark-", dir=options.directory) as scratch:
+        store = Path(scratch, "store")
+        make_store(store, file_count=options.files, file_size=256 * MIB, body_size=options.body)
+        ways = ways_of(spark, store, Path(scratch))
+        spent: dict[str, list[Spent]] = {name: [] for name in ways}
+        for number in range(options.rounds + 1):
+            for name, way in ways.items():
+                took = measure(way)
+                print(f"round {number} {name:34} {took.cpu_s:7.2f} s of CPU", flush=True)
+                if number:
+                    spent[name].append(took)
+        count = commitlog(spark, str(store), columns=["topic"]).count()
+    load = os.getloadavg()[0]
+    text = tables_of(
+        spent,
+        count,
+        f"{time.strftime('%Y-%m-%d')}, {options.files * 256} MiB, {count:,} records with bodies "
+        f"of {options.body} bytes, medians of {options.rounds} rounds, pyspark {spark.version}, "
+        f"local[2], load {load:.0f}",
+    )
+    if options.growth:
+        text += "\n" + growth(spark, options.growth, options.directory)
+    spark.stop()
+    print("\n" + text)
+    if options.write:
+        with options.write.open("a") as file:
+            file.write("\n" + text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
