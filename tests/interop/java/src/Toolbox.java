@@ -17,17 +17,18 @@ import java.util.concurrent.TimeUnit;
  * Out: {"id": 1, "line": {..}} any number of times, then {"id": 1, "done": true, "error": text or null}.
  */
 public final class Toolbox {
-    private static final Map<String, Program> PROGRAMS = Map.of(
-        "Producer", new Producer(),
-        "PushConsumer", new PushConsumer(),
-        "PullConsumer", new PullConsumer(),
-        "AllocateVectors", new AllocateVectors(),
-        "OpenStores", new OpenStores(),
-        "Requester", new Requester(),
-        "Replier", new Replier(),
-        "SqlFilters", new SqlFilters(),
-        "TransactionProducer", new TransactionProducer(),
-        "MqAdmin", new MqAdmin());
+    private static final Map<String, Program> PROGRAMS = Map.ofEntries(
+        Map.entry("Producer", new Producer()),
+        Map.entry("PushConsumer", new PushConsumer()),
+        Map.entry("PullConsumer", new PullConsumer()),
+        Map.entry("AllocateVectors", new AllocateVectors()),
+        Map.entry("OpenStores", new OpenStores()),
+        Map.entry("Requester", new Requester()),
+        Map.entry("Replier", new Replier()),
+        Map.entry("Parameters", new Parameters()),
+        Map.entry("SqlFilters", new SqlFilters()),
+        Map.entry("TransactionProducer", new TransactionProducer()),
+        Map.entry("MqAdmin", new MqAdmin()));
 
     private static final Map<Integer, Job> JOBS = new ConcurrentHashMap<>();
     private static final PrintStream OUT = System.out;

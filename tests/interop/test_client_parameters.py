@@ -1,0 +1,65 @@
+"""The parameters of our clients are those that the getters of the Java classes tell."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from tests.interop.toolbox import Toolbox
+from tests.mqclient.test_settings import CLASSES, NOT_HERE, OTHER_DEFAULTS, java_name
+
+pytestmark = pytest.mark.java
+
+OF_THE_CLIENT = {
+    "accessChannel",
+    "clientCallbackExecutorThreads",
+    "clientIP",
+    "consumeTimestamp",
+    "createTopicKey",
+    "enableStreamRequestType",
+    "heartbeatBrokerInterval",
+    "instanceName",
+    "language",
+    "mqClientApiTimeout",
+    "namespace",
+    "namesrvAddr",
+    "persistConsumerOffsetInterval",
+    "pollNameServerInterval",
+    "pullTimeDelayMillsWhenException",
+    "sendMessageWithVIPChannel",
+    "unitMode",
+    "unitName",
+    "useTLS",
+    "vipChannelEnabled",
+}
+"""Parameters of Java's ClientConfig, which every class has: ``MQClient`` takes what remains of
+them (addresses, name, TLS), or nothing depends on them here; and times and names given by text."""
+
+IN_NO_FIELD = {"send_latency_fault_enable": "sendLatencyFaultEnable"}
+"""Java keeps it inside of the implementation."""
+NOT_OFFERED = {"connectBrokerByUser", "defaultBrokerId"}
+"""They pin every pull of a polling consumer to one member of each broker; the broker's own
+suggestion is followed here."""
+
+
+@pytest.fixture(scope="module")
+def told(toolbox: Toolbox) -> dict[str, dict[str, Any]]:
+    """Return the simple parameters of each class, with their defaults."""
+    return {line["name"]: line["values"] for line in toolbox.run("Parameters", {})}
+
+
+@pytest.mark.parametrize("java_class", CLASSES)
+def test_parameters_are_those_of_the_class(
+    told: dict[str, dict[str, Any]], java_class: str
+) -> None:
+    java = told[java_class]
+    named = set()
+    for item in fields(CLASSES[java_class]):  # type: ignore[arg-type]
+        name = IN_NO_FIELD.get(item.name) or java_name(item.name)
+        if name is not None and name in java:
+            named.add(name)
+            if item.name not in OTHER_DEFAULTS:
+                assert getattr(item.default, "name", item.default) == java[name], item.name
+
+    assert len(named) >= 8
+    assert set(java) - named - NOT_HERE[java_class] - OF_THE_CLIENT - NOT_OFFERED == set()
