@@ -42,8 +42,10 @@ def server(tmp_path: Path) -> Iterator[str]:
         "spark.ui.enabled=false",
         "spark-internal",
     ]
+    # Spark counts this server among its daemons.
+    env = {**environment(), "SPARK_DAEMON_MEMORY": "1g"}
     with log.open("wb") as out:
-        process = subprocess.Popen(line, stdout=out, stderr=out, cwd=tmp_path, env=environment())
+        process = subprocess.Popen(line, stdout=out, stderr=out, cwd=tmp_path, env=env)
     try:
         end = time.monotonic() + READY_S
         while "Spark Connect server started" not in log.read_text(errors="replace"):
