@@ -16,11 +16,13 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
+from server.broker.config import BrokerRole
 from server.store.calls import PutResult, PutStatus, RunResult
 from server.store.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
 from storefmt.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, running, send
+from tests.server.broker.pairs import pair_in
 
 ILLEGAL = (
     "the message is illegal, maybe msg body or properties length not matched. msg body length "
@@ -56,7 +58,7 @@ STORED = {
     PutStatus.PUT_OK,
     # Said by the turn, when the message is stored: see test_overload and test_diskfailure.
     PutStatus.FLUSH_DISK_TIMEOUT,
-    # Of masters that wait for their slaves.
+    # Of masters that wait for their slaves: see test_replication.
     PutStatus.FLUSH_SLAVE_TIMEOUT,
     PutStatus.SLAVE_NOT_AVAILABLE,
 }
@@ -100,6 +102,21 @@ def test_status_is_answered_with_javas_code_and_text(
     assert re.fullmatch(text, answer.remark or ""), answer.remark
     assert stored == 1
     assert failed == str(int(status is not PutStatus.SERVICE_NOT_AVAILABLE))
+
+
+@pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
+def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
+    async def run() -> tuple[Command, int]:
+        async with pair_in(tmp_path) as pair:
+            slave = await pair.start("s", BrokerRole.SLAVE)
+            answer = await ask(slave, kind)
+            return answer, slave.app.broker.store.put_count
+
+    answer, stored = asyncio.run(run())
+
+    assert (answer.code, stored) == (ResponseCode.SERVICE_NOT_AVAILABLE, 0)
+    assert re.fullmatch(NOT_AVAILABLE, answer.remark or ""), answer.remark
+    assert "(this broker is a slave)" in (answer.remark or "")
 
 
 @dataclass(frozen=True)
