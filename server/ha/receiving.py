@@ -6,8 +6,9 @@
                                          └─ differs ──> DIVERGED, until the log is cut
 
 Rule: bytes are appended exactly where this log ends, or not at all. What is reported is on
-this disk; queues and index follow, a little in each turn of the loop, as in Java. A log that is not a beginning of the master's takes nothing and serves nothing:
-it says where it parts, and waits for somebody to decide.
+this disk; queues and index follow, a little in each turn of the loop, as in Java. A log that is
+not a beginning of the master's takes nothing and serves nothing: it says where it parts, and
+waits for somebody to decide.
 
 Source: store/ha/HAService.java#HAClient (which reports what is written, and not flushed).
 """
