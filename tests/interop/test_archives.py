@@ -24,8 +24,8 @@ def options(namesrv: Namesrv, topic: str) -> dict[str, str]:
     return {
         "namesrv": namesrv.address,
         "subscribe": topic,
-        "maxOffsetsPerTrigger": "30",
-        "maxRecordsPerPartition": "10",
+        "maxOffsetsPerTrigger": "10",
+        "maxRecordsPerPartition": "4",
     }
 
 

