@@ -228,6 +228,11 @@ class Broker:
             side.broker(conf), log=side.logs / "broker.err", directory=side.directory
         )
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._child.pid
+
     def await_ready(self) -> "Broker":
         """Return self once it serves and has registered."""
         self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)

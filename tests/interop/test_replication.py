@@ -99,7 +99,7 @@ class ByNumber:
         return LocalTransactionState.UNKNOW
 
 
-def send(namesrv: Namesrv, master: Broker, *, seed: int, count: int) -> None:
+def send(namesrv: Namesrv, master: Broker, *, seed: int, count: int, batches: int = 1) -> None:
     """Send messages of every kind, over the ends of files."""
 
     async def act(client: MQClient) -> None:
@@ -119,7 +119,8 @@ def send(namesrv: Namesrv, master: Broker, *, seed: int, count: int) -> None:
             )
             await producer.send(message, queue=MessageQueue(TOPIC, master.name, number % 2))
         batch = [Message(TOPIC, b"%d" % i, keys=f"batch-{seed}") for i in range(300)]
-        await producer.send_batch(batch, queue=MessageQueue(TOPIC, master.name, 1))
+        for _ in range(batches):
+            await producer.send_batch(batch, queue=MessageQueue(TOPIC, master.name, 1))
         transactions = TransactionProducer(client, f"TX{seed}", ByNumber())
         await transactions.start()
         for number in range(4):
@@ -155,14 +156,20 @@ def assert_equal(master: Path, slave: Path) -> None:
         assert not any(logs[0].get(name, b"") or logs[1].get(name, b""))
 
 
+@pytest.mark.parametrize("batches", [1, pytest.param(115, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("order", ["java master", "our master"])
 def test_slave_of_the_other_side_has_the_same_bytes(
-    order: str, java_side: JavaSide, our_side: OurSide, namesrv: Namesrv, tmp_path: Path
+    order: str,
+    batches: int,
+    java_side: JavaSide,
+    our_side: OurSide,
+    namesrv: Namesrv,
+    tmp_path: Path,
 ) -> None:
     sides: list[Side] = [java_side, our_side]
     if order == "our master":
         sides.reverse()
-    name = order.replace(" ", "-")
+    name = f"{order}-{batches}".replace(" ", "-")
     master = Broker(
         sides[0], store=tmp_path / "m", namesrv=namesrv.address, settings=settings(name)
     ).await_ready()
@@ -176,15 +183,15 @@ def test_slave_of_the_other_side_has_the_same_bytes(
         # An empty slave begins with the last file: it has to be there before the second one is.
         send(namesrv, master, seed=0, count=1)
         catch_up(namesrv, master, slave)
-        send(namesrv, master, seed=1, count=120)
+        send(namesrv, master, seed=1, count=120, batches=batches)
         catch_up(namesrv, master, slave)
         slave.kill()
-        send(namesrv, master, seed=2, count=60)
+        send(namesrv, master, seed=2, count=60, batches=batches)
         slave = again(sides[1], slave, namesrv)
         catch_up(namesrv, master, slave)
         assert master.stop() in (0, 143)
         master = again(sides[0], master, namesrv)
-        send(namesrv, master, seed=3, count=60)
+        send(namesrv, master, seed=3, count=60, batches=batches)
         catch_up(namesrv, master, slave)
         tables_are_copied(namesrv, master, slave)
         # Whatever was delayed is delivered by now, and what the master still does is over.

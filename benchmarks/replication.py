@@ -1,0 +1,185 @@
+"""How fast an empty slave catches up: the Java pair, our pair, and one of each.
+
+    python -m benchmarks.replication --directory /var/tmp/bench --size-mb 400 --rounds 2
+
+    one store of messages of about 1 KB, copied for each master ── slave, empty, from its start
+
+A round has a run of each pair, in turn, so that a noisy machine is noisy for all of them. The
+rate is that of the slave's log from the first bytes to the last ones, asked for 50 times a
+second; a slave of ours counts what is on its disk, a Java slave what is in its page cache.
+CPU seconds are those of both processes from the slave's start to then. Then one sender sends
+for five seconds; the lag is the median of how far the slave is behind meanwhile.
+"""
+
+import argparse
+import asyncio
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mqclient.admin import Admin
+from mqclient.errors import ClientError
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from server.store.calls import PutMessage
+from server.store.config import StoreConfig
+from server.store.store import MessageStore
+from storefmt.configs import TopicConfig, TopicTable
+from storefmt.hosts import pack_host
+from tests.interop.javabuild import class_path
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+
+TOPIC: Final = "Replicated"
+QUEUES: Final = 8
+BODY: Final = os.urandom(900)
+HOST: Final = pack_host("127.0.0.1", 10911)
+LIVE_S: Final = 5.0
+WAIT_S: Final = 300.0
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Run(NamedTuple):
+    """What one pair did."""
+
+    pair: str
+    mb_a_second: float
+    cpu_s: float
+    lag_kb: float
+
+
+def build(root: Path, size: int) -> None:
+    """Make a store of about ``size`` bytes, as after a stop in order."""
+    now_ms = time.time_ns() // 1_000_000
+    store = MessageStore.open(StoreConfig(store_path_root_dir=root), now_ms=now_ms)
+    count = size // 1_050
+    for number in range(count):
+        unique = f"AC110001234518B4AAC2{number:012X}"
+        properties = f"KEYS\x01k{number}\x02TAGS\x01a\x02UNIQ_KEY\x01{unique}".encode()
+        message = PutMessage(
+            TOPIC, TOPIC.encode(), number % QUEUES, BODY, properties, 0, 0, now_ms, HOST, HOST,
+            0, 0, 97, (unique, f"k{number}"),
+        )  # fmt: skip
+        store.put(message, now_ms)
+        if number % 500 == 0:
+            store.write(now_ms)
+    store.write(now_ms)
+    store.close(now_ms)
+    table = TopicTable(topics={TOPIC: TopicConfig(TOPIC, QUEUES, QUEUES)})
+    (root / "config").mkdir(exist_ok=True)
+    (root / "config" / "topics.json").write_text(table.encode())
+
+
+def cpu_s(broker: Broker) -> float:
+    """Return the CPU seconds that a process has used."""
+    fields = Path(f"/proc/{broker.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+async def log_end(admin: Admin, address: str) -> int:
+    try:
+        return int((await admin.broker_runtime(address))["commitLogMaxOffset"])
+    except ClientError:
+        return 0
+
+
+async def measure(namesrv: Namesrv, master: Broker, slave: Broker, name: str) -> Run:
+    """Wait until the slave has it all; then send for a while and look how far it is behind."""
+    used = cpu_s(master)
+    async with MQClient(namesrv.address, timeout_s=20) as client:
+        admin = Admin(client)
+        end = await log_end(admin, master.address)
+        first: tuple[float, int] | None = None
+        async with asyncio.timeout(WAIT_S):
+            while (have := await log_end(admin, slave.address)) < end:
+                if first is None and have:
+                    first = time.perf_counter(), have
+                await asyncio.sleep(0.02)
+        now = time.perf_counter()
+        began, had = first or (now - 0.02, 0)
+        spent = cpu_s(master) - used + cpu_s(slave)
+        lags: list[int] = []
+        producer = Producer(client)
+        until = now + LIVE_S
+        while time.perf_counter() < until:
+            await asyncio.gather(*(producer.send(Message(TOPIC, BODY)) for _ in range(50)))
+            ours = await log_end(admin, slave.address)
+            lags.append(max(0, await log_end(admin, master.address) - ours))
+        return Run(name, (end - had) / (now - began) / 1e6, spent, statistics.median(lags) / 1e3)
+
+
+def one_run(
+    directory: Path, source: Path, namesrv: Namesrv, sides: Sequence[tuple[str, Side]]
+) -> Run:
+    """Start a pair on a copy of the store and let the slave catch up."""
+    name = "-".join(side for side, _ in sides)
+    root = directory / "run"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(source, root / "master")
+    big = {
+        "brokerName": name,
+        "mappedFileSizeCommitLog": str(1 << 30),
+        "mappedFileSizeConsumeQueue": "6000000",
+        "maxHashSlotNum": "5000000",
+        "maxIndexNum": "20000000",
+        "fileReservedTime": "720",
+    }
+    master = Broker(sides[0][1], store=root / "master", namesrv=namesrv.address, settings=big)
+    master.await_ready()
+    slave = Broker(
+        sides[1][1],
+        store=root / "slave",
+        namesrv=namesrv.address,
+        settings={**big, "brokerRole": "SLAVE", "brokerId": "1"},
+    )
+    try:
+        slave.await_ready()
+        return asyncio.run(measure(namesrv, master, slave, name))
+    finally:
+        slave.kill()
+        master.kill()
+
+
+def main() -> None:
+    """Run all pairs and print a line for each, and what ours is to Java's."""
+    parser = argparse.ArgumentParser(description="How fast an empty slave catches up.")
+    parser.add_argument("--directory", type=Path, required=True, help="scratch, on a disk")
+    parser.add_argument("--size-mb", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=2)
+    arguments = parser.parse_args()
+    directory: Path = arguments.directory
+    source = directory / "source"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    build(source, arguments.size_mb << 20)
+    java: tuple[str, Side] = ("java", JavaSide(directory / "java", class_path()))
+    ours: tuple[str, Side] = ("ours", OurSide(directory / "ours"))
+    namesrv = Namesrv(ours[1]).await_ready()
+    runs: list[Run] = []
+    try:
+        for _ in range(arguments.rounds):
+            for sides in ((java, java), (ours, ours), (java, ours), (ours, java)):
+                run = one_run(directory, source, namesrv, sides)
+                runs.append(run)
+                load = os.getloadavg()[0]
+                print(
+                    f"{run.pair:12} {run.mb_a_second:8.1f} MB/s  {run.cpu_s:6.1f} CPU s  "
+                    f"lag {run.lag_kb:7.1f} KB  load {load:.1f}",
+                    flush=True,
+                )
+    finally:
+        namesrv.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+    rates = {
+        pair: statistics.median(run.mb_a_second for run in runs if run.pair == pair)
+        for pair in dict.fromkeys(run.pair for run in runs)
+    }
+    print(f"ours-ours is {rates['ours-ours'] / rates['java-java']:.2f} of java-java")
+
+
+if __name__ == "__main__":
+    main()

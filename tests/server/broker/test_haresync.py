@@ -1,0 +1,56 @@
+"""What ha.json says, and a log that is cut where it parted."""
+
+from pathlib import Path
+
+import pytest
+
+from server.broker.config import BrokerRole
+from server.broker.haresync import FILE_NAME, HaFile, before_start, cut_log
+from storefmt.errors import ConfigDamaged
+from storefmt.paths import StorePaths
+from tests.server.broker.desk import broker_settings
+from tests.server.store.stores import START_MS, bodies, open_store, put_all, small_config
+
+
+def test_file_says_what_was_written_and_goes_with_nothing_to_say(tmp_path: Path) -> None:
+    file = HaFile.read(tmp_path)
+    assert (file.parts_at, file.promoted) == (None, None)
+    file.saying(parts_at=77)
+    assert HaFile.read(tmp_path).parts_at == 77
+    HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+    assert HaFile.read(tmp_path).promoted is BrokerRole.SYNC_MASTER
+    HaFile.read(tmp_path).saying()
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"promoted": "KING"}'])
+def test_file_that_cannot_be_read_ends_the_start(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE_NAME).write_text(text)
+    with pytest.raises(ConfigDamaged, match="repair it or delete it"):
+        HaFile.read(tmp_path)
+
+
+def test_promotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) -> None:
+    HaFile.read(tmp_path).saying(promoted=BrokerRole.ASYNC_MASTER)
+    slave = broker_settings(tmp_path, broker_role=BrokerRole.SLAVE, broker_id=1)
+    before_start(slave)
+    assert (slave.broker_role, slave.broker_id) == (BrokerRole.ASYNC_MASTER, 0)
+    before_start(broker_settings(tmp_path))
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest.mark.parametrize("number", [0, 1, 40, 99])
+def test_cut_log_ends_there_and_goes_on(tmp_path: Path, number: int) -> None:
+    store = open_store(small_config(tmp_path))
+    places = put_all(store, range(100))
+    store.close(START_MS)
+
+    assert cut_log(StorePaths(tmp_path), places[number].log_offset) > 0
+
+    store = open_store(small_config(tmp_path))
+    assert store.written_offset <= places[number].log_offset
+    found = len(bodies(store, "topic-a", 0)) + len(bodies(store, "topic-a", 1))
+    assert found == number
+    put_all(store, range(number, 100))
+    assert store.max_offset("topic-a", 0) == 50
+    store.close(START_MS)
