@@ -368,7 +368,8 @@ class BrokerApp:
             return
         pages = (store.written_offset - store.flushed_offset) // PAGE_SIZE
         is_thorough = now_ms - self._flushed_ms >= config.flush_commit_log_thorough_interval_ms
-        if pages >= config.flush_commit_log_least_pages or is_thorough:
+        # A slave flushes by itself, before it acknowledges.
+        if not store.is_copy and (pages >= config.flush_commit_log_least_pages or is_thorough):
             self._flushed_ms = now_ms
             await self._run_job(store.begin_flush())
 

@@ -87,7 +87,11 @@ async def until(holds: Callable[[], bool], *, what: str) -> None:
 async def equal_ends(master: Desk, slave: Desk) -> None:
     """Return when a slave has all that its master has, on its disk."""
     a, b = master.app.broker.store, slave.app.broker.store
-    await until(lambda: a.written_offset == b.flushed_offset, what="the slave has it all")
+
+    def are_equal() -> bool:
+        return a.written_offset == b.flushed_offset == b.raw.whole_offset
+
+    await until(are_equal, what="the slave has it all")
 
 
 def state_of(desk: Desk) -> str:
