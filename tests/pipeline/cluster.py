@@ -45,6 +45,7 @@ class Cluster:
         port = free_ports(1)
         self.url = f"spark://127.0.0.1:{port}"
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._drivers: list[subprocess.Popen[str]] = []
         self._logs: list[Path] = []
         host = ["--host", "127.0.0.1"]
         page = ["--webui-port", "0"]
@@ -85,7 +86,7 @@ class Cluster:
         line = [str(HOME / "bin" / "spark-submit"), "--master", self.url]
         for limit in limits:
             line += ["--conf", limit]
-        return subprocess.Popen(
+        driver = subprocess.Popen(
             [*line, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -93,13 +94,19 @@ class Cluster:
             cwd=place,
             env={**environment(), **(env or {})},
         )
+        self._drivers.append(driver)
+        return driver
 
     def executors(self) -> Sequence[int]:
         """Return the process ids of all executors."""
         return [pid for worker in self.workers for pid in children(worker)]
 
     def stop(self) -> None:
-        """End everything."""
+        """End everything, also drivers whose test gave up on them."""
+        for driver in self._drivers:
+            if driver.poll() is None:
+                kill_tree(driver.pid)
+                driver.communicate()
         for process in reversed(self._processes):
             kill_tree(process.pid)
             process.wait()
