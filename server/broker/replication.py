@@ -190,6 +190,8 @@ class Replication:
             return
         found = await self.master.log_range()
         self.sync.master_end = found.log_end
+        # A slave may have to take over before the first round is due.
+        await self.round(self._broker.clock.now_ms())
         if store.raw.is_empty:
             # Of an empty log the last file is the first.
             if config.slave_starts_at is SlaveStart.FIRST_FILE and found.log_end:
