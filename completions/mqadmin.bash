@@ -546,7 +546,7 @@ __mqadmin_of() {
       arguments='@file|'
       ;;
     'store')
-      words='carve checkpoint diff export get hexdump index info log ls offsets query queue rebuild repair report seal stats tail timeline trace verify'
+      words='carve checkpoint config diff export get hexdump index info log ls offsets query queue rebuild repair report seal stats tail timeline trace verify'
       ;;
     'store carve')
       options='--to --log-file-size --no-crc --copies --no-body --inflate --store'
@@ -557,6 +557,11 @@ __mqadmin_of() {
       options='--store'
       values='--store=@dir'
       arguments='@dir|'
+      ;;
+    'store config')
+      options='--name --store'
+      values='--name=|--store=@dir'
+      arguments='@dir||'
       ;;
     'store diff')
       options='--store'

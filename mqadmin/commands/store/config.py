@@ -1,0 +1,143 @@
+"""``store config``: every setting and position that ``config/`` of a store directory holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
+from mqadmin.parameters import argument, option
+from mqadmin.registry import Needs, command
+from mqadmin.rows import Outcome, Row
+from storefmt.errors import ConfigDamaged, StoreError
+from storefmt.fastjson import Json, Key, dumps, loads
+from storefmt.offline.opened import ConfigRead
+from storefmt.offline.storedir import StoreDir
+from storefmt.statefiles import MEANINGS
+from storefmt.timer import CHECKPOINT_SIZE, TimerCheckpoint
+
+TIMER: Final = "timercheck"
+BACKUP: Final = ".bak"
+Leaf = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Which of the files."""
+
+    file: Annotated[
+        str | None, argument("one file, such as topics.json or its .bak; all if left out")
+    ] = None
+    name: Annotated[str | None, option("of this topic, group, topic@group or level")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRow(Row):
+    """One value: ``table`` and ``name`` say of what, ``field`` which (nested ones with dots).
+
+    ``file`` is the one that was read: the ``.bak`` where the file itself is damaged or gone.
+    """
+
+    file: str
+    table: str
+    name: str
+    field: str
+    value: Leaf
+
+
+@command(
+    "store config",
+    "list what the files of config/ in a store directory say",
+    examples=(
+        ("mqadmin store config DIR topics.json --name orders", "the settings of one topic"),
+        ("mqadmin store config DIR consumerOffset.json.bak", "where groups stood a save earlier"),
+    ),
+    details="A file that cannot be read is replaced by its .bak, as a broker does, and told.",
+    rows=ConfigRow,
+    needs=Needs.STORE,
+)
+def show_config(call: Call, args: Arguments) -> Outcome:
+    """Return one row a value, in the order of the files.
+
+    Raises:
+        NotFound: the file is not there, and no ``.bak`` of it.
+        ConfigDamaged: neither the file that was named nor its ``.bak`` can be read.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        known = [name for name in MEANINGS if _paths(store, name)]
+        wanted = known if args.file is None else [args.file]
+        if args.file is not None and not _paths(store, args.file):
+            raise NotFound(
+                f"no {args.file} in config/ of {store.root}",
+                hint=f"there are: {', '.join(known) or 'none'}",
+            )
+        reads = [_read(store, name) for name in wanted]
+    if args.file is not None and reads[0].value is None:
+        file, problem = reads[0].problems[0]
+        raise ConfigDamaged(f"{file}: {problem}; `mqadmin store verify` looks at the rest")
+    rows = [
+        row
+        for read in reads
+        for row in _rows(read)
+        if args.name is None or args.name in (row.name, *row.name.split("@"))
+    ]
+    return Outcome(rows, notes=tuple(_notes(reads)))
+
+
+def _paths(store: StoreDir, name: str) -> list[Path]:
+    """Return the file of a name, and the one that replaces it, as far as they are there."""
+    if name.removesuffix(BACKUP) not in MEANINGS:
+        return []
+    both = (store.paths.config_file(name), store.paths.config_file(name + BACKUP))
+    return [path for path in both if path.is_file()]
+
+
+def _read(store: StoreDir, name: str) -> ConfigRead[Json]:
+    if name.removesuffix(BACKUP) != TIMER:
+        return store.config(name, loads)
+    problems = []
+    for path in _paths(store, name):
+        try:
+            found = TimerCheckpoint.decode(store.open_files.open(path).read(0, CHECKPOINT_SIZE))
+        except StoreError as error:
+            problems.append((f"config/{path.name}", str(error)))
+        else:
+            fields: dict[Key, Json] = dict(zip(found._fields, found, strict=True))
+            return ConfigRead(fields, f"config/{path.name}", tuple(problems))
+    return ConfigRead(None, "", tuple(problems))
+
+
+def _rows(read: ConfigRead[Json]) -> Iterator[ConfigRow]:
+    """Yield the values of a file; a table of tables has a name for each of its lines."""
+    value = read.value
+    for table, inner in value.items() if isinstance(value, dict) else ():
+        tables = inner.items() if isinstance(inner, dict) else [("", inner)]
+        for name, leaf in tables:
+            for field, one in _leaves(leaf):
+                yield ConfigRow(
+                    file=read.file, table=_text(table), name=_text(name), field=field, value=one
+                )
+
+
+def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{_text(key)}" if path else _text(key))
+    elif isinstance(value, dict | list):
+        yield path, dumps(value)
+    else:
+        yield path, value
+
+
+def _text(key: Key) -> str:
+    return (
+        key if isinstance(key, str) else str(key) if isinstance(key, int) else dumps({**dict(key)})
+    )
+
+
+def _notes(reads: list[ConfigRead[Json]]) -> Iterator[str]:
+    for read in reads:
+        for file, problem in read.problems:
+            instead = f"{read.file} is used instead" if read.file else "nothing replaces it"
+            yield f"{file}: {problem}; {instead}"
