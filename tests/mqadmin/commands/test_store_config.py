@@ -65,7 +65,7 @@ def test_a_file_beyond_repair_is_an_error(store: Path) -> None:
 
     done = run("store", "config", store, "topics.json")
 
-    assert done.exit_code == 1
+    assert done.exit_code == 6
     assert "config/topics.json" in json.loads(done.err)["error"]["message"]
 
 
