@@ -92,7 +92,8 @@ async def measure(namesrv: Namesrv, master: Broker, slave: Broker, name: str) ->
     used = cpu_s(master)
     async with MQClient(namesrv.address, timeout_s=20) as client:
         admin = Admin(client)
-        end = await log_end(admin, master.address)
+        while not (end := await log_end(admin, master.address)):
+            await asyncio.sleep(0.02)
         first: tuple[float, int] | None = None
         async with asyncio.timeout(WAIT_S):
             while (have := await log_end(admin, slave.address)) < end:
