@@ -63,17 +63,42 @@ async def masters(
     known = await all_brokers(admin)
     if broker is not None:
         return [_broker(known, broker)]
-    found = [place for place in known if place.broker_id == MASTER]
-    clusters = sorted({place.cluster for place in found})
-    if cluster is not None:
-        if cluster not in clusters:
-            raise NotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
-        return [place for place in found if place.cluster == cluster]
+    found = [place for place in _in_cluster(known, cluster) if place.broker_id == MASTER]
     if not found:
-        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
+        slaves = ", ".join(sorted({place.broker for place in known}))
+        raise NotFound(
+            f"no master is registered, only slaves: {slaves}",
+            hint="`mqadmin ha status` shows them, `mqadmin broker promote` makes one the master",
+        )
+    clusters = sorted({place.cluster for place in found})
     if len(clusters) > 1 and not every:
         raise Usage("there are several clusters", hint="add --cluster " + "|".join(clusters))
     return found
+
+
+async def processes(
+    admin: "TopicCalls", *, broker: str | None = None, cluster: str | None = None
+) -> list[Place]:
+    """Return masters and slaves of all brokers, or of the ones that are named, sorted.
+
+    Raises:
+        NotFound: there is no such broker or cluster, or no broker at all.
+    """
+    known = await all_brokers(admin)
+    if broker is not None:
+        one = _broker(known, broker)
+        return [at for at in known if (at.cluster, at.broker) == (one.cluster, one.broker)] or [one]
+    return _in_cluster(known, cluster)
+
+
+def _in_cluster(known: list[Place], cluster: str | None) -> list[Place]:
+    """Return the places of a cluster, or all; raises NotFound where there are none."""
+    clusters = sorted({place.cluster for place in known})
+    if cluster is not None and cluster not in clusters:
+        raise NotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
+    if not known:
+        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
+    return [place for place in known if cluster in (None, place.cluster)]
 
 
 async def with_slaves(admin: "TopicCalls", places: list[Place]) -> list[Place]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, Place, masters, with_slaves
+from mqadmin.places import MASTER, Place, processes
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import UNREACHABLE, Outcome, Row, exit_code_of
 from mqclient.errors import ClientError
@@ -73,8 +73,7 @@ async def ha_status(call: Call, args: Arguments) -> Outcome:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
-    places = await with_slaves(admin, places)
+    places = await processes(admin, broker=args.broker, cluster=args.cluster)
     found = await asyncio.gather(
         *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
     )

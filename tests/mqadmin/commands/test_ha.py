@@ -45,6 +45,13 @@ def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path,
 
             await pair.stop("m")
             await until(lambda: state_of(slave) == "CONNECTING", what="the master is gone")
+            code, rows, _ = await mqadmin(run, pair, "ha", "status")
+            assert (code, [(row["role"], row["state"]) for row in rows]) == (
+                0,
+                [("SLAVE", "CONNECTING")],
+            )
+            code, _, err = await mqadmin(run, pair, "topic", "create", "T")
+            assert (code, "no master is registered, only slaves: broker-a" in err) == (3, True)
             code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "--dry-run")
             assert rows[0]["result"] == "would change"
             code, rows, _ = await mqadmin(run, pair, "broker", "promote", slave.address, "-y")
