@@ -57,7 +57,7 @@ def test_a_bad_file_starts_nothing(conf: Path, capsys) -> None:
 
     assert run(Broker, ["-c", str(conf)], {}) == 2
 
-    assert capsys.readouterr().err.startswith("mqbroker: brokerRole is SLAVE")
+    assert capsys.readouterr().err.startswith("mqbroker: brokerId is 0, expected 1 or more")
 
 
 def test_a_store_that_cannot_be_opened_is_one_line(conf: Path, capsys) -> None:
