@@ -82,6 +82,7 @@ def children(pid: int) -> list[int]:
         except OSError:
             # It ended while the others were looked at.
             continue
-        if int(fields[1]) == pid:
+        # One that was killed stays in the list as Z until its parent asks how it ended.
+        if int(fields[1]) == pid and fields[0] != "Z":
             found.append(int(path.parent.name))
     return found
