@@ -19,7 +19,7 @@ from pipeline.session import session
 def main(store: str, seen: str) -> None:
     """Print the counts as JSON, and where the workers found our code."""
     spark = session("local[1]")
-    frame = commitlog(spark, store, columns=["commit_log_offset"], options={"splitBytes": "40000"})
+    frame = commitlog(spark, store, columns=["commit_log_offset"], options={"splitBytes": "120000"})
 
     def slowly(batches):
         import storefmt as there
