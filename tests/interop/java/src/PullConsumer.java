@@ -6,6 +6,7 @@ import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 
@@ -71,14 +72,14 @@ final class PullConsumer implements Program {
         DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(spec.getString("group"));
         consumer.setNamesrvAddr(spec.getString("namesrv"));
         consumer.setAutoCommit(false);
+        // Not seekToBegin after assign: a pull that is under way by then is handed out as well, so
+        // that some messages come twice.
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.start();
         try {
             List<MessageQueue> queues =
                 new ArrayList<>(new TreeSet<>(consumer.fetchMessageQueues(spec.getString("topic"))));
             consumer.assign(queues);
-            for (MessageQueue queue : queues) {
-                consumer.seekToBegin(queue);
-            }
             int count = spec.getIntValue("count");
             long end = System.currentTimeMillis() + spec.getLongValue("timeoutMs");
             while (count > 0 && System.currentTimeMillis() < end) {
