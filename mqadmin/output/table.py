@@ -24,7 +24,7 @@ ROWS_BUFFERED: Final = 1000
 
 CELL_WIDTH_MIN: Final = 8
 NESTED_WIDTH_MAX: Final = 60
-"""Cells of rows within a row; with longer ones each is json on its own line."""
+"""How far columns of rows within a row are padded; a longer cell sticks out of its column."""
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -168,15 +168,18 @@ class TablePrinter(Printer):
 
 
 def _nested_lines(rows: list[Value]) -> list[str]:
-    """Return rows within a row: columns where they are short and alike, json elsewhere."""
+    """Return rows within a row: columns where they are flat and alike, json elsewhere."""
     records = [row for row in rows if isinstance(row, dict)]
     names = list(records[0]) if records else []
     table = [[name.upper() for name in names]]
     table += [[printable(shown(value)) for value in record.values()] for record in records]
     alike = len(records) == len(rows) and all(list(record) == names for record in records)
-    if not alike or any(cell_width(cell) > NESTED_WIDTH_MAX for line in table for cell in line):
+    if not alike or any(_is_nested(value) for record in records for value in record.values()):
         return [f"- {printable(cell_text(row))}" for row in rows]
-    widths = [max(cell_width(line[spot]) for line in table) for spot in range(len(names))]
+    widths = [
+        min(max(cell_width(line[spot]) for line in table), NESTED_WIDTH_MAX)
+        for spot in range(len(names))
+    ]
     numeric = [isinstance(records[0][name], (int, float)) for name in names]
     return [
         GAP.join(
@@ -187,6 +190,12 @@ def _nested_lines(rows: list[Value]) -> list[str]:
         ).rstrip()
         for line in table
     ]
+
+
+def _is_nested(value: Value) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(item, (list, dict)) for item in value)
+    )
 
 
 def terminal_width() -> int:

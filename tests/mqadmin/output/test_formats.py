@@ -76,6 +76,32 @@ def test_table_of_one_thing_is_name_and_value() -> None:
     assert text.splitlines()[:2] == ["topic:      orders", "queue_id:   3"]
 
 
+@dataclass(frozen=True, slots=True)
+class Part(Row):
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Row):
+    parts: tuple[Part, ...]
+
+
+def test_rows_within_a_row_stay_columns_beside_a_long_name() -> None:
+    held = io.StringIO()
+    columns = columns_of(Whole)
+    printer = printer_for("table", held, Look(names=("parts",), single=True))
+    printer.row(record_of(Whole((Part("a", 1), Part("n" * 90, 20))), columns))
+    printer.end()
+
+    assert held.getvalue().splitlines() == [
+        "parts:",
+        f"  NAME{' ' * 56}  COUNT",
+        f"  a{' ' * 59}      1",
+        f"  {'n' * 90}     20",
+    ]
+
+
 def test_json_is_one_array_with_a_row_on_a_line() -> None:
     text = printed("json").decode()
 
