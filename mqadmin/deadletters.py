@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from mqadmin.messages import MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.rows import EpochMs
+from mqadmin.storedtime import bound_ms
 from mqadmin.times import When, parse_when
 from mqadmin.wanted import Filter
 from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
@@ -45,8 +46,8 @@ class Letters:
         return Filter(
             key=self.key,
             tags=self.tag,
-            begin_ms=self.from_.ms(now_ms) if self.from_ else None,
-            end_ms=self.to.ms(now_ms) if self.to else None,
+            begin_ms=bound_ms(self.from_, now_ms),
+            end_ms=bound_ms(self.to, now_ms),
         )
 
     def wants(self, message: "MessageExt | MessageRow") -> bool:

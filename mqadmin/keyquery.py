@@ -8,11 +8,9 @@ from mqadmin.errors import NotFound, Usage
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.records import body_form, row_at
 from mqadmin.rows import Outcome
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
+from mqadmin.times import When
 from storefmt.offline.storedir import StoreDir
-
-START_OF_TIME = When("0")
-END_OF_TIME = When("9999-12-31T23:59:59Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +19,8 @@ class KeyQuery:
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
     key: Annotated[str, argument("the key, or a unique key")]
-    from_: Annotated[
-        When, option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ] = START_OF_TIME
-    to: Annotated[
-        When, option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ] = END_OF_TIME
+    from_: Annotated[When, STORED_FROM] = START_OF_TIME
+    to: Annotated[When, STORED_TO] = END_OF_TIME
     limit: Annotated[int, option("so many at most, the newest", short="c")] = 64
     no_body: Annotated[bool, option("leave the bodies out")] = False
     inflate: Annotated[bool, option("decompress the bodies")] = False

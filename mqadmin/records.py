@@ -13,7 +13,8 @@ from typing import Annotated
 from mqadmin.errors import Usage
 from mqadmin.messages import BodyForm, MessageRow, message_row
 from mqadmin.parameters import Kind, option
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_FROM
+from mqadmin.times import When
 from mqadmin.wanted import Filter
 from storefmt.errors import RecordDamaged
 from storefmt.message import Record
@@ -59,10 +60,7 @@ class Selection:
     key: Annotated[str | None, option("with this key or unique key", short="k")] = None
     tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
     producer: Annotated[str | None, option("of this producer group, where it is stored")] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
     log_offset: Annotated[
         OffsetRange | None,
         option("in this part of the log, in bytes", metavar="A-B", parse=parse_range),

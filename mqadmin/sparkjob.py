@@ -18,14 +18,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Final, Literal
 
 from mqadmin.call import Call
 from mqadmin.console import printable
 from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
 from mqadmin.link import Target
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
+from mqadmin.parameters import Kind, argument, option
 from mqadmin.rows import Outcome, Row
 
 ACCESS_KEY, SECRET_KEY = "MQADMIN_ACCESS_KEY", "MQADMIN_SECRET_KEY"
@@ -35,6 +35,8 @@ ENDINGS: dict[int, type[CommandError]] = {
     4: Unreachable,
     6: Damaged,
 }
+
+MORE_STORES: Final = argument("further store directories", metavar="DIR", kind=Kind.DIR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def run_job(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | None] | None = None,
+    options: Mapping[str, str | int | None] | None = None,
     more_stores: Sequence[str] = (),
 ) -> Outcome:
     """Run a job to its end and return its rows; what it skipped is raised behind them.
@@ -94,7 +96,7 @@ def run_live_job(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | None],
+    options: Mapping[str, str | int | None],
     target: Target | None = None,
 ) -> Outcome:
     """Run a job that talks to brokers, or moves an archive, to its end; return its rows.
@@ -107,7 +109,7 @@ def run_live_job(
         Usage: the servers are reached in a way that jobs do not know.
         CommandError: the job failed; the class follows its exit code.
     """
-    own: dict[str, str | None] = dict(options)
+    own: dict[str, str | int | None] = dict(options)
     secrets: dict[str, str] = {}
     if target is not None:
         if target.tls is not None or target.address_map:
@@ -130,7 +132,7 @@ def _run(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | None],
+    options: Mapping[str, str | int | None],
     secrets: Mapping[str, str] | None = None,
 ) -> Outcome:
     line = [sys.executable, "-m", *words, *where.words()]

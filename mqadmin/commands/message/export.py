@@ -19,7 +19,8 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.reading import Span, read
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
+from mqadmin.times import When
 from mqadmin.wanted import Filter
 
 
@@ -34,14 +35,8 @@ class Arguments:
     queue: Annotated[
         str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
     ] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
-    until: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
+    until: Annotated[When | None, STORED_TO] = None
     tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
     limit: Annotated[int | None, option("so many at most", short="c")] = None
     no_body: Annotated[bool, option("leave the bodies out")] = False
@@ -148,7 +143,7 @@ def _fresh(call: Call, args: Arguments) -> State:
     }
     return State(
         asked=asked,
-        begin_ms=args.from_.ms(now_ms) if args.from_ else None,
+        begin_ms=bound_ms(args.from_, now_ms),
         # The same end when it goes on: queues that are done must stay done.
         end_ms=args.until.ms(now_ms) if args.until else now_ms,
     )

@@ -15,7 +15,8 @@ from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, falsehood, option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
+from mqadmin.times import When
 from mqadmin.wanted import Filter, parse_pattern
 
 
@@ -28,14 +29,8 @@ class Arguments:
         str | None, argument("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
     ] = None
     broker: Annotated[str | None, option("only queues of this broker", kind=Kind.BROKER)] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
-    to: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
+    to: Annotated[When | None, STORED_TO] = None
     start: Annotated[int | None, option("from this queue offset on", metavar="OFFSET")] = None
     tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
     key: Annotated[str | None, option("with this key or unique key", short="k")] = None
@@ -115,8 +110,8 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
     wanted = Filter(
         topic=args.topic if call.is_offline else None,
         key=args.key,
-        begin_ms=args.from_.ms(now_ms) if args.from_ else None,
-        end_ms=args.to.ms(now_ms) if args.to else None,
+        begin_ms=bound_ms(args.from_, now_ms),
+        end_ms=bound_ms(args.to, now_ms),
         property=args.property,
         body=args.grep,
     )

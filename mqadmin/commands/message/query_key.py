@@ -12,9 +12,8 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
-from mqadmin.times import When, parse_when
-
-END_OF_TIME = When("9999-12-31T23:59:59Z")
+from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
+from mqadmin.times import When
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +22,8 @@ class Arguments:
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
     key: Annotated[str, argument("the key")]
-    from_: Annotated[
-        When, option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ] = When("0")  # noqa: RUF009 (a frozen value)
-    to: Annotated[
-        When, option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ] = END_OF_TIME
+    from_: Annotated[When, STORED_FROM] = START_OF_TIME
+    to: Annotated[When, STORED_TO] = END_OF_TIME
     count: Annotated[int, option("so many at most", short="c")] = 64
     no_body: Annotated[bool, option("leave the bodies out")] = False
 

@@ -13,7 +13,8 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_FROM, STORED_TO
+from mqadmin.times import When
 from mqadmin.wanted import Filter
 
 NOW = When("now")
@@ -24,12 +25,8 @@ class Arguments:
     """Which messages, and how much of them."""
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    from_: Annotated[
-        When, option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ]
-    to: Annotated[
-        When, option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ] = NOW
+    from_: Annotated[When, STORED_FROM]
+    to: Annotated[When, STORED_TO] = NOW
     limit: Annotated[int | None, option("so many at most", short="c")] = None
     no_body: Annotated[bool, option("leave the bodies out")] = False
 

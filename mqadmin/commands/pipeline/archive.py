@@ -80,7 +80,7 @@ def archive_topics(call: Call, args: Arguments) -> Outcome:
         "subscribePattern": args.pattern,
         "startingOffsets": args.start,
         "filterExpression": args.tags,
-        "maxOffsetsPerTrigger": None if args.commit_every is None else str(args.commit_every),
+        "maxOffsetsPerTrigger": args.commit_every,
         "failOnDataLoss": "false" if args.allow_loss else None,
         "reportGroup": args.report,
     }

@@ -4,20 +4,19 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
-from mqadmin.times import When, parse_when
+from mqadmin.sparkjob import MORE_STORES, Engine, run_job
+from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
+from mqadmin.times import When
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments(Engine):
     """Which messages, where to, and where it runs."""
 
-    more: Annotated[
-        tuple[str, ...], argument("further store directories", metavar="DIR", kind=Kind.DIR)
-    ] = ()
+    more: Annotated[tuple[str, ...], MORE_STORES] = ()
     to: Annotated[str, option("new directory for the files", kind=Kind.DIR)]
     format: Annotated[
         Literal["parquet", "jsonl", "files"], option("what to write; files: a body a file")
@@ -25,14 +24,8 @@ class Arguments(Engine):
     topic: Annotated[tuple[str, ...], option("of one of these topics", kind=Kind.TOPIC)] = ()
     tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
     key: Annotated[str | None, option("with this unique key", short="k")] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
-    until: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
+    until: Annotated[When | None, STORED_TO] = None
     body: Annotated[str | None, option("whose body has a match of this", metavar="REGEX")] = None
 
 
@@ -86,8 +79,8 @@ def extract_messages(call: Call, args: Arguments) -> Outcome:
         "topics": ",".join(args.topic) or None,
         "tags": ",".join(args.tag) or None,
         "uniq_key": args.key,
-        "begin_ms": str(args.from_.ms(now_ms)) if args.from_ else None,
-        "end_ms": str(args.until.ms(now_ms)) if args.until else None,
+        "begin_ms": bound_ms(args.from_, now_ms),
+        "end_ms": bound_ms(args.until, now_ms),
         "body": args.body,
     }
     return run_job(

@@ -4,19 +4,17 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+from mqadmin.sparkjob import MORE_STORES, Engine, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments(Engine):
     """Which stores, where to, and where it runs."""
 
-    more: Annotated[
-        tuple[str, ...], argument("further store directories", metavar="DIR", kind=Kind.DIR)
-    ] = ()
+    more: Annotated[tuple[str, ...], MORE_STORES] = ()
     to: Annotated[
         str, option("new directory; with several stores one below it for each", kind=Kind.DIR)
     ]

@@ -76,7 +76,7 @@ async def restore_archive(call: Call, args: Arguments) -> Outcome:
         "topics": ",".join(args.topic) or None,
         "store": args.to,
         "broker": args.broker,
-        "fileSize": None if args.file_size is None else str(args.file_size),
+        "fileSize": args.file_size,
         "topic": args.to_topic,
         "keepQueues": "true" if args.keep_queues else None,
     }

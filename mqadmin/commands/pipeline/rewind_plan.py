@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+from mqadmin.sparkjob import MORE_STORES, Engine, run_job
 from mqadmin.times import When, parse_when
 
 
@@ -15,9 +15,7 @@ from mqadmin.times import When, parse_when
 class Arguments(Engine):
     """Where to, which groups, and where it runs."""
 
-    more: Annotated[
-        tuple[str, ...], argument("further store directories", metavar="DIR", kind=Kind.DIR)
-    ] = ()
+    more: Annotated[tuple[str, ...], MORE_STORES] = ()
     to: Annotated[
         When, option("store time to move to", metavar="TIME", kind=Kind.TIME, parse=parse_when)
     ]
@@ -60,7 +58,7 @@ class MoveRow(Row):
 def plan_rewind(call: Call, args: Arguments) -> Outcome:
     """Return one row a queue of each group."""
     options = {
-        "to_ms": str(args.to.ms(call.now_ms())),
+        "to_ms": args.to.ms(call.now_ms()),
         "group": args.group,
         "topic": args.topic,
     }

@@ -7,7 +7,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+from mqadmin.sparkjob import MORE_STORES, Engine, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +17,7 @@ class Arguments(Engine):
     which: Annotated[
         str, argument("keys, unique keys or offset ids, with commas", metavar="KEY|ID")
     ]
-    more: Annotated[
-        tuple[str, ...], argument("further store directories", metavar="DIR", kind=Kind.DIR)
-    ] = ()
+    more: Annotated[tuple[str, ...], MORE_STORES] = ()
     topic: Annotated[str | None, option("sent to this topic", short="t", kind=Kind.TOPIC)] = None
     scan: Annotated[bool, option("read whole logs, not only what the indexes name")] = False
 

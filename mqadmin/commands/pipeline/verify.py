@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mqadmin.call import Call
-from mqadmin.findings import FindingRow
-from mqadmin.parameters import Kind, argument, option
+from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+from mqadmin.sparkjob import MORE_STORES, Engine, run_job
+from mqadmin.storerows import FindingRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments(Engine):
     """Which stores, how closely, and where it runs."""
 
-    more: Annotated[
-        tuple[str, ...], argument("further store directories", metavar="DIR", kind=Kind.DIR)
-    ] = ()
+    more: Annotated[tuple[str, ...], MORE_STORES] = ()
     deep: Annotated[bool, option("also decompress bodies, and hold the index against the log")] = (
         False
     )

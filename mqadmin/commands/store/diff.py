@@ -9,7 +9,8 @@ from mqadmin.errors import CheckFailed
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, argument
 from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+from mqadmin.rows import Outcome
+from mqadmin.storerows import DiffRow
 from storefmt.offline.compare import compare_logs, compare_queues
 from storefmt.offline.storedir import StoreDir
 
@@ -19,29 +20,6 @@ class Arguments:
     """The other store."""
 
     other: Annotated[str, argument("the store to compare with", metavar="B", kind=Kind.DIR)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffRow(Row):
-    """The log, or one queue that is not the same.
-
-    ``kind`` log: ranges in bytes, ``first`` is the first byte of the log that both have and
-    that differs, ``changed`` the bytes behind it, ``only_a`` and ``only_b`` the bytes that one
-    log has before or behind the other. ``kind`` queue: the same in entries. -1 for none.
-    """
-
-    kind: str
-    same: bool
-    topic: str
-    queue_id: int
-    a_min: int
-    a_max: int
-    b_min: int
-    b_max: int
-    only_a: int
-    only_b: int
-    changed: int
-    first: int
 
 
 @command(

@@ -12,7 +12,8 @@ from mqadmin.parameters import Kind, option
 from mqadmin.records import OffsetRange, Selection, message_rows
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_TO, bound_ms
+from mqadmin.times import When
 from storefmt.offline.storedir import StoreDir
 
 
@@ -23,10 +24,7 @@ class Arguments(Selection):
     to: Annotated[Path, option("file to write", short="f", metavar="FILE", kind=Kind.FILE)]
     format: Annotated[FileFormat | None, option("instead of what the suffix says")] = None
     resume: Annotated[bool, option("go on with a broken export")] = False
-    until: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    until: Annotated[When | None, STORED_TO] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +97,6 @@ def _fresh(call: Call, args: Arguments, store: StoreDir) -> State:
     }
     return State(
         asked={"store": str(store.root.resolve()), **asked},
-        begin_ms=args.from_.ms(now_ms) if args.from_ else None,
-        end_ms=args.until.ms(now_ms) if args.until else None,
+        begin_ms=bound_ms(args.from_, now_ms),
+        end_ms=bound_ms(args.until, now_ms),
     )

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
-from mqadmin.parameters import Kind, option
 from mqadmin.records import Selection, message_rows
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
-from mqadmin.times import When, parse_when
+from mqadmin.storedtime import STORED_TO, bound_ms
+from mqadmin.times import When
 from storefmt.offline.storedir import StoreDir
 
 
@@ -18,10 +18,7 @@ from storefmt.offline.storedir import StoreDir
 class Arguments(Selection):
     """Which messages, and how much of them."""
 
-    to: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    to: Annotated[When | None, STORED_TO] = None
 
 
 @command(
@@ -50,9 +47,7 @@ def list_log(call: Call, args: Arguments) -> Outcome:
 
 def _rows(call: Call, args: Arguments, store: StoreDir) -> Iterator[MessageRow]:
     now_ms = call.now_ms()
-    wanted = args.wanted(
-        args.from_.ms(now_ms) if args.from_ else None, args.to.ms(now_ms) if args.to else None
-    )
+    wanted = args.wanted(bound_ms(args.from_, now_ms), bound_ms(args.to, now_ms))
     with store:
         yield from message_rows(
             store,

@@ -10,7 +10,8 @@ from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, Share
-from mqadmin.times import When, iso_utc, parse_when
+from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
+from mqadmin.times import When, iso_utc
 from storefmt.offline.stats import count_records
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.tally import By, Key, Tally, Wanted
@@ -29,14 +30,8 @@ class Arguments:
         Literal["topic", "queue", "tag", "producer", "hour"], option("count by", short="b")
     ] = "topic"
     topic: Annotated[str | None, option("of this topic", short="t", kind=Kind.TOPIC)] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
-    to: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
+    to: Annotated[When | None, STORED_TO] = None
     limit: Annotated[int | None, option("so many rows at most", short="c")] = None
     jobs: Annotated[int | None, JOBS] = None
 
@@ -86,8 +81,8 @@ def show_stats(call: Call, args: Arguments) -> Outcome:
     now_ms = call.now_ms()
     wanted = Wanted(
         topic=args.topic,
-        begin_ms=args.from_.ms(now_ms) if args.from_ else None,
-        end_ms=args.to.ms(now_ms) if args.to else None,
+        begin_ms=bound_ms(args.from_, now_ms),
+        end_ms=bound_ms(args.to, now_ms),
     )
     by = WAYS[args.by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:

@@ -10,8 +10,10 @@ from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row, Share
-from mqadmin.times import When, parse_duration, parse_when
+from mqadmin.rows import Outcome
+from mqadmin.storedtime import EVERY, STORED_FROM, STORED_TO, bound_ms
+from mqadmin.storerows import SpanRow
+from mqadmin.times import When
 from storefmt.offline.stats import count_records
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.tally import By, Tally, Wanted
@@ -24,32 +26,11 @@ SPANS_MAX: Final = 10_000
 class Arguments:
     """How fine, and which messages."""
 
-    every: Annotated[
-        str | None, option("length of a span: 10s, 5m, 1h, 1d; chosen if left out", metavar="SPAN")
-    ] = None
+    every: Annotated[int | None, EVERY] = None
     topic: Annotated[str | None, option("of this topic", short="t", kind=Kind.TOPIC)] = None
-    from_: Annotated[
-        When | None,
-        option("stored then or later", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
-    to: Annotated[
-        When | None,
-        option("stored then or before", metavar="TIME", kind=Kind.TIME, parse=parse_when),
-    ] = None
+    from_: Annotated[When | None, STORED_FROM] = None
+    to: Annotated[When | None, STORED_TO] = None
     jobs: Annotated[int | None, JOBS] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanRow(Row):
-    """The messages of one span of time; ``relative`` is its part of the fullest span."""
-
-    start_ms: EpochMs
-    end_ms: EpochMs
-    count: int
-    bytes: int
-    relative: Share
-    first_ms: EpochMs
-    last_ms: EpochMs
 
 
 @command(
@@ -68,19 +49,18 @@ def show_timeline(call: Call, args: Arguments) -> Outcome:
     """Return one row a span, oldest first.
 
     Raises:
-        Usage: the span is no duration, or so short that there are too many.
+        Usage: the span is so short that there are too many.
         NotAStore: the directory is no store.
     """
-    every_ms = _every_ms(args.every)
     now_ms = call.now_ms()
     wanted = Wanted(
         topic=args.topic,
-        begin_ms=args.from_.ms(now_ms) if args.from_ else None,
-        end_ms=args.to.ms(now_ms) if args.to else None,
+        begin_ms=bound_ms(args.from_, now_ms),
+        end_ms=bound_ms(args.to, now_ms),
     )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
-        bucket_ms = every_ms or span_of(store, begin_ms=wanted.begin_ms, end_ms=wanted.end_ms)
+        bucket_ms = args.every or span_of(store, begin_ms=wanted.begin_ms, end_ms=wanted.end_ms)
         found = count_records(
             store,
             By.TIME,
@@ -94,18 +74,6 @@ def show_timeline(call: Call, args: Arguments) -> Outcome:
     if len(spans) > SPANS_MAX:
         raise Usage(f"{len(spans)} spans, at most {SPANS_MAX}", hint="take a longer --every")
     return Outcome(list(_rows(spans, bucket_ms)))
-
-
-def _every_ms(text: str | None) -> int:
-    if text is None:
-        return 0
-    try:
-        every_ms = parse_duration(text)
-    except ValueError as error:
-        raise Usage(str(error)) from None
-    if every_ms <= 0:
-        raise Usage(f"a span of {text} is no span")
-    return every_ms
 
 
 def _rows(spans: list[tuple[int, Tally]], bucket_ms: int) -> Iterator[SpanRow]:

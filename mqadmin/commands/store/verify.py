@@ -6,12 +6,12 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, NotFound
-from mqadmin.findings import FindingRow
 from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
+from mqadmin.storerows import FindingRow
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.verify import verify
 
