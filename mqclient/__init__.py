@@ -9,8 +9,9 @@ Rule: the names here are the public ones. Each is loaded when it is first asked 
 command that sends one message does not load every consumer.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from remoting.lazy import on_demand
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
@@ -122,18 +123,4 @@ _PLACES: Final = {
 }
 """Which module has which names."""
 
-_PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load the module of a public name and return what it names.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
-    place = _PLACE_OF.get(name)
-    if place is None:
-        raise AttributeError(f"module {__name__} has no {name}")
-    found: object = getattr(import_module(place), name)
-    globals()[name] = found
-    return found
+__getattr__ = on_demand(__name__, _PLACES)

@@ -8,8 +8,9 @@ so two bodies that mean the same may differ in their bytes.
 A class is loaded when it is first asked for: all of them take 40 ms, more than most commands.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from remoting.lazy import on_demand
 
 if TYPE_CHECKING:
     from remoting.bodies.acl import (
@@ -200,18 +201,4 @@ _FAMILIES: Final = {
 }
 """Which module has which classes."""
 
-_FAMILY_OF: Final = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load the module of a body class and return the class.
-
-    Raises:
-        AttributeError: there is no such class.
-    """
-    family = _FAMILY_OF.get(name)
-    if family is None:
-        raise AttributeError(f"module {__name__} has no body {name}")
-    found: object = getattr(import_module(family), name)
-    globals()[name] = found
-    return found
+__getattr__ = on_demand(__name__, _FAMILIES)

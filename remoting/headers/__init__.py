@@ -8,8 +8,9 @@ Rule: a class says what travels; whether a value makes sense is for the one who 
 A class is loaded when it is first asked for: all of them take 40 ms, more than most commands.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from remoting.lazy import on_demand
 
 if TYPE_CHECKING:
     from remoting.headers.acl import (
@@ -242,18 +243,4 @@ _FAMILIES: Final = {
 }
 """Which module has which classes."""
 
-_FAMILY_OF: Final = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load the module of a header class and return the class.
-
-    Raises:
-        AttributeError: there is no such class.
-    """
-    family = _FAMILY_OF.get(name)
-    if family is None:
-        raise AttributeError(f"module {__name__} has no header {name}")
-    found: object = getattr(import_module(family), name)
-    globals()[name] = found
-    return found
+__getattr__ = on_demand(__name__, _FAMILIES)
