@@ -9,17 +9,13 @@ renamed; a file that others can read is still read, and is closed with the next 
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
 from mqadmin.tlsfiles import TlsFiles
-
-TOOLS_KEY: Final = re.compile(r"^\s*(accessKey|secretKey)\s*:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
-"""A line of the Java tool's conf/tools.yml."""
+from remoting.toolskeys import TOOLS_FILE, tools_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +133,13 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
         NotFound: the file is there and cannot be read.
     """
     home = env.get("ROCKETMQ_HOME")
-    path = Path(home) / "conf" / "tools.yml" if home else None
+    path = Path(home) / TOOLS_FILE if home else None
     if path is None or not path.is_file():
         return None, None
     try:
-        found = dict(TOOLS_KEY.findall(path.read_text(encoding="utf-8")))
+        return tools_keys(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise NotFound(f"{path}: {error.strerror}", hint="check its permissions") from None
-    return found.get("accessKey"), found.get("secretKey")
 
 
 def _decode(value: dict[str, object]) -> Contexts:

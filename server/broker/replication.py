@@ -23,7 +23,7 @@ from server.broker.config import BrokerRole, SlaveStart
 from server.broker.fastport import open_fast_port
 from server.broker.haresync import HaFile
 from server.broker.refusal import Refused
-from server.broker.slavesync import MasterCalls, SlaveSync
+from server.broker.slavesync import MasterCalls, SlaveSync, keys_below
 from server.broker.slavewait import hold
 from server.broker.state import Broker
 from server.broker.tails import Parting, compare
@@ -69,6 +69,7 @@ class Replication:
         self._fast: RemotingServer | None = None
         self._on_frame: OnFrame = lambda conn, raw: conn.close()
         self._any_port = False
+        self._keys: tuple[str, str] | None = None
         broker.store.is_copy = config.is_slave
         broker.ha_numbers = self.numbers
         broker.promote = self._answer_promotion
@@ -83,7 +84,7 @@ class Replication:
             any_port: take any port where the usual one cannot be had.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be had, or the keys of a slave cannot be read.
         """
         self._on_frame, self._any_port = on_frame, any_port
         if self._broker.config.is_slave:
@@ -120,8 +121,8 @@ class Replication:
         if config.broker_role is BrokerRole.SYNC_MASTER:
             broker.turn.hold = self._hold
 
-    def _hold(self, acks: list[Ack], log_end: int, now_ms: int) -> list[Ack]:
-        return hold(self.links, acks, log_end=log_end, now_ms=now_ms)
+    def _hold(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
+        return hold(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
 
     def _may_connect(self, ip: str, local_ip: str) -> bool:
         key = "slaveAddresses"
@@ -130,6 +131,7 @@ class Replication:
 
     def _follow(self) -> None:
         broker, config = self._broker, self._broker.config
+        self._keys = keys_below(config.rocketmq_home)
         self.receiver = Receiver(
             broker.store,
             settings=ReceivingSettings(
@@ -165,7 +167,7 @@ class Replication:
         if self.receiver is None or not self._broker.config.is_slave:
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
-            self.master = MasterCalls(self._client, master_addr)
+            self.master = MasterCalls(self._client, master_addr, keys=self._keys)
         if ha_addr and not self._broker.config.ha_master_address:
             self.receiver.set_master(ha_addr)
 
@@ -189,7 +191,7 @@ class Replication:
             LOG.warning("without a name server the logs are not compared")
             return
         found = await self.master.log_range()
-        self.sync.master_end = found.log_end
+        self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
         # A slave may have to take over before the first round is due.
         await self.round(self._broker.clock.now_ms())
         if store.raw.is_empty:
@@ -271,10 +273,10 @@ class Replication:
             return "its master is alive and would be a master, too: stop that one first"
         if receiver.divergence:
             return receiver.divergence
-        if self.sync.master_end < 0:
+        if self.sync.answered_end < 0:
             return "it has not heard of a master since it started: nobody knows what it lacks"
-        if end < self.sync.master_end:
-            return f"it lacks {self.sync.master_end - end} bytes of its master's log"
+        if end < self.sync.answered_end:
+            return f"it lacks {self.sync.answered_end - end} bytes of its master's log"
         return ""
 
     async def promote(self, role: BrokerRole, *, force: bool) -> str:
@@ -321,6 +323,8 @@ class Replication:
         """Return what the runtime information tells of replication."""
         config, store = self._broker.config, self._broker.store
         found = {"haRole": config.broker_role.name, "haConnectedSlaves": str(len(self.links.links))}
+        if not config.is_slave:
+            found["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
         for number, link in enumerate(self.links.links):
             found[f"haSlave_{number}"] = (
                 f"{link.address},{link.sent_offset},{link.acked_offset},"
@@ -335,5 +339,6 @@ class Replication:
                 "haFlushedOffset": str(store.flushed_offset),
                 "haHeardTimestamp": str(receiver.heard_ms),
                 "haDivergence": receiver.divergence,
+                "haProblem": receiver.problem,
             }
         return found

@@ -8,12 +8,14 @@ Rule: nothing older replaces something newer: tables by their data version, offs
 master said before. An offset that is ahead of the log would lose messages when this slave
 becomes the master; it waits for the log.
 
-Source: broker/slave/SlaveSynchronize.java (which takes whatever comes).
+Source: broker/slave/SlaveSynchronize.java (which takes whatever comes, and signs nothing).
 """
 
 import logging
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from remoting.acl import sign
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     DelayOffsetSerializeWrapper,
@@ -25,6 +27,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import ViewMessage
+from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.delay import DelayService
 from server.broker.groups import Groups
 from server.broker.offsets import NO_OFFSET, Offsets
@@ -34,16 +37,39 @@ from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTa
 LOG = logging.getLogger(__name__)
 
 TIMEOUT_S: Final = 5.0
+ACL_REFUSAL: Final = "AclException"
+ACL_HINT: Final = (
+    f"this slave needs the keys of an admin in <rocketmqHome>/{TOOLS_FILE}, or its address "
+    "on the master's globalWhiteRemoteAddresses"
+)
 
 Place = tuple[str, str, int]
 """Topic, group, queue id."""
 
 
+def keys_below(home: Path | None) -> tuple[str, str] | None:
+    """Return the access key and the secret key in ``conf/tools.yml``, None where there are none.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    path = None if home is None else home / TOOLS_FILE
+    if path is None or not path.is_file():
+        return None
+    access_key, secret_key = tools_keys(path.read_text(encoding="utf-8"))
+    return (access_key, secret_key) if access_key and secret_key else None
+
+
 class MasterRange(NamedTuple):
-    """Where the log of the master begins and ends."""
+    """Where the log of the master begins and ends.
+
+    ``answered_end`` is where the messages begin that still wait for a slave: nobody was told
+    that they are stored. It is the end where none does, and of a Java master.
+    """
 
     log_min: int
     log_end: int
+    answered_end: int
 
 
 class Told(NamedTuple):
@@ -52,23 +78,35 @@ class Told(NamedTuple):
     offsets: ConsumerOffsets
     delays: DelayOffsets
     log_end: int
+    answered_end: int
 
 
 class MasterCalls:
     """Asks one master.
 
     Every method raises OSError when it does not answer, or not well.
+
+    Args:
+        keys: access key and secret key to sign with; None to sign nothing.
     """
 
-    def __init__(self, client: RemotingClient, address: str) -> None:
+    def __init__(
+        self, client: RemotingClient, address: str, *, keys: tuple[str, str] | None = None
+    ) -> None:
         self.address = address
         self._client = client
+        self._keys = keys
 
     async def _ask(self, command: Command) -> Command:
+        if self._keys is not None:
+            sign(command, *self._keys)
         try:
             answer = await self._client.invoke(self.address, command, timeout_s=TIMEOUT_S)
         except RemotingError as error:
             raise OSError(f"master {self.address}: {error}") from error
+        if ACL_REFUSAL in (answer.remark or ""):
+            # The same code says that there is no message: that would be another log.
+            raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
         return answer
 
     async def _body(self, code: RequestCode) -> bytes:
@@ -98,13 +136,16 @@ class MasterCalls:
             await self._body(RequestCode.GET_ALL_DELAY_OFFSET)
         )
         found = await self.log_range()
-        return Told(offsets, DelayOffsets(offsets=delays.offset_table), found.log_end)
+        told = DelayOffsets(offsets=delays.offset_table)
+        return Told(offsets, told, found.log_end, found.answered_end)
 
     async def log_range(self) -> MasterRange:
         """Return where its log begins and ends."""
         table = KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
         try:
-            return MasterRange(int(table["commitLogMinOffset"]), int(table["commitLogMaxOffset"]))
+            log_end = table["commitLogMaxOffset"]
+            answered_end = table.get("haAnsweredOffset", log_end)
+            return MasterRange(int(table["commitLogMinOffset"]), int(log_end), int(answered_end))
         except (KeyError, ValueError) as error:
             raise OSError(f"master {self.address} does not say where its log is") from error
 
@@ -123,6 +164,8 @@ class SlaveSync:
     ) -> None:
         self.master_end = -1
         """End of the master's log as last told; -1 while it has said nothing."""
+        self.answered_end = -1
+        """The same, without what was still waiting for a slave."""
         self.synced_ms = 0
         self._topics = topics
         self._groups = groups
@@ -147,7 +190,7 @@ class SlaveSync:
         if self._may_take("groups", groups.data_version, self._groups.version):
             self._groups.adopt(groups)
         self._told = await master.progress()
-        self.master_end = self._told.log_end
+        self.master_end, self.answered_end = self._told.log_end, self._told.answered_end
         self.synced_ms = now_ms
         return gone
 

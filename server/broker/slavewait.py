@@ -58,13 +58,16 @@ class Held:
         self._wait.send(self._sink, frame)
 
 
-def hold(links: Links, acks: list[Ack], *, log_end: int, now_ms: int) -> list[Ack]:
-    """Return the answers of one turn, each to leave when a slave has all below ``log_end``."""
+def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int) -> list[Ack]:
+    """Return the answers of one turn, each to leave when a slave has all below ``log_end``.
+
+    The messages of the turn begin at ``begin``.
+    """
     wait = _Wait()
     held: list[Ack] = [
         (Held(sink, wait), answer, opaque, serialize) for sink, answer, opaque, serialize in acks
     ]
-    links.wait(log_end, wait.end, now_ms=now_ms)
+    links.wait(log_end, wait.end, begin=begin, now_ms=now_ms)
     return held
 
 

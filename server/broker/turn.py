@@ -46,8 +46,9 @@ class Sink(Protocol):
 
 Ack = tuple[Sink, bytes, int, int]
 """Where it goes, the answer's frame, opaque, serialisation."""
-Hold = Callable[[list[Ack], int, int], list[Ack]]
-"""Lets answers wait for a slave, too: given the end of the log and ``now_ms``."""
+Hold = Callable[[list[Ack], int, int, int], list[Ack]]
+"""Lets answers wait for a slave, too: given the end of the log before this turn and after it,
+and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Told SUCCESS once a message is safe, or the code of what went wrong."""
 
@@ -168,7 +169,7 @@ class Turn:
         self._scheduled = False
         acks, self._acks = self._acks, []
         done, self._done = self._done, []
-        now_ms = self._clock.now_ms()
+        now_ms, begin = self._clock.now_ms(), self._store.written_offset
         try:
             self._store.write(now_ms)
         except StoreFailed as error:
@@ -181,7 +182,7 @@ class Turn:
             self._end_stale_soon()
         self.on_written()
         if self.hold is not None and acks:
-            acks = self.hold(acks, self._store.written_offset, now_ms)
+            acks = self.hold(acks, begin, self._store.written_offset, now_ms)
         if self._hasty_acks:
             self._release(self._hasty_acks, [])
             self._hasty_acks = []

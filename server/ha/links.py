@@ -95,6 +95,7 @@ class SlaveLink:
 
 
 class _Wait(NamedTuple):
+    begin: int
     log_offset: int
     deadline_ms: int
     done: Done
@@ -129,21 +130,25 @@ class Links:
         """How many wait for a slave."""
         return len(self._waiting)
 
+    def answered_offset(self, log_end: int) -> int:
+        """Return the log offset below which no message waits for a slave any more."""
+        return self._waiting[0].begin if self._waiting else log_end
+
     def has_near(self, log_offset: int) -> bool:
         """Tell whether a slave is there that a message ending at ``log_offset`` may wait for."""
         return bool(self.links) and log_offset - self.acked_offset < self._behind_max
 
-    def wait(self, log_offset: int, done: Done, *, now_ms: int) -> None:
+    def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:
         """Call ``done`` when a slave has all below ``log_offset``, or when that takes too long.
 
-        Offsets rise from call to call.
+        Offsets rise from call to call; what waits begins at ``begin``.
         """
         if not self.has_near(log_offset):
             done(Outcome.NO_SLAVE)
         elif self.confirmed_offset >= log_offset:
             done(Outcome.REPLICATED)
         else:
-            self._waiting.append(_Wait(log_offset, now_ms + self._timeout_ms, done))
+            self._waiting.append(_Wait(begin, log_offset, now_ms + self._timeout_ms, done))
 
     def settle(self) -> int:
         """Release whoever a slave has caught up with; returns how many."""

@@ -122,6 +122,8 @@ class Receiver:
         """Where the master sends from, ``host:port``; empty while nobody has said so."""
         self.divergence = ""
         """Why nothing is taken from the master."""
+        self.problem = ""
+        """Why there is no connection to the master at the moment."""
         self.heard_ms = 0
         """When the master was heard last."""
         self.received_size = 0
@@ -186,9 +188,15 @@ class Receiver:
                 LOG.error("replication: %s", error)
                 self._move(Event.LOST if is_full else Event.BROKEN)
             except (OSError, BadStream, TimeoutError) as error:
-                LOG.info("master %s: %s; tried again", self.master, str(error) or "no answer")
-                self._move(Event.LOST)
+                self._lost(str(error) or "no answer")
             await asyncio.sleep(RETRY_S)
+
+    def _lost(self, why: str) -> None:
+        """Note why the master is out of reach; said loudly once, it is tried every second."""
+        level = logging.INFO if why == self.problem else logging.WARNING
+        LOG.log(level, "master %s: %s; tried again", self.master, why)
+        self.problem = why
+        self._move(Event.LOST)
 
     async def _follow(self) -> None:
         """Receive until the connection is lost.
@@ -209,7 +217,7 @@ class Receiver:
             self._move(Event.CONNECTED)
             await self.drain()
             await self._compare()
-            self.divergence = ""
+            self.divergence = self.problem = ""
             self._move(Event.SAME)
             await self._flush_all()
             self._reported = -1

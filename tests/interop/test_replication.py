@@ -34,6 +34,8 @@ pytestmark = pytest.mark.java
 _T = TypeVar("_T")
 TOPIC, GROUP = "Replicated", "ReplicatedGroup"
 CATCH_UP_S = 90.0
+ADMIN, SECRET = "replicationAdmin", "replicationSecret"
+"""What every request is signed with; only a master with accounts looks at it."""
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +49,10 @@ def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
 
 
 def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
+    keys = {"access_key": ADMIN, "secret_key": SECRET}
+
     async def go() -> _T:
-        async with MQClient(namesrv.address, timeout_s=20.0) as client:
+        async with MQClient(namesrv.address, timeout_s=20.0, **keys) as client:
             return await act(client)
 
     return asyncio.run(go())
@@ -193,7 +197,7 @@ def test_slave_of_the_other_side_has_the_same_bytes(
         master = again(sides[0], master, namesrv)
         send(namesrv, master, seed=3, count=60, batches=batches)
         catch_up(namesrv, master, slave)
-        tables_are_copied(namesrv, master, slave)
+        tables_are_copied(namesrv, master, slave, position=6)
         # Whatever was delayed is delivered by now, and what the master still does is over.
         assert catch_up(namesrv, master, slave) > 1 << 20
         stop_both(master, slave)
@@ -204,7 +208,7 @@ def test_slave_of_the_other_side_has_the_same_bytes(
     assert_equal(tmp_path / "m", tmp_path / "s")
 
 
-def tables_are_copied(namesrv: Namesrv, master: Broker, slave: Broker) -> None:
+def tables_are_copied(namesrv: Namesrv, master: Broker, slave: Broker, *, position: int) -> None:
     """Assert that the slave knows topics, groups and offsets as the master does."""
 
     async def act(client: MQClient) -> None:
@@ -222,6 +226,50 @@ def tables_are_copied(namesrv: Namesrv, master: Broker, slave: Broker) -> None:
         found = await eventually(
             both, lambda pair: pair[0] == pair[1] and None not in pair[0], timeout_s=CATCH_UP_S
         )
-        assert found[0][2] == {0: 6}
+        assert found[0][2] == {0: position}
 
     run(namesrv, act)
+
+
+@pytest.mark.parametrize("order", ["java master", "our master"])
+def test_slave_of_a_master_with_accounts_copies_log_and_tables(
+    order: str, java_side: JavaSide, our_side: OurSide, namesrv: Namesrv, tmp_path: Path
+) -> None:
+    """Ours signs with the keys in conf/tools.yml; Java's signs nothing, and has to be listed."""
+    homes = {name: tmp_path / name for name in ("java", "ours")}
+    for home in homes.values():
+        (home / "conf").mkdir(parents=True)
+    of_master, of_slave = ("java", "ours") if order == "java master" else ("ours", "java")
+    listed = "[127.0.0.1]" if of_slave == "java" else "[]"
+    account = f"{{accessKey: {ADMIN}, secretKey: {SECRET}, admin: true}}"
+    (homes[of_master] / "conf" / "plain_acl.yml").write_text(
+        f"globalWhiteRemoteAddresses: {listed}\naccounts: [{account}]\n"
+    )
+    tools = f"accessKey: {ADMIN}\nsecretKey: {SECRET}\n"
+    (homes[of_slave] / "conf" / "tools.yml").write_text(tools)
+    sides: dict[str, Side] = {
+        "java": JavaSide(homes["java"], java_side.class_path),
+        "ours": our_side,
+    }
+    # Of the two only ours has to be told by a setting.
+    own = {"ours": {"rocketmqHome": str(homes["ours"])}, "java": {}}
+    name = f"accounts-{of_master}"
+    master = Broker(
+        sides[of_master],
+        store=tmp_path / "m",
+        namesrv=namesrv.address,
+        settings=settings(name, aclEnable="true", **own[of_master]),
+    ).await_ready()
+    slave = Broker(
+        sides[of_slave],
+        store=tmp_path / "s",
+        namesrv=namesrv.address,
+        settings=settings(name, brokerRole="SLAVE", brokerId="1", **own[of_slave]),
+    ).await_ready()
+    try:
+        send(namesrv, master, seed=0, count=3, batches=0)
+        tables_are_copied(namesrv, master, slave, position=3)
+        assert catch_up(namesrv, master, slave) > 0
+    finally:
+        master.kill()
+        slave.kill()

@@ -53,10 +53,12 @@ def test_nothing_acknowledged_is_lost_with_the_master(tmp_path: Path, cycles: in
     assert (found["lost"], found["moved"], found["unexpected"]) == (0, 0, 0)
 
 
-def test_asynchronous_master_says_how_much_is_lost_with_it(tmp_path: Path) -> None:
-    found = play(tmp_path, 1, "ASYNC_MASTER")
+@pytest.mark.parametrize("cycles", [1, pytest.param(6, marks=pytest.mark.soak)])
+def test_what_an_asynchronous_master_loses_is_the_end_of_its_log(
+    tmp_path: Path, cycles: int
+) -> None:
+    found = play(tmp_path, cycles, "ASYNC_MASTER")
 
-    assert found["acknowledged"] > 50
-    assert (found["moved"], found["unexpected"]) == (0, 0)
-    # A slave that is in step is behind by what is under way.
-    assert found["loss_window_ms"] < 10_000
+    assert found["acknowledged"] > 0
+    # How much is lost is printed: the replication lag, or all that an isolated master took.
+    assert (found["holes"], found["moved"], found["unexpected"]) == (0, 0, 0)

@@ -119,5 +119,5 @@ def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow
         None if is_master or master_end is None else master_end - end,
         numbers.get("haState", ""),
         None if slaves is None else int(slaves),
-        numbers.get("haDivergence", ""),
+        numbers.get("haDivergence") or numbers.get("haProblem", ""),
     )

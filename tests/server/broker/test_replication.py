@@ -85,13 +85,24 @@ def test_message_that_no_slave_acknowledges_in_time_is_stored_and_answered_12(
 ) -> None:
     async def run() -> None:
         async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", SYNC, slave_timeout_ms=300)
+            master = await pair.start("m", SYNC, slave_timeout_ms=60_000)
             reader, writer = await asyncio.open_connection(
                 "127.0.0.1", master.app.broker.config.ha_listen_port
             )
             writer.write(bytes(8))
             await until(lambda: "haSlave_0" in master.app.broker.ha_numbers(), what="a slave")
-            assert (await master.send()).code == 12
+            late = asyncio.create_task(master.send())
+            ha_numbers = master.app.broker.ha_numbers
+            begin = ha_numbers()["haAnsweredOffset"]
+            store = master.app.broker.store
+            await until(lambda: store.written_offset > int(begin), what="a message that waits")
+            # A slave that lacks it is not stale: nobody was told that it is stored.
+            assert ha_numbers()["haAnsweredOffset"] == begin
+            replication = master.app._replication
+            assert replication is not None
+            replication.expire(master.app.broker.clock.now_ms() + 60_000)
+            assert (await late).code == 12
+            assert ha_numbers()["haAnsweredOffset"] == str(store.written_offset)
             # What was never sent is no acknowledgement: the connection ends.
             writer.write((1 << 40).to_bytes(8, "big"))
             while await reader.read(4096):
@@ -209,7 +220,7 @@ def test_stale_slave_is_promoted_only_by_force(tmp_path: Path) -> None:
             assert "nobody knows what it lacks" in (refused.remark or "")
             replication = pair.running["s"].app._replication
             assert replication is not None
-            replication.sync.master_end = 10_000_000
+            replication.sync.answered_end = 10_000_000
             assert "bytes of its master's log" in ((await pair.promote("s")).remark or "")
             assert (await pair.promote("s", force=True)).code == 0
 

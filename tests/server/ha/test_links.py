@@ -68,22 +68,42 @@ def test_who_waits_is_released_in_order_by_the_best_slave() -> None:
     links, link = connected(at=9_000)
     told: list[tuple[int, Outcome]] = []
     for offset in (9_100, 9_200, 9_300):
-        links.wait(offset, lambda how, offset=offset: told.append((offset, how)), now_ms=0)
+        links.wait(
+            offset,
+            lambda how, offset=offset: told.append((offset, how)),
+            begin=offset - 100,
+            now_ms=0,
+        )
     link.sent_offset = 9_250
 
     report(link, 9_250)
 
     assert links.settle() == 2
     assert told == [(9_100, Outcome.REPLICATED), (9_200, Outcome.REPLICATED)]
-    links.wait(9_150, lambda how: told.append((9_150, how)), now_ms=0)
+    links.wait(9_150, lambda how: told.append((9_150, how)), begin=9_100, now_ms=0)
     assert told[-1] == (9_150, Outcome.REPLICATED)
     assert links.waiting_count == 1
+
+
+def test_what_nobody_was_told_of_begins_with_the_oldest_message_that_waits() -> None:
+    links, link = connected(at=9_000)
+    assert links.answered_offset(9_050) == 9_050
+    for begin, end in ((9_050, 9_100), (9_150, 9_200)):
+        links.wait(end, lambda how: None, begin=begin, now_ms=begin)
+    assert links.answered_offset(9_300) == 9_050
+    link.sent_offset = 9_300
+    report(link, 9_120)
+    links.settle()
+    assert links.answered_offset(9_300) == 9_150
+    # Who was told that no slave has it in time has his answer, too.
+    links.expire(9_150 + 3_000)
+    assert links.answered_offset(9_300) == 9_300
 
 
 def test_who_waits_too_long_is_told_so() -> None:
     links, _ = connected(at=9_000)
     told: list[Outcome] = []
-    links.wait(9_100, told.append, now_ms=100)
+    links.wait(9_100, told.append, begin=9_000, now_ms=100)
     assert links.expire(3_099) == 0
     assert links.expire(3_100) == 1
     assert told == [Outcome.TIMED_OUT]
@@ -91,11 +111,11 @@ def test_who_waits_too_long_is_told_so() -> None:
 
 def test_nobody_waits_for_a_slave_that_is_not_there_or_far_behind() -> None:
     told: list[Outcome] = []
-    Links(behind_max=1_000, timeout_ms=1).wait(5, told.append, now_ms=0)
+    Links(behind_max=1_000, timeout_ms=1).wait(5, told.append, begin=0, now_ms=0)
     links, _ = connected(at=9_000)
-    links.wait(10_000, told.append, now_ms=0)
+    links.wait(10_000, told.append, begin=9_000, now_ms=0)
     assert told == [Outcome.NO_SLAVE, Outcome.NO_SLAVE]
-    links.wait(9_999, told.append, now_ms=0)
+    links.wait(9_999, told.append, begin=9_000, now_ms=0)
     assert links.waiting_count == 1
     links.close()
     assert told[-1] is Outcome.TIMED_OUT
