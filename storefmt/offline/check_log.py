@@ -37,7 +37,7 @@ _RESUMES_MAX: Final = 1000
 """How often the walk of one file follows a broker that writes as it is read."""
 _TORN: Final = bytes(4)
 """What no producer ends its properties with, but a page that was never written does."""
-_RECOVER: Final = "a broker that recovers cuts the log here; salvage what follows first"
+_RECOVER: Final = "a broker that recovers cuts the log here"
 _CARE: Final = "the body is as it was sent; do not trust this field"
 
 
@@ -203,9 +203,9 @@ class LogCheck:
             field=error.field,
             found=_text(error.found),
             expected=_text(error.expected),
-            follows="nothing that can be read follows in this file"
+            follows="no record follows in this file"
             if last
-            else f"the next record follows after {size} bytes",
+            else f"the next record follows after {size} bytes: salvage it first",
         )
 
     def _check_end(self, span: FileSpan, item: End, base: int, may_end: bool) -> None:
@@ -223,7 +223,9 @@ class LogCheck:
             field="size",
             found=f"{(size if data is None else data) - item.pos} zero bytes",
             expected="zeros to the end of the newest file" if may_end else "records or a blank",
-            follows="bytes that are no record follow" if may_end else "later files hold records",
+            follows="bytes that are no record follow"
+            if may_end
+            else "later files hold records: salvage them first",
         )
 
     def _hole(
@@ -254,7 +256,7 @@ class LogCheck:
             hint=f"{follows}; no queue points here: a broker writes there, or left it after "
             "a recovery"
             if tail
-            else f"{follows}; {_RECOVER}",
+            else f"{_RECOVER}; {follows}",
         )
 
     def _is_record_now(self, span: FileSpan, pos: int, base: int) -> bool:
