@@ -9,113 +9,41 @@ as they do on the machine of who reads this.
 """
 
 import argparse
-import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.run import SOURCE, TITLES, compile_load
-from benchmarks.servers import Side, side
-from tests.golden import REPOSITORY
+from benchmarks.loads import TITLES, Result, compile_load, drive, java_command, words
+from benchmarks.servers import Side, cpu_s, side
+from benchmarks.telling import tell
 from tests.interop.javabuild import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
 NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq"}
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One load of one client on one broker."""
-
-    rate: float
-    p50_us: float
-    p99_us: float
-    failed: int
-    cpu_us: float
-    """CPU time of the client's process for a message."""
-
-
-def java_command(running: Side, options: argparse.Namespace) -> list[str]:
-    """Return the command line of the Java client's loads."""
-    return [
-        *("java", "-Xmx1g", "-Drocketmq.client.logLevel=WARN", f"-Duser.home={SOURCE}/target"),
-        *("-cp", f"{SOURCE / 'target'}:{class_path()}", "Bench"),
-        *_arguments(running, options),
-    ]
-
-
 def our_command(running: Side, options: argparse.Namespace) -> list[str]:
     """Return the command line of our client's loads."""
-    return [sys.executable, "-m", "benchmarks.pyload", *_arguments(running, options)]
+    return [sys.executable, "-m", "benchmarks.pyload", *words(running, options)]
 
 
 def bridge_command(running: Side, options: argparse.Namespace) -> list[str]:
     """Return the command line of the bridge's loads."""
     loads = [load for load in options.loads if not load.startswith("listen")]
-    words = _arguments(running, options)[: -len(options.loads)]
+    told = words(running, options)[: -len(options.loads)]
     jars = f"ROCKETMQ_JARS={class_path()}"
-    return ["env", jars, options.pyrocketmq, "-m", "benchmarks.bridgeload", *words, *loads]
+    return ["env", jars, options.pyrocketmq, "-m", "benchmarks.bridgeload", *told, *loads]
 
 
 CLIENTS: dict[str, Callable[[Side, argparse.Namespace], list[str]]] = {
     "java": java_command,
     "ours": our_command,
 }
-
-
-def _arguments(running: Side, options: argparse.Namespace) -> list[str]:
-    numbers = (options.body, options.warm, options.seconds, options.messages)
-    return [running.namesrv, "bench_topic", *map(str, numbers), *options.loads]
-
-
-def drive(command: list[str]) -> dict[str, Result]:
-    """Run one load program, return its results by load."""
-    client = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-    )
-    assert client.stdin is not None
-    assert client.stdout is not None
-    results: dict[str, Result] = {}
-    cpu_s = 0.0
-    for line in client.stdout:
-        if not line.startswith("{"):
-            continue
-        said = json.loads(line)
-        if said["at"] == "begin":
-            cpu_s = _cpu_s(client.pid)
-        else:
-            count = max(said["count"], 1)
-            used_s = _cpu_s(client.pid) - cpu_s
-            results[said["load"]] = Result(
-                said["count"] / said["seconds"],
-                said["p50_us"],
-                said["p99_us"],
-                said["failed"],
-                used_s / count * 1e6,
-            )
-        client.stdin.write("go\n")
-        client.stdin.flush()
-    if client.wait() != 0:
-        raise SystemExit(f"{command[0]} ended with {client.returncode}")
-    return results
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def table(
@@ -139,7 +67,7 @@ def table(
             theirs = [results[load] for results in clients[other]]
             ours = [results[load] for results in clients["ours"]]
             timed = load != "push"
-            rates = [a.rate / b.rate for a, b in zip(ours, theirs, strict=True)]
+            rates = [a.rate / max(b.rate, 1e-9) for a, b in zip(ours, theirs, strict=True)]
             p50s = [a.p50_us / max(b.p50_us, 1) for a, b in zip(ours, theirs, strict=True)]
             cells = [
                 broker,
@@ -190,7 +118,8 @@ def main() -> int:
                 for name in names:
                     # A new store for each, so that both consume what they sent themselves.
                     with side(broker, Path(scratch), settings=settings) as running:
-                        rounds[broker][name].append(drive(clients[name](running, options)))
+                        results, _ = drive(clients[name](running, options), name=name, cpu_s=cpu_s)
+                    rounds[broker][name].append(results)
                     print(f"round {number + 1}: {name} client on the {broker} broker", flush=True)
     text = (
         f"{time.strftime('%Y-%m-%d')}, client against client, {options.body} byte bodies, "
@@ -198,10 +127,7 @@ def main() -> int:
         f"with the broker, load {os.getloadavg()[0]:.0f}, Python {platform.python_version()}.\n\n"
         + "\n".join(table(rounds, options.loads, other=name) for name in clients if name != "ours")
     )
-    print("\n" + text)
-    if options.write:
-        with options.write.open("a") as file:
-            file.write("\n" + text)
+    tell(text, options.write)
     return 0
 
 

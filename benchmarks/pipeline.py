@@ -26,6 +26,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from benchmarks.logs import make_store
 from benchmarks.scan import SIX
+from benchmarks.telling import tell
 from pipeline.frames import commitlog, table
 from pipeline.jobs.rebuild import rebuild
 from pipeline.jobs.stats import stats
@@ -275,10 +276,7 @@ def main() -> int:
     if options.growth:
         text += "\n" + growth(spark, options.growth, options.directory)
     spark.stop()
-    print("\n" + text)
-    if options.write:
-        with options.write.open("a") as file:
-            file.write("\n" + text)
+    tell(text, options.write)
     return 0
 
 

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.servers import cpu_s
 from mqclient.admin import Admin
 from mqclient.errors import ClientError
 from mqclient.instance import MQClient
@@ -40,7 +41,6 @@ BODY: Final = os.urandom(900)
 HOST: Final = pack_host("127.0.0.1", 10911)
 LIVE_S: Final = 5.0
 WAIT_S: Final = 300.0
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Run(NamedTuple):
@@ -74,12 +74,6 @@ def build(root: Path, size: int) -> None:
     (root / "config" / "topics.json").write_text(table.encode())
 
 
-def cpu_s(broker: Broker) -> float:
-    """Return the CPU seconds that a process has used."""
-    fields = Path(f"/proc/{broker.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
 async def log_end(admin: Admin, address: str) -> int:
     try:
         return int((await admin.broker_runtime(address))["commitLogMaxOffset"])
@@ -89,7 +83,7 @@ async def log_end(admin: Admin, address: str) -> int:
 
 async def measure(namesrv: Namesrv, master: Broker, slave: Broker, name: str) -> Run:
     """Wait until the slave has it all; then send for a while and look how far it is behind."""
-    used = cpu_s(master)
+    used = cpu_s(master.pid)
     async with MQClient(namesrv.address, timeout_s=20) as client:
         admin = Admin(client)
         while not (end := await log_end(admin, master.address)):
@@ -102,7 +96,7 @@ async def measure(namesrv: Namesrv, master: Broker, slave: Broker, name: str) ->
                 await asyncio.sleep(0.02)
         now = time.perf_counter()
         began, had = first or (now - 0.02, 0)
-        spent = cpu_s(master) - used + cpu_s(slave)
+        spent = cpu_s(master.pid) - used + cpu_s(slave.pid)
         lags: list[int] = []
         producer = Producer(client)
         until = now + LIVE_S

@@ -7,11 +7,9 @@ from a quiet machine: the head of the table says what others used of it meanwhil
 """
 
 import argparse
-import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,33 +17,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.servers import CLOCK_TICKS, Side, side
-from tests.golden import REPOSITORY
-from tests.interop.javabuild import class_path
+from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
+from benchmarks.servers import CLOCK_TICKS, side
+from benchmarks.telling import tell
 
-SOURCE = REPOSITORY / "benchmarks" / "java"
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
-TITLES = {
-    "sync:1": "sync send, 1 thread",
-    "sync:16": "sync send, 16 threads",
-    "sync:64": "sync send, 64 threads",
-    "async:256": "async, window 256",
-    "batch:8": "batches of 32, 8 threads",
-    "push": "push consume",
-    "pull": "pull",
-    "listen:5": "send to push listener, one every 5 ms",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One load on one side."""
-
-    rate: float
-    p50_us: float
-    p99_us: float
-    cpu_us: float
-    failed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +43,9 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
         idle_mb = running.heap_mb()
         begin = time.monotonic()
         busy_s, broker_s = _busy_s(), running.cpu_s()
-        results, own_s = _drive(running, options)
+        results, own_s = drive(
+            java_command(running, options), name=name, cpu_s=lambda _: running.cpu_s()
+        )
         others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - broker_s)
         return Round(
             results,
@@ -76,52 +54,6 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
             running.heap_mb(),
             max(0.0, others_s / (time.monotonic() - begin)),
         )
-
-
-def _drive(running: Side, options: argparse.Namespace) -> tuple[dict[str, Result], float]:
-    command = ["java", "-Xmx1g", "-Drocketmq.client.logLevel=WARN", f"-Duser.home={SOURCE}/target"]
-    command += [
-        "-cp",
-        f"{SOURCE / 'target'}:{class_path()}",
-        "Bench",
-        running.namesrv,
-        "bench_topic",
-    ]
-    command += [str(options.body), str(options.warm), str(options.seconds), str(options.messages)]
-    client = subprocess.Popen(
-        [*command, *options.loads],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=sys.stderr,
-        text=True,
-        bufsize=1,
-    )
-    assert client.stdin is not None
-    assert client.stdout is not None
-    results: dict[str, Result] = {}
-    cpu_s = 0.0
-    for line in client.stdout:
-        if not line.startswith("{"):
-            continue
-        said = json.loads(line)
-        if said["at"] == "begin":
-            cpu_s = running.cpu_s()
-        else:
-            used_s = running.cpu_s() - cpu_s
-            count = max(said["count"], 1)
-            results[said["load"]] = Result(
-                said["count"] / said["seconds"],
-                said["p50_us"],
-                said["p99_us"],
-                used_s / count * 1e6,
-                said["failed"],
-            )
-            shown = results[said["load"]]
-            print(f"  {running.name:5} {said['load']:10} {shown.rate:10,.0f} msg/s", flush=True)
-        client.stdin.write("go\n")
-        client.stdin.flush()
-    _, _, usage = os.wait4(client.pid, 0)
-    return results, usage.ru_utime + usage.ru_stime
 
 
 def _busy_s() -> float:
@@ -212,19 +144,8 @@ def main() -> int:
         print(rounds)
         return 0
     text = table(rounds, options)
-    print("\n" + text)
-    if options.write:
-        with options.write.open("a") as file:
-            file.write("\n" + text)
+    tell(text, options.write)
     return 0
-
-
-def compile_load() -> None:
-    """Compile the Java load program."""
-    source, target = SOURCE / "src" / "Bench.java", SOURCE / "target"
-    subprocess.run(
-        ["javac", "-nowarn", "-cp", class_path(), "-d", str(target), str(source)], check=True
-    )
 
 
 if __name__ == "__main__":

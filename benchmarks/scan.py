@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.logs import make_log
+from benchmarks.telling import tell
 from storefmt.columns import SCHEMA, iter_batches
 from storefmt.message import Record, crc32
 from storefmt.scan import WINDOW_SIZE, LogFile, Scan, scan_pure, scans, walk
@@ -262,10 +263,7 @@ def main(arguments: list[str] | None = None) -> int:
             make_log(paths[-1], size=options.size, body_size=body_size)
         for path in paths:
             text = table(path, measure(path, options.rounds))
-            print(text, flush=True)
-            if options.write:
-                with options.write.open("a") as file:
-                    file.write("\n" + text)
+            tell(text, options.write)
     return 0
 
 

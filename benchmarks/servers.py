@@ -30,6 +30,12 @@ QUIET_LOG = '<configuration><root level="OFF"/></configuration>'
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def cpu_s(pid: int) -> float:
+    """Return the CPU seconds that a process has used, all threads, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """A running name server and broker."""
@@ -42,8 +48,7 @@ class Side:
 
     def cpu_s(self) -> float:
         """Return the CPU seconds the broker has used, all threads, user and system."""
-        fields = Path(f"/proc/{self.broker_pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+        return cpu_s(self.broker_pid)
 
     def heap_mb(self) -> float:
         """Return the broker's resident anonymous memory, without mapped files, in MB."""

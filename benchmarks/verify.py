@@ -23,6 +23,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Final, NamedTuple
 
 from benchmarks.logs import make_store
+from benchmarks.telling import tell
 from storefmt.offline import StoreDir, parallel
 from storefmt.offline.seal import seal
 from storefmt.offline.stats import count_records
@@ -115,10 +116,7 @@ def main() -> int:
                     run = measure(partial(WAYS[name], path, jobs))
                     spent.setdefault((name, jobs), []).append(run)
     text = table(spent, options)
-    print(text)
-    if options.write:
-        with options.write.open("a") as file:
-            file.write("\n" + text)
+    tell(text, options.write)
     return 0
 
 

@@ -1,0 +1,119 @@
+"""A load program as a process: ``java/src/Bench.java``, ``pyload.py`` or ``bridgeload.py``.
+
+    program --> {"at": "begin", "load": "sync:1"}              <-- a line: measure now
+            --> {"at": "end", "load": …, "count": N, …}        <-- a line: go on
+
+Rule: a program waits at both ends of a load, so that CPU time is read outside of it. All of
+them take the same words: name server, topic, body bytes, seconds of warm-up and of the load,
+messages to consume, then the loads.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.servers import Side
+from tests.golden import REPOSITORY
+from tests.interop.javabuild import class_path
+
+SOURCE: Final = REPOSITORY / "benchmarks" / "java"
+TITLES: Final = {
+    "sync:1": "sync send, 1 thread",
+    "sync:16": "sync send, 16 threads",
+    "sync:64": "sync send, 64 threads",
+    "async:256": "async, window 256",
+    "batch:8": "batches of 32, 8 threads",
+    "push": "push consume",
+    "pull": "pull",
+    "listen:5": "send to push listener, one every 5 ms",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One load."""
+
+    rate: float
+    p50_us: float
+    p99_us: float
+    cpu_us: float
+    """CPU time for a message, of the process that is measured."""
+    failed: int
+
+
+def compile_load() -> None:
+    """Compile the Java load program."""
+    source, target = SOURCE / "src" / "Bench.java", SOURCE / "target"
+    subprocess.run(
+        ["javac", "-nowarn", "-cp", class_path(), "-d", str(target), str(source)], check=True
+    )
+
+
+def words(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return what every load program is told."""
+    numbers = (options.body, options.warm, options.seconds, options.messages)
+    return [running.namesrv, "bench_topic", *map(str, numbers), *options.loads]
+
+
+def java_command(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return the command line of the Java client's loads."""
+    return [
+        *("java", "-Xmx1g", "-Drocketmq.client.logLevel=WARN", f"-Duser.home={SOURCE}/target"),
+        *("-cp", f"{SOURCE / 'target'}:{class_path()}", "Bench"),
+        *words(running, options),
+    ]
+
+
+def drive(
+    command: list[str], *, name: str, cpu_s: Callable[[int], float]
+) -> tuple[dict[str, Result], float]:
+    """Run a load program; returns its results by load, and the CPU seconds it took itself.
+
+    Args:
+        name: what is measured, for whoever looks on.
+        cpu_s: returns the CPU seconds of what is measured, given the process id of the program.
+
+    Raises:
+        ChildProcessError: the program ended with an error.
+    """
+    program = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    results: dict[str, Result] = {}
+    begin_s = 0.0
+    for line in program.stdout:
+        if not line.startswith("{"):
+            continue
+        said = json.loads(line)
+        if said["at"] == "begin":
+            begin_s = cpu_s(program.pid)
+        else:
+            used_s = cpu_s(program.pid) - begin_s
+            results[said["load"]] = Result(
+                said["count"] / said["seconds"],
+                said["p50_us"],
+                said["p99_us"],
+                used_s / max(said["count"], 1) * 1e6,
+                said["failed"],
+            )
+            rate = results[said["load"]].rate
+            print(f"  {name:5} {said['load']:10} {rate:10,.0f} msg/s", flush=True)
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    _, status, usage = os.wait4(program.pid, 0)
+    program.returncode = os.waitstatus_to_exitcode(status)
+    if program.returncode:
+        raise ChildProcessError(f"{command[0]} ended with {program.returncode}")
+    return results, usage.ru_utime + usage.ru_stime
