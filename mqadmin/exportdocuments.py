@@ -17,10 +17,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.groups import connection, is_system
+from mqadmin.parameters import Kind, option
 from mqadmin.places import MASTER, Place, all_brokers
+from mqadmin.registry import Java, JavaOption
 from mqadmin.rows import Outcome, Row
 from mqadmin.topics import kind_of
 from mqadmin.versions import version_name
@@ -43,6 +45,26 @@ CONFIGS: Final = (
     *("autoCreateTopicEnable", "autoCreateSubscriptionGroup"),
 )
 HALF_TOPIC, DELAY_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "SCHEDULE_TOPIC_XXXX"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfCluster:
+    """Of which cluster, and where to."""
+
+    cluster: Annotated[str | None, option("this cluster", kind=Kind.CLUSTER)] = None
+    directory: Annotated[Path, option("where to", short="d", kind=Kind.DIR)] = Path()
+
+
+def java(name: str) -> Java:
+    """Return how the Java tool's command says what ``OfCluster`` does."""
+    return Java(
+        name,
+        (
+            JavaOption("c", "clusterName", "cluster", required=True),
+            JavaOption("f", "filePath", "directory"),
+        ),
+        preset=(("directory", DIRECTORY),),
+    )
 
 
 @dataclass(frozen=True, slots=True)

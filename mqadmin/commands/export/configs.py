@@ -3,24 +3,11 @@
 Requests: GET_BROKER_CLUSTER_INFO; GET_BROKER_CONFIG on each master.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
 from mqadmin import exportdocuments
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
 from mqadmin.places import masters
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import command
 from mqadmin.rows import Outcome
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Of which cluster, and where to."""
-
-    cluster: Annotated[str | None, option("this cluster", kind=Kind.CLUSTER)] = None
-    directory: Annotated[Path, option("where to", short="d", kind=Kind.DIR)] = Path()
 
 
 @command(
@@ -29,18 +16,9 @@ class Arguments:
     examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
     details="Sixteen settings of each master, and how many servers there are.",
     rows=exportdocuments.Written,
-    java=(
-        Java(
-            "exportConfigs",
-            (
-                JavaOption("c", "clusterName", "cluster", required=True),
-                JavaOption("f", "filePath", "directory"),
-            ),
-            preset=(("directory", exportdocuments.DIRECTORY),),
-        ),
-    ),
+    java=(exportdocuments.java("exportConfigs"),),
 )
-async def export_configs(call: Call, args: Arguments) -> Outcome:
+async def export_configs(call: Call, args: exportdocuments.OfCluster) -> Outcome:
     """Return one row: the file.
 
     Raises:

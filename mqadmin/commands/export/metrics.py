@@ -5,24 +5,11 @@ GET_ALL_TOPIC_CONFIG, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, VIEW_BROKER_STATS_DATA a
 group, GET_CONSUMER_CONNECTION_LIST.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
 from mqadmin import exportdocuments
 from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
 from mqadmin.places import masters
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import command
 from mqadmin.rows import Outcome
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Of which cluster, and where to."""
-
-    cluster: Annotated[str | None, option("this cluster", kind=Kind.CLUSTER)] = None
-    directory: Annotated[Path, option("where to", short="d", kind=Kind.DIR)] = Path()
 
 
 @command(
@@ -31,18 +18,9 @@ class Arguments:
     examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
     details="Rates of now, numbers of yesterday, disks, and versions of brokers and clients.",
     rows=exportdocuments.Written,
-    java=(
-        Java(
-            "exportMetrics",
-            (
-                JavaOption("c", "clusterName", "cluster", required=True),
-                JavaOption("f", "filePath", "directory"),
-            ),
-            preset=(("directory", exportdocuments.DIRECTORY),),
-        ),
-    ),
+    java=(exportdocuments.java("exportMetrics"),),
 )
-async def export_metrics(call: Call, args: Arguments) -> Outcome:
+async def export_metrics(call: Call, args: exportdocuments.OfCluster) -> Outcome:
     """Return one row: the file.
 
     Raises:
