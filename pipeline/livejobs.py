@@ -1,8 +1,8 @@
 """``python -m pipeline.livejobs archive|restore PLACE``: the jobs that talk to live brokers.
 
 What ``mqadmin pipeline archive`` and ``… restore`` start, and what spark-submit may be given;
-standard output and standard error are as those of ``python -m pipeline``. A row of an archive is
-printed once its file counts.
+words and lines are those of ``pipeline.process``. A row of an archive is printed once its file
+counts.
 """
 
 import argparse
@@ -14,22 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mqclient.errors import ClientError
 from pipeline.archive import opened
 from pipeline.errors import BadOption, PipelineError
 from pipeline.jobs.archive import Archived, archiving, here, on_spark, outlook
 from pipeline.jobs.restore import Restored, restore_store, restore_topic
+from pipeline.process import ended, given_options, parser_of, say, told, write_parquet
 from pipeline.restorelog import FILE_SIZE, plan_log
 from pipeline.session import session
-from pipeline.watching import cause_of, page_of, watched
 from storefmt.errors import StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ENGINES: Final = ("spark", "local")
 _OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
 """Options of a restore that are not the sink's."""
 _SECRETS: Final = {"accessKey": "MQADMIN_ACCESS_KEY", "secretKey": "MQADMIN_SECRET_KEY"}
@@ -38,40 +36,26 @@ _SECRETS: Final = {"accessKey": "MQADMIN_ACCESS_KEY", "secretKey": "MQADMIN_SECR
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
-    options = _parser().parse_args(argv)
-    given = dict(text.partition("=")[::2] for text in options.option)
-    if "namesrv" in given and "accessKey" not in given:
-        given |= {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
-    try:
-        _run(options, given)
-    except (PipelineError, ClientError, StoreError, OSError) as error:
-        _say({"error": str(error)})
-        return int(getattr(error, "exit_code", 1))
-    except Exception as error:
-        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
-            raise
-        _say({"error": cause_of(error)})
-        return 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.livejobs", description=__doc__)
-    parser.add_argument("job", choices=("archive", "restore"))
+    parser = parser_of("python -m pipeline.livejobs", __doc__, ("archive", "restore"))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
-    parser.add_argument("--engine", choices=ENGINES, default="spark")
-    parser.add_argument("--master", default="local[*]")
-    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--explain", action="store_true", help="tell the plan, then run it")
-    parser.add_argument("--dry-run", action="store_true", help="run nothing")
-    parser.add_argument("--parquet", type=Path, help="also write the rows to this file")
-    return parser
+    options = parser.parse_args(argv)
+    return ended(
+        lambda: _run(options, _given(options)),
+        known=(PipelineError, ClientError, StoreError, OSError),
+    )
+
+
+def _given(options: argparse.Namespace) -> dict[str, str]:
+    found = given_options(options)
+    if "namesrv" in found and "accessKey" not in found:
+        found |= {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
+    return found
 
 
 def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
     if options.explain or options.dry_run:
         tells = outlook if options.job == "archive" else _restore_outlook
-        _say({"plan": tells(options.place, given)})
+        say({"plan": tells(options.place, given)})
     if options.dry_run:
         return
     spark = session(options.master, page=True) if options.engine == "spark" else None
@@ -79,9 +63,7 @@ def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
     if spark is None:
         _print(run(options.place, given, spark), options.parquet)
         return
-    if page := page_of(spark):
-        _say({"ui": page})
-    with watched(spark, lambda done, total: _say({"progress": [done, total]})):
+    with told(spark):
         _print(run(options.place, given, spark), options.parquet)
 
 
@@ -149,11 +131,7 @@ def _print(rows: Iterable[Archived | Restored], parquet: Path | None) -> None:
         if parquet is not None:
             kept.append(row._asdict())
     if parquet is not None:
-        pq.write_table(pa.Table.from_pylist(kept), parquet, compression="zstd")
-
-
-def _say(what: dict[str, object]) -> None:
-    print(json.dumps(what), file=sys.stderr, flush=True)
+        write_parquet(pa.Table.from_pylist(kept), parquet)
 
 
 if __name__ == "__main__":
