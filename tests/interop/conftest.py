@@ -72,14 +72,24 @@ def java_broker(
         running.kill()
 
 
-@pytest.fixture(scope="session")
-def our_namesrv(our_side: OurSide) -> Iterator[Namesrv]:
-    """Yield our name server."""
+def _our_namesrv(our_side: OurSide) -> Iterator[Namesrv]:
     running = Namesrv(our_side)
     try:
         yield running.await_ready()
     finally:
         assert running.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def our_namesrv(our_side: OurSide) -> Iterator[Namesrv]:
+    """Yield our name server."""
+    yield from _our_namesrv(our_side)
+
+
+@pytest.fixture(scope="module")
+def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
+    """Yield a name server of ours for one module alone."""
+    yield from _our_namesrv(our_side)
 
 
 @pytest.fixture(scope="session")

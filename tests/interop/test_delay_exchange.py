@@ -4,9 +4,7 @@ first: some delivered, some waiting ── stop ──> second: delivers those, 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -16,24 +14,16 @@ from mqclient.message import Message
 from mqclient.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
+from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.waiting import eventually, read_queue
 
 pytestmark = pytest.mark.java
 
-_T = TypeVar("_T")
 TOPIC = "Delayed"
 COUNT = 5
 SETTLED_S = 1.0
 SETTINGS = {"messageDelayLevel": "1s 15s"}
-
-
-def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 @pytest.mark.parametrize("order", ["java first", "ours first"])
@@ -69,10 +59,10 @@ def test_the_other_broker_delivers_what_waits(
 
     broker = start(sides[0])
     try:
-        run(our_namesrv, send)
+        run(our_namesrv.address, send)
         assert broker.stop() in (0, 143)
         broker = start(sides[1])
-        bodies = run(our_namesrv, receive)
+        bodies = run(our_namesrv.address, receive)
     finally:
         broker.kill()
 

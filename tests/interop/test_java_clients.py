@@ -4,8 +4,7 @@ import asyncio
 import base64
 import random
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,27 +12,22 @@ from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from mqclient.pullconsumer import PullConsumer
 from storefmt.configs import TopicConfig
+from tests.interop.asking import run
 from tests.interop.rocketmq import JavaSide, Servers
 from tests.interop.toolbox import Line, Toolbox, alone, body_of
 from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.java
 
-_T = TypeVar("_T")
 Spec = dict[str, object]
-
-
-def ask(servers: Servers, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(servers.namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 def make_topic(servers: Servers, topic: str, queues: int) -> None:
     config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
-    ask(servers, lambda client: Admin(client).create_topic(servers.broker.address, config))
+    run(
+        servers.namesrv.address,
+        lambda client: Admin(client).create_topic(servers.broker.address, config),
+    )
 
 
 def committed(servers: Servers, topic: str, group: str) -> dict[int, int]:
@@ -42,7 +36,7 @@ def committed(servers: Servers, topic: str, group: str) -> dict[int, int]:
             (topic, group), {}
         )
 
-    return ask(servers, act)
+    return run(servers.namesrv.address, act)
 
 
 @pytest.fixture
@@ -115,7 +109,7 @@ def test_pull_gives_back_what_was_sent_in_order(
     make_topic(servers, topic, 2)
 
     sent = send(toolbox, servers, topic, mode, messages)
-    ask(servers, lambda client: _arrived(client, topic, 40))
+    run(servers.namesrv.address, lambda client: _arrived(client, topic, 40))
     lines = toolbox.run("PullConsumer", spec_of(servers, topic, mode=consume, count=40))
 
     got = [line for line in lines if line["event"] == "message"]
@@ -192,7 +186,7 @@ def test_waiting_push_consumer_gets_messages_as_they_come(
 
         await eventually(read, lambda total: total == 60)
 
-    ask(servers, offsets)
+    run(servers.namesrv.address, offsets)
     rest = job.stop()
     assert [line for line in rest if line["event"] == "message"] == []
 
@@ -256,7 +250,7 @@ def test_two_consumers_share_the_queues_and_one_takes_over(
         left = await eventually(owners, lambda held: len(held) == 1 and len(*held.values()) == 4)
         assert list(left.values()) == [[0, 1, 2, 3]]
 
-    ask(servers, shared)
+    run(servers.namesrv.address, shared)
     send(toolbox, servers, topic, "sync", words(8))
     assert len({line["msgId"] for line in two.messages(8)}) == 8
     two.stop()

@@ -1,8 +1,6 @@
 """Our admin calls against the real servers and ours, with live Java consumers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 
@@ -14,21 +12,12 @@ from mqclient.message import Message
 from mqclient.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
+from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, Servers
 from tests.interop.toolbox import Toolbox
 from tests.interop.waiting import eventually, read_topic
 
 pytestmark = pytest.mark.java
-
-_T = TypeVar("_T")
-
-
-def run(servers: Servers, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(servers.namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 async def fill(
@@ -92,7 +81,7 @@ def test_cluster_topics_and_settings(servers: Servers) -> None:
         with pytest.raises(NoRoute):
             await admin.topic_route(topic)
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_groups_are_made_listed_and_deleted(servers: Servers) -> None:
@@ -105,7 +94,7 @@ def test_groups_are_made_listed_and_deleted(servers: Servers) -> None:
         await admin.delete_group(address, "AdminGroup", remove_offset=True)
         assert "AdminGroup" not in (await admin.subscription_groups(address)).groups
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_key_value_table(servers: Servers) -> None:
@@ -118,7 +107,7 @@ def test_key_value_table(servers: Servers) -> None:
         assert await admin.kv_get("NS", "k") is None
         assert await admin.kv_list("NoSuchNamespace") == {}
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
@@ -130,7 +119,7 @@ def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
         added = (await admin.topic_route("TBW102")).queue_datas[0].perm
         assert (wiped & 2, added & 2) == (0, 2)
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_messages_by_id_place_and_key(servers: Servers) -> None:
@@ -164,7 +153,7 @@ def test_messages_by_id_place_and_key(servers: Servers) -> None:
         with pytest.raises(BadRequest):
             await admin.view_message("not an id")
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_offsets_by_end_time_and_group(servers: Servers) -> None:
@@ -194,7 +183,7 @@ def test_offsets_by_end_time_and_group(servers: Servers) -> None:
         await admin.clone_group_offset(address, group, "ClonedGroup", topic=topic)
         assert await admin.query_consumer_offset(address, "ClonedGroup", queue) == 3
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_offline_group_is_reset_by_time(servers: Servers) -> None:
@@ -213,7 +202,7 @@ def test_offline_group_is_reset_by_time(servers: Servers) -> None:
         assert forward == dict.fromkeys(queues, 0)
         assert (await admin.all_consumer_offsets(address))[topic, group] == {0: 0, 1: 0}
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Servers) -> None:
@@ -258,7 +247,7 @@ def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Serve
             await admin.consumer_connection(address, group)
         assert offline.value.code == 206
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> None:
@@ -291,7 +280,7 @@ def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> Non
         await admin.unlock_batch(address, group, "somebody", queues)
         assert await admin.lock_batch(address, group, "another", queues) == queues
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> None:
@@ -327,4 +316,4 @@ def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> No
             line.split()[:6] for line in progress.splitlines()
         ]
 
-    run(servers, act)
+    run(servers.namesrv.address, act)

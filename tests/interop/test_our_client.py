@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 
@@ -17,22 +15,14 @@ from mqclient.pullconsumer import PullConsumer
 from mqclient.sent import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
+from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, Servers, free_ports
 from tests.interop.toolbox import Toolbox, body_of
 from tests.interop.waiting import eventually, read_queue, read_topic
 
 pytestmark = pytest.mark.java
 
-_T = TypeVar("_T")
 OURS = {"i": "1", "born": "ours", "Zürich": "中文"}
-
-
-def run(servers: Servers, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(servers.namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 async def make_topic(client: MQClient, broker: Broker, topic: str, queues: int = 1) -> None:
@@ -89,7 +79,7 @@ def test_what_we_send_is_stored_as_what_java_sends(toolbox: Toolbox, servers: Se
             for m in stored
         ]
 
-    stored = run(servers, act)
+    stored = run(servers.namesrv.address, act)
 
     assert stored[: len(bodies)] == stored[len(bodies) :]
     assert [row[2] for row in stored[: len(bodies)]] == [0, 0, 0x301, 0x301, 0]
@@ -123,7 +113,7 @@ def test_batch_gets_neighbouring_offsets_and_java_bytes(toolbox: Toolbox, server
         shapes = [(m.body, m.record.sys_flag, list(m.properties), m.tags, m.keys) for m in stored]
         assert shapes[:5] == shapes[5:]
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Servers) -> None:
@@ -143,7 +133,7 @@ def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Servers) ->
             (servers.broker.name, 4, 6)
         ]
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers) -> None:
@@ -168,7 +158,7 @@ def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers)
                 sent[result.unique_key] = message.body
         return sent
 
-    sent = run(servers, act)
+    sent = run(servers.namesrv.address, act)
     job = toolbox.start("PushConsumer", spec)
     got = job.messages(20)
 
@@ -207,7 +197,7 @@ def test_pull_statuses_are_those_of_java(servers: Servers) -> None:
         assert (end.status, end.next_offset) == (PullStatus.NO_NEW_MSG, 4)
         assert (beyond.status, beyond.next_offset) == (PullStatus.OFFSET_ILLEGAL, 4)
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
@@ -225,7 +215,7 @@ def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
         )
         return [m.body for m in result.messages]
 
-    assert run(servers, act) == [b"20", b"30"]
+    assert run(servers.namesrv.address, act) == [b"20", b"30"]
 
 
 def test_refusals_carry_code_remark_and_address(servers: Servers) -> None:
@@ -254,7 +244,7 @@ def test_refusals_carry_code_remark_and_address(servers: Servers) -> None:
         assert system_topic.value.code == 16
         assert not isinstance(system_topic.value, NotFound)
 
-    run(servers, act)
+    run(servers.namesrv.address, act)
 
 
 def test_second_name_server_is_asked_when_the_first_is_down(servers: Servers) -> None:

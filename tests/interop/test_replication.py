@@ -7,9 +7,8 @@
 Every message is also counted on the slave before anything is compared.
 """
 
-import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +25,7 @@ from remoting.bodies import MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.offline.compare import compare_logs, compare_queues
 from storefmt.offline.storedir import StoreDir
+from tests.interop import asking
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.waiting import eventually
 
@@ -38,24 +38,8 @@ ADMIN, SECRET = "replicationAdmin", "replicationSecret"
 """What every request is signed with; only a master with accounts looks at it."""
 
 
-@pytest.fixture(scope="module")
-def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
-    """Yield a name server of this module alone."""
-    running = Namesrv(our_side)
-    try:
-        yield running.await_ready()
-    finally:
-        assert running.stop() == 0
-
-
 def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    keys = {"access_key": ADMIN, "secret_key": SECRET}
-
-    async def go() -> _T:
-        async with MQClient(namesrv.address, timeout_s=20.0, **keys) as client:
-            return await act(client)
-
-    return asyncio.run(go())
+    return asking.run(namesrv.address, act, access_key=ADMIN, secret_key=SECRET)
 
 
 def settings(name: str, **more: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from storefmt.configs import TopicConfig
 from storefmt.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
+from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.waiting import eventually
 
@@ -45,14 +46,6 @@ SETTINGS = {
 COUNT = 130
 """65 a queue: the real broker cannot clean a queue whose last file is full."""
 SETTLED_S = 2.0
-
-
-def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 async def send(client: MQClient, broker: Broker, topic: str, count: int) -> None:
@@ -178,7 +171,7 @@ def test_both_delete_the_same_and_continue_what_the_other_left(
     def on(side: Side, store: Path, act: Callable[[MQClient, Broker], Awaitable[_T]]) -> _T:
         """Run a broker on a store, do something with it, and stop it."""
         broker = start(side, store)
-        found = run(namesrvs[side], lambda client: act(client, broker))
+        found = run(namesrvs[side].address, lambda client: act(client, broker))
         assert broker.stop() in (0, 143)
         return found
 

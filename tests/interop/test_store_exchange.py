@@ -11,10 +11,8 @@ the ends of commit log and consume queue files.
 import asyncio
 import random
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -29,12 +27,12 @@ from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.verify import verify
+from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.java
 
-_T = TypeVar("_T")
 TOPIC, GROUP = "Exchange", "ExchangeGroup"
 QUEUE_COUNT, QUEUE_FILE_COUNT = 2, 1_000
 
@@ -50,24 +48,6 @@ class Written:
 
     records: dict[int, list[Record]] = field(default_factory=lambda: {0: [], 1: []})
     offsets: dict[int, int] = field(default_factory=dict)
-
-
-@pytest.fixture(scope="module")
-def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
-    """Yield a name server of this module alone."""
-    running = Namesrv(our_side)
-    try:
-        yield running.await_ready()
-    finally:
-        assert running.stop() == 0
-
-
-def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(namesrv.address, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 @pytest.mark.parametrize("order", ["java first", "ours first"])
@@ -141,7 +121,7 @@ def append(namesrv: Namesrv, broker: Broker, written: Written, *, seed: int) -> 
         # Saved twice a second; a kill must not come before.
         await eventually(text, lambda found: str(written.offsets[1]) in found)
 
-    run(namesrv, act)
+    run(namesrv.address, act)
 
 
 async def read(
@@ -186,7 +166,7 @@ def check(namesrv: Namesrv, side: Side, broker: Broker, written: Written, *, ind
         assert topics[TOPIC] == TopicConfig(TOPIC, QUEUE_COUNT, QUEUE_COUNT)
         assert groups[GROUP] == SubscriptionGroup(GROUP, retry_max_times=3)
 
-    run(namesrv, act)
+    run(namesrv.address, act)
 
 
 def late_starts(side: Side, record: Record) -> set[int]:

@@ -29,16 +29,6 @@ HALF, OP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 
 
-@pytest.fixture(scope="module")
-def namesrv(our_side: OurSide) -> Iterator[Namesrv]:
-    """Yield a name server of this module alone."""
-    running = Namesrv(our_side)
-    try:
-        yield running.await_ready()
-    finally:
-        assert running.stop() == 0
-
-
 @contextmanager
 def broker(side: Side, store: Path, namesrv: Namesrv, settings: dict[str, str]) -> Iterator[Broker]:
     """Run a broker on a store; it is stopped in order."""

@@ -1,9 +1,6 @@
 """Topics with messages of every kind on a running broker, for the tests of the live source."""
 
-import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 from mqclient.admin import Admin
 from mqclient.instance import MQClient
@@ -14,17 +11,8 @@ from mqclient.pullconsumer import PullConsumer
 from pipeline.liveoptions import Live, Use, live_of
 from storefmt.configs import TopicConfig
 from storefmt.message import Record
+from tests.interop.asking import run
 from tests.interop.waiting import eventually
-
-_T = TypeVar("_T")
-
-
-def run(namesrv: str, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with MQClient(namesrv, timeout_s=20.0) as client:
-            return await act(client)
-
-    return asyncio.run(go())
 
 
 def make(namesrv: str, topic: str, *, queue_count: int = 3) -> str:

@@ -14,8 +14,9 @@ from pipeline.frames import commitlog
 from pipeline.livewrite import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
+from tests.interop.asking import run
 from tests.interop.waiting import eventually
-from tests.pipeline.livetopics import fill, make, run
+from tests.pipeline.livetopics import fill, make
 
 pytestmark = pytest.mark.spark
 COUNT = 90
