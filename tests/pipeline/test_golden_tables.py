@@ -8,13 +8,23 @@ import pytest
 
 from pipeline.tables import Reading, default_columns, plan, read, table_names
 from storefmt.columns import SCHEMA
+from storefmt.fastjson import loads
 from tests.golden import Golden
 from tests.storefmt.offline.stores import store_of
 
+CRASHED = tuple(
+    f"crash/{how}/{when}"
+    for how in ("mmap", "checkpoint", "torn", "hole", "cqlost")
+    for when in ("crashed", "recovered")
+)
 STORES = (
     *("basic", "kinds", "kinds-lmq", "ipv6", "retention", "default-geometry"),
     *("slave/slave", "slave/master", "v5"),
+    *CRASHED,
 )
+TORN = tuple(name for name in CRASHED if "/torn/" in name or "/hole/" in name)
+"""Where a power cut took the end of the log: its last record is torn."""
+OF_MEMBER = {"master": "-master", "recovered": "-recovered"}
 
 
 NO_TIME = -1
@@ -27,13 +37,17 @@ AS_THEY_ARE = (
 
 
 def told(golden: Golden, name: str, which: str) -> list[dict[str, Any]]:
-    family, _, member = name.partition("/")
-    return list(golden.jsonl(family, which + ("-master" if member == "master" else "")))
+    family, _, member = name.rpartition("/")
+    try:
+        return list(golden.jsonl(family or name, which + OF_MEMBER.get(member, "")))
+    except FileNotFoundError:
+        # A recovery that left the log as it was has no list of its own.
+        return list(golden.jsonl(family, which))
 
 
 def said(golden: Golden, name: str) -> dict[str, Any]:
-    family, _, member = name.partition("/")
-    return golden.expected(family, "expected-master" if member == "master" else "expected")
+    family, _, member = name.rpartition("/")
+    return golden.expected(family or name, "expected" + OF_MEMBER.get(member, ""))
 
 
 def rows(directory: Path, table: str, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -56,10 +70,17 @@ def rows(directory: Path, table: str, columns: tuple[str, ...] = ()) -> list[dic
 @pytest.mark.parametrize("name", STORES)
 def test_commitlog(golden: Golden, name: str) -> None:
     records = [row for row in told(golden, name, "records") if row["kind"] == "msg"]
+    # Java's walk by sizes gives the torn record, too, with bytes left over: here it is damage.
+    records = [row for row in records if not row["slack"]]
 
     found = rows(store_of(golden, name), "commitlog", tuple(SCHEMA.names))
 
-    assert [message(row) for row in found] == [java_message(row) for row in records]
+    messages = [message(row) for row in found]
+    # Java stops at damage; here whole records behind a hole are rows as well.
+    behind = messages[len(records) :] if name in TORN else []
+    assert messages[: len(messages) - len(behind)] == [java_message(row) for row in records]
+    assert all(row["bodyCrcOk"] for row in behind)
+    assert bool(behind) == ("/hole/" in name)
 
 
 def message(row: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +168,8 @@ def test_index_and_its_headers(golden: Golden, name: str) -> None:
         assert header["begin_commit_log_offset"] == file["beginPhyOffset"]
         assert header["end_commit_log_offset"] == file["endPhyOffset"]
         assert header["hash_slot_count"] == file["slots"]
-        assert header["index_count"] == file["indexCount"]
+        # Java reads a count of 0, in a file that nothing was written to, as 1.
+        assert header["index_count"] == max(1, file["indexCount"])
         for name, key in (("begin", "beginTimestamp"), ("end", "endTimestamp")):
             time = header[f"{name}_timestamp"]
             assert (0 if time is None else ms(time)) == file[key]
@@ -166,7 +188,8 @@ def test_state_files(golden: Golden, name: str) -> None:
         # The stock manager loads nothing from a broker with light queues (kinds-lmq).
         assert offsets == {key: value for key, value in java["consumerOffset"].items() if value}
     delays = {str(row["delay_level"]): row["offset"] for row in rows(store, "delay_offsets")}
-    assert delays == java["delayOffset"]
+    # A broker that was killed early had not written the file.
+    assert delays == java.get("delayOffset", {})
     loaded = java["topics_read_write_perm_sysflag_order"]
     for row in rows(store, "topics"):
         names = ("read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag", "order")
@@ -179,6 +202,55 @@ def test_state_files(golden: Golden, name: str) -> None:
             "which_broker_when_consume_slowly",
         )
         assert [row[name] for name in names] == loaded[row["consumer_group"]]
+
+
+def test_state_files_of_5x(golden: Golden) -> None:
+    texts, store = said(golden, "v5")["configText"], golden.store("v5")
+
+    def written(file: str, table: str) -> Any:
+        value: Any = loads(texts[file])
+        return value[table]
+
+    offsets: dict[str, dict[int, int]] = {}
+    for row in rows(store, "offsets"):
+        key = f"{row['topic']}@{row['consumer_group']}"
+        offsets.setdefault(key, {})[row["queue_id"]] = row["offset"]
+    kept = written("consumerOffset.json", "offsetTable")
+    assert offsets == {key: value for key, value in kept.items() if value} != {}
+    delays = {row["delay_level"]: row["offset"] for row in rows(store, "delay_offsets")}
+    assert delays == written("delayOffset.json", "offsetTable") != {}
+    topics = written("topics.json", "topicConfigTable")
+    assert {row["topic"]: fields(row, TOPIC_FIELDS) for row in rows(store, "topics")} == {
+        name: [topic[java] for java in TOPIC_FIELDS.values()] for name, topic in topics.items()
+    }
+    groups = written("subscriptionGroup.json", "subscriptionGroupTable")
+    assert {row["consumer_group"]: fields(row, GROUP_FIELDS) for row in rows(store, "groups")} == {
+        name: [group[java] for java in GROUP_FIELDS.values()] for name, group in groups.items()
+    }
+
+
+TOPIC_FIELDS = {
+    "read_queue_nums": "readQueueNums",
+    "write_queue_nums": "writeQueueNums",
+    "perm": "perm",
+    "topic_filter_type": "topicFilterType",
+    "topic_sys_flag": "topicSysFlag",
+    "order": "order",
+}
+GROUP_FIELDS = {
+    "consume_enable": "consumeEnable",
+    "consume_from_min_enable": "consumeFromMinEnable",
+    "consume_broadcast_enable": "consumeBroadcastEnable",
+    "retry_queue_nums": "retryQueueNums",
+    "retry_max_times": "retryMaxTimes",
+    "broker_id": "brokerId",
+    "which_broker_when_consume_slowly": "whichBrokerWhenConsumeSlowly",
+    "notify_consumer_ids_changed_enable": "notifyConsumerIdsChangedEnable",
+}
+
+
+def fields(row: dict[str, Any], names: dict[str, str]) -> list[Any]:
+    return [row[name] for name in names]
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -203,8 +275,13 @@ def size_of(file: Any) -> int:
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_healthy_log_has_no_damage(golden: Golden, name: str) -> None:
-    assert rows(store_of(golden, name), "damage") == []
+def test_damage_is_the_torn_record_and_a_healthy_log_has_none(golden: Golden, name: str) -> None:
+    torn = [row["physicOffset"] for row in told(golden, name, "records") if row.get("slack")]
+
+    found = rows(store_of(golden, name), "damage")
+
+    assert [row["commit_log_offset"] for row in found] == torn
+    assert bool(torn) == (name in TORN)
 
 
 def test_every_table_is_tested_here() -> None:

