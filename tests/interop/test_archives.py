@@ -12,7 +12,7 @@ from pipeline.jobs.restore import restore_store, restore_topic
 from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 from tests.interop.rocketmq import SMALL_STORE, Broker, JavaSide, Namesrv
-from tests.pipeline.kills import archive_under_kills
+from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make, read_queues
 from tests.pipeline.test_archive import messages, stored
 
@@ -49,7 +49,7 @@ def test_six_kills_of_a_driver_tree_on_the_real_broker(
 ) -> None:
     make(java_namesrv.address, "KilledSpark")
     fill(java_namesrv.address, "KilledSpark", 1_500)
-    uri, given = tmp_path / "archive", options(java_namesrv, "KilledSpark")
+    uri, given = tmp_path / "archive", options(java_namesrv, "KilledSpark") | FEWER_COMMITS
 
     archive_under_kills(uri, given, engine="spark", kill_count=6, seed=4)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.pytest_plugin import RocketMQ, running_pair
-from tests.pipeline.kills import archive_under_kills
+from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make
 from tests.pipeline.test_archive import messages, stored
 
@@ -47,6 +47,7 @@ def test_five_kills_lose_and_repeat_nothing(pair: RocketMQ, tmp_path: Path) -> N
 def test_six_kills_of_a_driver_tree(pair: RocketMQ, tmp_path: Path, seed: int) -> None:
     uri = tmp_path / "archive"
 
-    archive_under_kills(uri, options(pair), engine="spark", kill_count=6, seed=seed)
+    given = options(pair) | FEWER_COMMITS
+    archive_under_kills(uri, given, engine="spark", kill_count=6, seed=seed)
 
     assert messages(str(uri)) == stored(pair.store, "Killed")
