@@ -92,14 +92,19 @@ class Call:
 
     @property
     def store_dir(self) -> Path:
-        """Return the store directory of a command with ``Needs.STORE``.
+        """Return the store directory of a command with ``Needs.STORE``; errors as below."""
+        return Path(self.store_uri)
+
+    @property
+    def store_uri(self) -> str:
+        """Return the same as it was given: jobs of the pipeline also take s3://bucket/name.
 
         Raises:
             Usage: none was given.
         """
         if self.store is None:
             raise Usage("no store directory given", hint="name it as the first argument, DIR")
-        return Path(self.store)
+        return self.store
 
     @property
     def is_offline(self) -> bool:

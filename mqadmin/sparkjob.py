@@ -80,12 +80,12 @@ def run_job(
     Args:
         row: makes a row of the fields that the job prints.
         options: the job's own, by name; None for one that is left out.
-        more_stores: directories beside ``call.store_dir``.
+        more_stores: directories or URIs beside ``call.store_uri``.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
     """
-    words = ["pipeline", job, str(call.store_dir), *more_stores]
+    words = ["pipeline", job, call.store_uri, *more_stores]
     return _run(call, job, words, where, row=row, options=options or {})
 
 

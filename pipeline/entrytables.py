@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.reading import Reading
+from pipeline.stores import open_store
 from storefmt.columns_decode import timestamps
 from storefmt.columns_state import IndexPart, QueuePart, index_batches, queue_batches
 from storefmt.consumequeue import ENTRY_SIZE
@@ -84,7 +85,7 @@ def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
     with StoreDir.open(directory) as store:
         parts = [
             IndexPart(
-                str(view.span.path),
+                view.span.path,
                 view.shape.slot_count,
                 view.header.begin_ms,
                 first,
@@ -123,7 +124,7 @@ def read_index(task: IndexParts, reading: Reading) -> Iterator[Any]:
 def read_headers(task: Headers, reading: Reading) -> Iterator[Any]:
     """Yield the headers of all index files; a file too short for one is left out."""
     rows = []
-    with StoreDir.open(Path(task.directory)) as store:
+    with open_store(task.directory) as store:
         for view in store.index_files:
             try:
                 header = view.header
@@ -170,7 +171,7 @@ def _queue_parts(store: StoreDir, topic: str, queue_id: int, size_max: int) -> I
         low, high = view.range_of(span)
         for first in range(low, high, room):
             end = min(first + room, high)
-            yield QueuePart(str(span.path), topic, queue_id, low, first, end)
+            yield QueuePart(span.path, topic, queue_id, low, first, end)
 
 
 def _packed(parts: list[Any], entry_size: int, size_max: int) -> Iterator[list[Any]]:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pipeline.conditions import log_range, time_range
 from pipeline.errors import BadOption
 from pipeline.reading import Reading
+from pipeline.stores import file_path
 from storefmt.columns import iter_batches
 from storefmt.errors import NotAStore, RecordDamaged
 from storefmt.paths import StorePaths
@@ -131,7 +132,7 @@ def read_log(split: Split, reading: Reading) -> Iterator[Any]:
 def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
     try:
         yield from iter_batches(
-            [Path(split.path)],
+            [file_path(split.path)],
             columns=columns,
             start=split.start,
             end=split.end,
@@ -165,7 +166,7 @@ def read_damage(split: Split, reading: Reading) -> Iterator[Any]:
 
     columns = ("commit_log_offset", "store_size")
     for batch in iter_batches(
-        [Path(split.path)],
+        [file_path(split.path)],
         columns=(*columns, "crc_ok") if reading.check_crc else columns,
         start=split.start,
         end=split.end,

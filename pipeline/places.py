@@ -13,6 +13,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -62,7 +63,7 @@ class Place(NamedTuple):
             return pafs.LocalFileSystem()
         scheme = urlsplit(self.uri).scheme
         if scheme in _S3:
-            return _s3()
+            return _s3(os.environ.get(_ENDPOINT, ""))
         if scheme in _PYARROW:
             return pafs.FileSystem.from_uri(self.uri)[0]
         return _fsspec(self.uri, scheme)
@@ -144,8 +145,9 @@ def _sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _s3() -> Any:
-    endpoint = os.environ.get(_ENDPOINT)
+@cache
+def _s3(endpoint: str) -> Any:
+    # Made once: each has connections of its own.
     if not endpoint:
         return pafs.S3FileSystem()
     parts = urlsplit(endpoint)

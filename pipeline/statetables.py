@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pipeline.entrytables import batch_of
 from pipeline.reading import Reading
+from pipeline.stores import open_store
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 from storefmt.fastjson import dumps
@@ -98,7 +99,7 @@ def reads(
     """Return what reads a table whose rows ``rows_of`` gives."""
 
     def read(task: Whole, reading: Reading) -> Iterator[Any]:
-        with StoreDir.open(Path(task.directory)) as store:
+        with open_store(task.directory) as store:
             yield batch_of(schema, reading.columns, list(rows_of(store)))
 
     return read

@@ -20,6 +20,7 @@ from pipeline.conditions import wanted
 from pipeline.errors import BadOption
 from pipeline.logtables import DAMAGE_SCHEMA, Split
 from pipeline.reading import COMMITLOG, SPLIT_SIZE, Reading
+from pipeline.stores import located
 from storefmt.columns import DEFAULT_COLUMNS, SCHEMA
 from storefmt.columns_state import INDEX_SCHEMA, QUEUE_SCHEMA
 
@@ -97,7 +98,7 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
     return pa.schema([whole.field(name) for name in columns])
 
 
-def plan(directory: Path, reading: Reading | None = None) -> Sequence[Any]:
+def plan(directory: str | Path, reading: Reading | None = None) -> Sequence[Any]:
     """Return the tasks that together read a table of a store; the commit log when None.
 
     Raises:
@@ -106,7 +107,7 @@ def plan(directory: Path, reading: Reading | None = None) -> Sequence[Any]:
         OSError: a file cannot be read.
     """
     reading = reading or Reading()
-    return _table(reading.table).plan(directory, reading)
+    return _table(reading.table).plan(located(directory), reading)
 
 
 def read(task: Any, reading: Reading) -> Iterator[Any]:

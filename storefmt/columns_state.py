@@ -56,7 +56,7 @@ assert _INDEX.itemsize == ENTRY.size
 class QueuePart(NamedTuple):
     """Entries of one consume queue file: queue offsets ``first`` up to ``end``."""
 
-    path: str
+    path: Path
     topic: str
     queue_id: int
     base: int
@@ -68,7 +68,7 @@ class QueuePart(NamedTuple):
 class IndexPart(NamedTuple):
     """Entries of one index file: numbers ``first`` up to ``end``, 1 is the first."""
 
-    path: str
+    path: Path
     slot_count: int
     begin_ms: int
     """Store time that the entries' seconds count from."""
@@ -84,10 +84,10 @@ _QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, int], Any]]] = {
     "commit_log_offset": lambda rows, part, first: rows["log_offset"].astype(np.int64),
     "size": lambda rows, part, first: rows["size"].astype(np.int32),
     "tags_code": lambda rows, part, first: rows["tags_code"].astype(np.int64),
-    "file": lambda rows, part, first: _same(Path(part.path).name, len(rows)),
+    "file": lambda rows, part, first: _same(part.path.name, len(rows)),
 }
 _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
-    "file": lambda rows, part, first: _same(Path(part.path).name, len(rows)),
+    "file": lambda rows, part, first: _same(part.path.name, len(rows)),
     "slot": lambda rows, part, first: rows["key_hash"].astype(np.int64) % part.slot_count,
     "position": lambda rows, part, first: np.arange(first, first + len(rows)),
     "key_hash": lambda rows, part, first: rows["key_hash"].astype(np.int32),
@@ -101,7 +101,7 @@ _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
 
 def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
     """Yield the entries of a part, those never written between others, too."""
-    with closing(StoreFile(Path(part.path))) as file:
+    with closing(StoreFile(part.path)) as file:
         for first in range(part.first, part.end, rows_max):
             count = min(rows_max, part.end - first)
             data = file.read((first - part.base) * _CQ.itemsize, count * _CQ.itemsize)
@@ -112,7 +112,7 @@ def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> 
 
 def index_batches(part: IndexPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
     """Yield the entries of a part, in the order in which they were written."""
-    with closing(StoreFile(Path(part.path))) as file:
+    with closing(StoreFile(part.path)) as file:
         for first in range(part.first, part.end, rows_max):
             count = min(rows_max, part.end - first)
             pos = entry_pos(first, slot_count=part.slot_count)

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from storefmt import layout
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
+from storefmt.far import ranges_of
 from storefmt.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -286,26 +287,37 @@ def log_files(directory: Path) -> list[Path]:
 class LogFile:
     """One commit log file, open for reading; the size is that of the moment of opening."""
 
-    __slots__ = ("_fd", "base", "name", "size")
+    __slots__ = ("_far", "_fd", "base", "name", "size")
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self.base = parse_log_file_name(path.name) or 0
-        self._fd = os.open(path, os.O_RDONLY)
-        self.size = os.fstat(self._fd).st_size
+        self._far = ranges_of(path)
+        if self._far is None:
+            self._fd = os.open(path, os.O_RDONLY)
+            self.size = os.fstat(self._fd).st_size
+        else:
+            self.size = self._far.size
 
     def __enter__(self) -> "LogFile":
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
+        if self._far is None:
+            os.close(self._fd)
+        else:
+            self._far.close()
 
     def read(self, pos: int, size: int) -> bytes:
         """Return ``size`` bytes at ``pos``, fewer at the end of the file."""
-        return os.pread(self._fd, size, pos)
+        return os.pread(self._fd, size, pos) if self._far is None else self._far.read(pos, size)
 
     def read_into(self, buffer: memoryview, pos: int) -> int:
         """Fill ``buffer`` from ``pos`` on; return how many bytes there were."""
+        if self._far is not None:
+            data = self._far.read(pos, len(buffer))
+            buffer[: len(data)] = data
+            return len(data)
         done = 0
         while done < len(buffer):
             count = os.preadv(self._fd, [buffer[done:]], pos + done)
@@ -316,6 +328,8 @@ class LogFile:
 
     def data_after(self, pos: int) -> int:
         """Return the first position at or behind ``pos`` that lies in no hole of the file."""
+        if self._far is not None:
+            return min(pos, self.size)
         try:
             return os.lseek(self._fd, pos, os.SEEK_DATA)
         except OSError:

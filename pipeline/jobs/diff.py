@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pipeline.reading import SPLIT_SIZE
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.stores import open_store
 from storefmt.offline.compare import (
     LogDifference,
     common_range,
@@ -20,7 +21,6 @@ from storefmt.offline.compare import (
     compare_range,
     difference_of,
 )
-from storefmt.offline.storedir import StoreDir
 from storefmt.offline.tree import QueueKey
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class _Queues(NamedTuple):
 
 
 def _diff(a: str, b: str, run: _Run) -> Any:
-    with StoreDir.open(a) as left, StoreDir.open(b) as right:
+    with open_store(a) as left, open_store(b) as right:
         start, end = common_range(left, right)
         ranges = [
             _Range(a, b, at, min(at + SPLIT_SIZE, end)) for at in range(start, end, SPLIT_SIZE)
@@ -113,13 +113,13 @@ def _diff(a: str, b: str, run: _Run) -> Any:
 
 
 def _compare_range(task: _Range) -> Iterator[Any]:
-    with StoreDir.open(task.a) as a, StoreDir.open(task.b) as b:
+    with open_store(task.a) as a, open_store(task.b) as b:
         at, unread = compare_range(a, b, task.start, task.end)
     yield one_batch(_FOUND, [{"start": task.start, "at": at, "unread": unread}])
 
 
 def _compare_queues(task: _Queues) -> Iterator[Any]:
-    with StoreDir.open(task.a) as a, StoreDir.open(task.b) as b:
+    with open_store(task.a) as a, open_store(task.b) as b:
         rows = [
             {
                 "kind": "queue",

@@ -7,7 +7,6 @@ delayed and half messages) keeps its key under another topic and is not counted.
 Rule: both engines give the same rows, largest first, then by topic and key.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -83,7 +82,7 @@ def duplicates_local(path: str) -> Any:
     reading = Reading(columns=COLUMNS)
     parts = [
         _wanted(pa.Table.from_batches([batch]))
-        for task in plan(Path(path), reading)
+        for task in plan(path, reading)
         for batch in read(task, reading)
     ]
     if not parts:

@@ -27,6 +27,7 @@ from pipeline.errors import BadOption
 from pipeline.logtables import Split, check_expression
 from pipeline.reading import Reading
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.stores import located
 from pipeline.tables import plan, read, schema_of
 from storefmt.columns import SCHEMA as MESSAGES
 from storefmt.offline.outdir import OutDir
@@ -113,7 +114,7 @@ def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
 
 def steps(paths: Sequence[str]) -> str:
     """Return what is done."""
-    splits = sum(len(plan(Path(path))) for path in paths)
+    splits = sum(len(plan(path)) for path in paths)
     return f"read {splits} splits of {len(paths)} logs; each writes a file for each of its topics"
 
 
@@ -138,13 +139,13 @@ def _rows(paths: Sequence[str], to: str, kind: str, filters: Filters) -> Rows:
         raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
     check_expression(filters.body or "")
     for path in paths:
-        OutDir.make(to, source=Path(path))
+        OutDir.make(to, source=located(path))
     where = filters.conditions()
     reading = Reading(columns=_COLUMNS, where=where, body_matches=filters.body or "")
     tasks = [
         _Part(path, number, split, str(Path(to).resolve()), kind, reading)
         for number, path in enumerate(paths)
-        for split in plan(Path(path), reading)
+        for split in plan(path, reading)
     ]
     return Rows(_extracted, tasks, SCHEMA)
 

@@ -6,7 +6,6 @@ bodies are matched as they are stored. Both engines give the same rows, in log o
 """
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -60,7 +59,7 @@ def grep_local(path: str, *, pattern: str) -> Any:
     """
     check_expression(pattern)
     reading = Reading(columns=COLUMNS, body_matches=pattern)
-    batches = [batch for task in plan(Path(path), reading) for batch in read(task, reading)]
+    batches = [batch for task in plan(path, reading) for batch in read(task, reading)]
     return pa.Table.from_batches(batches, schema=schema_of(reading.table, COLUMNS))
 
 

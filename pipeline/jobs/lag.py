@@ -6,7 +6,6 @@ Rule: a queue counts with its lag or 0: a group that is ahead of a queue (its to
 again) does not make another queue's lag smaller. Both engines give the same rows.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -51,7 +50,7 @@ def lag(spark: "SparkSession", path: str) -> "DataFrame":
 def lag_local(path: str) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process."""
     reading = Reading(table="offsets", columns=COLUMNS)
-    batches = [batch for task in plan(Path(path), reading) for batch in read(task, reading)]
+    batches = [batch for task in plan(path, reading) for batch in read(task, reading)]
     rows = pa.Table.from_batches(batches)
     behind = pc.max_element_wise(rows.column("lag"), 0)
     rows = rows.set_column(rows.schema.get_field_index("lag"), "lag", behind)

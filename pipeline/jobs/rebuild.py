@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from pipeline.logtables import Split
 from pipeline.reading import Reading
 from pipeline.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
+from pipeline.stores import located, open_store
 from pipeline.tables import DAMAGE, plan, read
 from storefmt.offline.outdir import OutDir
 from storefmt.offline.placement import Placed
@@ -88,7 +89,7 @@ def rebuild(
     """
     jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutDir.make(job.out, source=Path(job.directory))
+        OutDir.make(job.out, source=located(job.directory))
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
@@ -107,7 +108,7 @@ def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any
     """Do the same in this process, store after store; return a ``pyarrow.Table``."""
     jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutDir.make(job.out, source=Path(job.directory))
+        OutDir.make(job.out, source=located(job.directory))
     return _sorted(gather(Rows(_rebuilt, jobs, SCHEMA)))
 
 
@@ -116,9 +117,13 @@ def targets_of(paths: Sequence[str], to: str) -> dict[str, str]:
     if len(paths) == 1:
         return {paths[0]: to}
     return {
-        path: str(Path(to, str(Path(path).resolve()).strip("/").replace("/", "-")))
+        path: str(Path(to, _whole(path).strip("/").replace("://", "-").replace("/", "-")))
         for path in paths
     }
+
+
+def _whole(path: str) -> str:
+    return path if "://" in path else str(Path(path).resolve())
 
 
 def is_damaged(rows: Iterable[Mapping[str, Any]]) -> bool:
@@ -128,7 +133,7 @@ def is_damaged(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 def steps(paths: Sequence[str]) -> str:
     """Return what is done for some stores."""
-    splits = sum(len(plan(Path(path))) for path in paths)
+    splits = sum(len(plan(path)) for path in paths)
     return (
         f"look for damage in {splits} splits of {len(paths)} logs; a damaged one is one task\n"
         f"read what records claim in {splits} splits, shuffle it by queue, write each queue\n"
@@ -149,7 +154,7 @@ class _Rest(NamedTuple):
 
 
 def _is_regular(target: _Target) -> bool:
-    with StoreDir.open(target.directory) as store:
+    with open_store(target.directory) as store:
         return _part(store, target).is_regular
 
 
@@ -159,7 +164,7 @@ def _part(store: StoreDir, target: _Target, *, index: bool = False) -> Rebuild:
 
 def _lost(jobs: list[_Target]) -> Rows:
     reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
-    tasks = [(job.number, split) for job in jobs for split in plan(Path(job.directory), reading)]
+    tasks = [(job.number, split) for job in jobs for split in plan(job.directory, reading)]
     return Rows(_lost_in, tasks, _LOST)
 
 
@@ -171,7 +176,7 @@ def _lost_in(task: tuple[int, Split]) -> Iterator[Any]:
 
 
 def _rebuilt(target: _Target) -> Iterator[Any]:
-    with StoreDir.open(target.directory) as store:
+    with open_store(target.directory) as store:
         # A task that runs again begins anew.
         out = OutDir(Path(target.out).resolve())
         for left in list(out.root.iterdir()):
@@ -181,13 +186,13 @@ def _rebuilt(target: _Target) -> Iterator[Any]:
 
 
 def _indexed(target: _Target) -> Iterator[Any]:
-    with StoreDir.open(target.directory) as store, _moved(target, depth=1) as apart:
+    with open_store(target.directory) as store, _moved(target, depth=1) as apart:
         done = _part(store, apart, index=True).run_index()
     yield _batch(target, done)
 
 
 def _finished(rest: _Rest) -> Iterator[Any]:
-    with StoreDir.open(rest.target.directory) as store:
+    with open_store(rest.target.directory) as store:
         done = _part(store, rest.target).finish_rest(rest.built)
         OutDir(Path(rest.target.out).resolve()).sync()
     yield _batch(rest.target._replace(with_index=False), done)
@@ -198,9 +203,7 @@ def _queues(spark: "SparkSession", targets: list[_Target]) -> "DataFrame":
 
     by_number = {target.number: target for target in targets}
     reading = Reading(columns=_COLUMNS)
-    splits = [
-        (target, split) for target in targets for split in plan(Path(target.directory), reading)
-    ]
+    splits = [(target, split) for target in targets for split in plan(target.directory, reading)]
 
     def write(batches: Iterable[Any]) -> Iterator[Any]:
         yield from _written(batches, by_number)
@@ -215,7 +218,7 @@ def _queues(spark: "SparkSession", targets: list[_Target]) -> "DataFrame":
 def _claims(task: tuple[_Target, Split]) -> Iterator[Any]:
     """Yield what the records of a split claim; those with more to say one by one."""
     target, split = task
-    with StoreDir.open(target.directory) as store:
+    with open_store(target.directory) as store:
         part = _part(store, target)
         for batch in read(split, Reading(columns=_COLUMNS)):
             odd = pc.or_(
@@ -268,7 +271,7 @@ def _written(batches: Iterable[Any], targets: Mapping[int, _Target]) -> Iterator
     rows = (part for batch in batches for part in _by_store(batch))
     for number, parts in groupby(rows, key=lambda part: part[0]):
         target = targets[number]
-        with StoreDir.open(target.directory) as store, _moved(target, depth=3) as apart:
+        with open_store(target.directory) as store, _moved(target, depth=3) as apart:
             part = _part(store, apart)
             for _, batch in parts:
                 _take(part, batch)

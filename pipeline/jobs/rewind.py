@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from pipeline.spread import Rows, gather, one_batch, spread
+from pipeline.stores import open_store
 from storefmt.offline.info import GroupInfo
 from storefmt.offline.rewind import moves_to
-from storefmt.offline.storedir import StoreDir
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +67,7 @@ class _Queues(NamedTuple):
 def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None) -> Rows:
     tasks = []
     for path in paths:
-        with StoreDir.open(path) as store:
+        with open_store(path) as store:
             infos = [
                 info
                 for info in store.group_offsets()
@@ -83,7 +83,7 @@ def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None
 def _moves(task: _Queues) -> Iterator[Any]:
     when = datetime.fromtimestamp(task.to_ms / 1000, UTC).isoformat(timespec="milliseconds")
     when = when.replace("+00:00", "Z")
-    with StoreDir.open(task.directory) as store:
+    with open_store(task.directory) as store:
         rows = [
             {
                 "store": task.directory,

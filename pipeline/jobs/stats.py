@@ -4,7 +4,6 @@ Rule: both engines give the same rows in the same order, topic first, then hour.
 those of whole records in the commit log: what a topic takes on disk, its queues left out.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -51,7 +50,7 @@ def stats_local(path: str) -> Any:
     # Sums of the splits are small, so a store of any size takes little memory.
     parts = [
         _count(pa.Table.from_batches([batch]))
-        for split in plan(Path(path))
+        for split in plan(path)
         for batch in read(split, Reading(columns=COLUMNS))
     ]
     if not parts:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.frames import commitlog
+from pipeline.stores import open_store
 from storefmt.offline.stats import count_records
-from storefmt.offline.storedir import StoreDir
 from storefmt.offline.tally import By, Tally, Wanted
 from storefmt.offline.timespan import filled, span_of
 
@@ -74,7 +74,7 @@ def timeline_local(
     """Return the same as a ``pyarrow.Table``, by processes of this machine where it pays."""
     wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     every = every_ms or _span(path, begin_ms, end_ms)
-    with StoreDir.open(path) as store:
+    with open_store(path) as store:
         found = count_records(store, By.TIME, wanted=wanted, bucket_ms=every, jobs=None)
     rows = [
         {
@@ -116,5 +116,5 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
 
 
 def _span(path: str, begin_ms: int | None, end_ms: int | None) -> int:
-    with StoreDir.open(path) as store:
+    with open_store(path) as store:
         return span_of(store, begin_ms=begin_ms, end_ms=end_ms)

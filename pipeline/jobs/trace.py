@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from pipeline.spread import Rows, gather, one_batch, spread
+from pipeline.stores import open_store
 from storefmt.errors import NotInStore
-from storefmt.offline.storedir import StoreDir
 from storefmt.offline.trace import LifeStep
 from storefmt.offline.trace import trace as trace_store
 
@@ -87,7 +87,7 @@ def _rows(paths: Sequence[str], key: str, topic: str | None, scan: bool) -> Rows
 
 
 def _traced(search: _Search) -> Iterator[Any]:
-    with StoreDir.open(search.directory) as store:
+    with open_store(search.directory) as store:
         try:
             life = trace_store(store, search.key, topic=search.topic, scan=search.scan)
         except NotInStore:

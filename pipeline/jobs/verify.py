@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.stores import open_store
 from storefmt.offline.bulk import Bulk, Marked, Window
 from storefmt.offline.findings import Report
 from storefmt.offline.judged import PIECE_SIZE, Piece, judge, judge_of, pieces
-from storefmt.offline.storedir import StoreDir
 from storefmt.offline.verify import verify as verify_store
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def steps(paths: Sequence[str]) -> str:
     """Return what is done for one store; empty for many, whose frame has a plan."""
     if len(paths) != 1:
         return ""
-    with StoreDir.open(paths[0]) as store:
+    with open_store(paths[0]) as store:
         count = len(list(pieces(store)))
     return (
         f"judge {count} pieces of {PIECE_SIZE >> 20} MiB of the log, {PIECES_A_TASK} a task and "
@@ -125,7 +125,7 @@ def _verified(task: _Store) -> Iterator[Any]:
 def _report_of(
     path: str, deep: bool, *, jobs: int | None = 1, spark: "SparkSession | None" = None
 ) -> Any:
-    with StoreDir.open(path) as store:
+    with open_store(path) as store:
         judging = None if spark is None else _Judges(spark, path)
         report = verify_store(store, deep=deep, jobs=jobs, judging=judging)
     return one_batch(SCHEMA, [_row(path, report)])
@@ -192,7 +192,7 @@ class _Judges:
 
 
 def _judged(task: _Pieces) -> Iterator[Any]:
-    with StoreDir.open(task.directory) as store:
+    with open_store(task.directory) as store:
         bulk = judge_of(store.tree, task.deep)
         with bulk.matching.store:
             for number, piece in enumerate(task.pieces, task.first):

@@ -17,7 +17,6 @@ batches made by ``storefmt.columns``; there is no decoding here.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
@@ -153,7 +152,7 @@ class StoreReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks; called once, on the driver."""
         # Spark turns an empty list into one partition without a task.
-        return [StoreTask(task) for task in plan(Path(self._directory), self._reading)]
+        return [StoreTask(task) for task in plan(self._directory, self._reading)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""

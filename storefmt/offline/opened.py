@@ -65,7 +65,7 @@ class Opened:
             NotAStore: nothing is there, or nothing that a broker made, or a Raft log (DLedger).
             StoreError: a directory in it cannot be listed.
         """
-        root = Path(path)
+        root = path if isinstance(path, Path) else Path(path)
         if not root.exists():
             raise NotAStore(f"{root}: no such directory; give a broker's storePathRootDir")
         if not root.is_dir():

@@ -12,12 +12,14 @@ follows them. Files that 5.x adds are known by name and are no strangers.
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from storefmt.dledger import DIRECTORY_PREFIX
 from storefmt.errors import StoreError
+from storefmt.far import FarPath
 from storefmt.paths import StorePaths, parse_log_file_name
 
 KNOWN_AT_ROOT: Final = frozenset(
@@ -40,6 +42,7 @@ KNOWN_AT_ROOT: Final = frozenset(
 
 V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
+_Entry: TypeAlias = "os.DirEntry[str] | FarPath"
 
 
 class FileSpan(NamedTuple):
@@ -124,11 +127,11 @@ def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[File
         if not topic.is_dir():
             _stranger(tree, topic, place)
             continue
-        for queue in _entries(Path(topic.path)):
+        for queue in _entries(_path(topic)):
             # Java takes any integer; "+1" or "007" would read back as another queue's name.
             if queue.is_dir() and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
                 key = (topic.name, int(queue.name))
-                found[key] = _numbered(tree, Path(queue.path), place)
+                found[key] = _numbered(tree, _path(queue), place)
             else:
                 _stranger(tree, queue, place)
     return found
@@ -146,8 +149,10 @@ def _numbered(tree: Tree, directory: Path, place: str) -> list[FileSpan]:
     return sorted(spans)
 
 
-def _entries(directory: Path) -> "list[os.DirEntry[str]]":
+def _entries(directory: Path) -> Sequence[_Entry]:
     try:
+        if isinstance(directory, FarPath):
+            return sorted(directory.iterdir())
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except FileNotFoundError:
@@ -158,16 +163,20 @@ def _entries(directory: Path) -> "list[os.DirEntry[str]]":
         raise StoreError(f"{directory}: {error.strerror}; list it as its owner") from error
 
 
-def _span(entry: "os.DirEntry[str]", start: int) -> FileSpan | None:
+def _path(entry: _Entry) -> Path:
+    return entry if isinstance(entry, FarPath) else Path(entry.path)
+
+
+def _span(entry: _Entry, start: int) -> FileSpan | None:
     try:
         if entry.is_file():
-            return FileSpan(start, entry.stat().st_size, Path(entry.path))
+            return FileSpan(start, entry.stat().st_size, _path(entry))
     except FileNotFoundError:
         # Gone between listing and looking: retention, or a link to nowhere.
         return None
     return None
 
 
-def _stranger(tree: Tree, entry: "os.DirEntry[str]", place: str) -> None:
+def _stranger(tree: Tree, entry: _Entry, place: str) -> None:
     span = _span(entry, 0)
-    tree.strangers.append(Stranger(Path(entry.path), place, span.size if span else 0))
+    tree.strangers.append(Stranger(_path(entry), place, span.size if span else 0))

@@ -44,6 +44,8 @@ class WebHdfs:
 class _Handler(BaseHTTPRequestHandler):
     root: Path
     protocol_version = "HTTP/1.1"
+    # Head and body in one packet: the client would wait 40 ms between two.
+    wbufsize = -1
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
