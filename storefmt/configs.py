@@ -292,6 +292,11 @@ class ConsumerOffsets:
         lmq = as_counts(found.get("lmqOffsetTable"), "lmqOffsetTable")
         return cls(offsets, {topic_at_group(key): number for key, number in lmq.items()}, extra)
 
+    def by_queue(self) -> dict[tuple[str, str], dict[int, int]]:
+        """Return a copy of all offsets; a light queue is queue 0 of its name."""
+        found = {key: dict(queues) for key, queues in self.offsets.items()}
+        return found | {key: {0: number} for key, number in (self.lmq_offsets or {}).items()}
+
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
         value: dict[Key, Json] = {}

@@ -30,9 +30,7 @@ class Offsets:
         self._has_light = has_light
         self._table: dict[tuple[str, str], dict[int, int]] = {}
         if stored is not None:
-            self._table = {key: dict(queues) for key, queues in stored.offsets.items()}
-            for key, queue_offset in (stored.lmq_offsets or {}).items():
-                self._table[key] = {0: queue_offset}
+            self._table = stored.by_queue()
         self.change_count = 0
         """Moves with every change, so that an unchanged table is not written again."""
 

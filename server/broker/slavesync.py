@@ -201,7 +201,7 @@ class SlaveSync:
             return
         self._told = None
         self._delay.adopt(told.delays)
-        for (topic, group), queues in told.offsets.offsets.items():
+        for (topic, group), queues in told.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
                 known = self._offsets.get(group, topic, queue_id=queue_id)

@@ -12,6 +12,8 @@ user's home; servers are stopped by SIGTERM, a broker also by SIGKILL where a te
 Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
 """
 
+import itertools
+import os
 import socket
 import sys
 from collections.abc import Mapping
@@ -23,6 +25,8 @@ from tests.golden import REPOSITORY
 from tests.interop.process import Child
 
 START_TIMEOUT_S = 60.0
+_PORTS = itertools.cycle(range(12_000 + os.getpid() % 1_600 * 10, 32_000, 10))
+"""First ports to try: below those that Linux gives to whoever connects (32768 and more)."""
 
 _LOGBACK = """<configuration>
   <appender name="FILE" class="ch.qos.logback.core.FileAppender">
@@ -209,6 +213,7 @@ class Broker:
     ) -> None:
         port = free_ports(4) + 2
         self.address = f"127.0.0.1:{port}"
+        self.side = side
         self.store = store
         self.settings = {
             **_BROKER_SETTINGS,
@@ -261,12 +266,13 @@ class Servers(NamedTuple):
 
 
 def free_ports(count: int) -> int:
-    """Return the first of ``count`` TCP ports in a row that are free on 127.0.0.1 now."""
+    """Return the first of ``count`` TCP ports in a row that are free on 127.0.0.1 now.
+
+    A JVM takes seconds until it listens: the system gives these ports to no connection meanwhile.
+    """
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = int(probe.getsockname()[1])
-        if first + count < 65_000 and all(_is_free(first + i) for i in range(count)):
+        first = next(_PORTS)
+        if all(_is_free(first + i) for i in range(count)):
             return first
 
 

@@ -26,7 +26,7 @@ from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
 pytestmark = pytest.mark.java
 
 CLUSTER = "TestCluster"
-OURS = {"haRole", "haConnectedSlaves"}
+OURS = {"haRole", "haConnectedSlaves", "haAnsweredOffset"}
 """Keys of ours alone, for `mqadmin ha status`."""
 DELAYED = "DELAY\0011"
 SAME = (

@@ -62,3 +62,52 @@ def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path,
             assert (await slave.ask(RequestCode.GET_BROKER_CONFIG)).code == 0
 
     asyncio.run(act())
+
+
+def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
+    tmp_path: Path, run: Run
+) -> None:
+    stores = [str(tmp_path / name) for name in ("m", "s")]
+
+    async def act() -> None:
+        async with pair_in(tmp_path) as pair:
+            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+            slave = await pair.start("s", BrokerRole.SLAVE)
+            await master.send(b"0")
+            await equal_ends(master, slave)
+            await diff_says(run, pair, stores, [("log", 0, 0)])
+
+            await pair.stop("s")
+            had = master.app.broker.store.written_offset
+            for number in range(3):
+                await master.send(b"%d" % number)
+            # Nobody listens there: it stays behind.
+            slave = await pair.start("s", BrokerRole.SLAVE, ha_master_address="127.0.0.1:1")
+            lag = master.app.broker.store.written_offset - had
+            await until(lambda: "1" in slave.app.broker.ha_numbers()["haProblem"], what="no master")
+
+            code, rows, _ = await mqadmin(run, pair, "top", "--once", "--interval", "0.05")
+            brokers = {row["name"]: row["slave_lag"] for row in rows if row["kind"] == "broker"}
+            assert (code, brokers) == (0, {"broker-a": None, "broker-a:1": lag})
+            code, rows, _ = await mqadmin(run, pair, "ha", "status")
+            assert [(row["lag"], row["state"]) for row in rows] == [(None, ""), (lag, "CONNECTING")]
+            assert "127.0.0.1" in str(rows[1]["remark"])
+            await diff_says(run, pair, stores, [("log", lag, 0), ("queue", 3, 0)])
+
+    asyncio.run(act())
+
+
+async def diff_says(
+    run: Run, pair: Pair, stores: list[str], wanted: list[tuple[str, int, int]]
+) -> None:
+    """Return when ``store diff`` says so of two live stores: their queues follow their logs."""
+    rows: list[dict[str, object]] = []
+    for _ in range(300):
+        code, rows, _ = await mqadmin(run, pair, "store", "diff", *stores)
+        found = [(row["kind"], row["only_a"], row["only_b"]) for row in rows]
+        if found == wanted:
+            assert all(row["same"] for row in rows if row["kind"] == "log")
+            assert code == int(wanted != [("log", 0, 0)])
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"store diff still says {rows}")

@@ -18,10 +18,13 @@ from tests.server.broker.desk import Desk, broker_settings
 
 
 class Pair:
-    """Brokers of one name, each with its store below ``root``."""
+    """Brokers of one name, each with its store below ``root``; ``light`` is for light queues."""
 
-    def __init__(self, root: Path, namesrv: str, client: RemotingClient) -> None:
+    def __init__(
+        self, root: Path, namesrv: str, client: RemotingClient, *, light: bool = False
+    ) -> None:
         self.root = root
+        self.light = light
         self.namesrv = namesrv
         self.client = client
         self.running: dict[str, Desk] = {}
@@ -37,7 +40,9 @@ class Pair:
             "slave_timeout_ms": 5_000,
             **settings,
         }
-        app = BrokerApp(broker_settings(self.root / name, **values), SystemClock())
+        config = broker_settings(self.root / name, **values)
+        config.store.enable_lmq = config.store.enable_multi_dispatch = self.light
+        app = BrokerApp(config, SystemClock())
         port = await app.start()
         desk = self.running[name] = Desk(app, self.client, f"127.0.0.1:{port}")
         return desk
@@ -54,7 +59,7 @@ class Pair:
 
 
 @asynccontextmanager
-async def pair_in(root: Path) -> AsyncIterator[Pair]:
+async def pair_in(root: Path, *, light: bool = False) -> AsyncIterator[Pair]:
     """Yield brokers to be, with their name server."""
     namesrv = NamesrvApp(
         NamesrvConfig(
@@ -64,7 +69,7 @@ async def pair_in(root: Path) -> AsyncIterator[Pair]:
     )
     port = await namesrv.start()
     client = RemotingClient()
-    pair = Pair(root, f"127.0.0.1:{port}", client)
+    pair = Pair(root, f"127.0.0.1:{port}", client, light=light)
     try:
         yield pair
     finally:

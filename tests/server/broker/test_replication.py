@@ -149,6 +149,38 @@ def test_slave_copies_tables_and_positions_and_goes_on_from_them(tmp_path: Path)
     asyncio.run(run())
 
 
+def test_slave_has_light_queues_and_goes_on_in_them(tmp_path: Path) -> None:
+    light, reader = "%LMQ%phone", "%LMQ%reader"
+    copied = f"INNER_MULTI_DISPATCH\x01{light}"
+
+    async def run() -> None:
+        async with pair_in(tmp_path, light=True) as pair:
+            await filled(pair)
+            master, slave = pair.running["m"], pair.running["s"]
+            for _ in range(2):
+                assert (await master.send(b"copied", properties=copied)).code == 0
+            place = UpdateConsumerOffset(
+                consumer_group=reader, topic=light, queue_id=0, commit_offset=1
+            )
+            await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, place)
+            await equal_ends(master, slave)
+            replication, broker = slave.app._replication, slave.app.broker
+            assert replication is not None
+            await replication.round(1)
+            await until(lambda: broker.store.max_offset(light, 0) == 2, what="light queues")
+            assert broker.offsets.get(reader, light, queue_id=0) == 1
+
+            await pair.stop("m")
+            await until(lambda: state_of(slave) == "CONNECTING", what="lost")
+            assert (await pair.promote("s")).code == 0
+            await slave.send(b"more", properties=copied)
+            found = await slave.messages(topic=light)
+            assert [record.body for record in found] == [b"copied", b"copied", b"more"]
+            assert found[-1].properties["INNER_MULTI_QUEUE_OFFSET"] == "2"
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("start", list(SlaveStart))
 def test_empty_slave_begins_where_it_is_told(tmp_path: Path, start: SlaveStart) -> None:
     async def run() -> None:
