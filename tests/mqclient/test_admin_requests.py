@@ -14,7 +14,9 @@ from mqclient.errors import BadRequest, BrokerRefused
 from remoting.bodies import (
     GetConsumerStatusBody,
     MessageQueue,
+    QueryConsumeTimeSpanBody,
     QueryCorrectionOffsetBody,
+    QueueTimeSpan,
     TopicList,
 )
 from remoting.codes import RequestCode, ResponseCode
@@ -85,6 +87,21 @@ def test_positions_of_members_are_by_client_and_queue() -> None:
         found = await admin.consumer_status(fake.address, "G", "T", client_id="client-1")
         assert found == table
         assert fake.asked[-1].ext == {"topic": "T", "group": "G", "clientAddr": "client-1"}
+
+    run(act)
+
+
+def test_time_spans_of_a_group_are_told_queue_by_queue() -> None:
+    async def act(fake: FakeServer, admin: Admin) -> None:
+        spans = [
+            QueueTimeSpan(
+                message_queue=QUEUE, min_time_stamp=5, max_time_stamp=9, consume_time_stamp=7
+            )
+        ]
+        body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
+        fake.say(RequestCode.QUERY_CONSUME_TIME_SPAN, body=body.encode())
+        assert await admin.consume_time_span(fake.address, "G", "T") == spans
+        assert fake.asked[-1].ext == {"topic": "T", "group": "G"}
 
     run(act)
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from mqclient.admin import Admin
 from mqclient.errors import BadRequest
 from mqclient.instance import MQClient
 from mqclient.litepull import LitePullConsumer
@@ -13,6 +14,7 @@ from mqclient.producer import Producer
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from server.pytest_plugin import RocketMQ
+from storefmt.configs import TopicConfig
 
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 BY_HAND = LitePullSettings(
@@ -147,3 +149,52 @@ def test_subscribing_and_assigning_do_not_mix(rocketmq: RocketMQ) -> None:
                 await taken.poll()
 
     asyncio.run(go())
+
+
+def test_assigned_queues_give_what_their_expression_wants(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "LiteAssignedTags", 20)
+            async with LitePullConsumer(client, "lite-assigned-tags", FROM_FIRST) as consumer:
+                consumer.set_sub_expression_for_assign("LiteAssignedTags", "A")
+                queues = [MessageQueue("LiteAssignedTags", "broker-a", n) for n in range(4)]
+                await consumer.assign(queues)
+                await consumer.start()
+                found = await poll(consumer, 10)
+                assert numbers(found) == list(range(1, 20, 2))
+                with pytest.raises(BadRequest, match="before the start"):
+                    consumer.set_sub_expression_for_assign("LiteAssignedTags", "B")
+                firsts = [await consumer.earliest_msg_store_time(queue) for queue in queues]
+                assert min(first for first in firsts if first is not None) <= found[0].store_ms
+
+    asyncio.run(go())
+
+
+def test_a_change_of_the_queues_is_told_while_it_runs(rocketmq: RocketMQ) -> None:
+    topic, told = "LiteWatched", asyncio.Event()
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, topic, 1)
+            settings = LitePullSettings(topic_metadata_check_interval_ms=50)
+            async with LitePullConsumer(client, "lite-watched", settings) as consumer:
+                with pytest.raises(BadRequest, match="does not run"):
+                    consumer.register_topic_message_queue_change_listener(
+                        topic, lambda topic, queues: told.set()
+                    )
+                consumer.subscribe(topic)
+                await consumer.start()
+                consumer.register_topic_message_queue_change_listener(
+                    topic, lambda topic, queues: told.set()
+                )
+                count = 8
+                # The first look may come after a change: go on until one is seen.
+                async with asyncio.timeout(60):
+                    while not told.is_set():
+                        count += 1
+                        config = TopicConfig(topic, read_queue_nums=count, write_queue_nums=count)
+                        await Admin(client).create_topic(rocketmq.broker, config)
+                        await asyncio.sleep(0.2)
+
+    asyncio.run(go())
+    assert told.is_set()

@@ -172,6 +172,43 @@ def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> Non
     asyncio.run(go())
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "1 to 1000"), (1001, "1 to 1000"), (20, "does not run")]
+)
+def test_a_pool_of_that_size_is_refused_before_the_start(count: int, said: str) -> None:
+    async def go() -> None:
+        async with MQClient("127.0.0.1:9") as client:
+            with pytest.raises(BadRequest, match=said):
+                PushConsumer(client, "push-pool").update_core_pool_size(count)
+
+    asyncio.run(go())
+
+
+def test_a_smaller_pool_still_gets_every_message(rocketmq: RocketMQ) -> None:
+    got: list[bytes] = []
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv) as client:
+            await send(client, "PushPool", 8)
+            consumer = PushConsumer(client, "push-pool", FROM_FIRST)
+            consumer.subscribe("PushPool")
+
+            @consumer.concurrently
+            async def listen(
+                messages: list[MessageExt], context: ConsumeConcurrentlyContext
+            ) -> ConsumeConcurrentlyStatus:
+                got.extend(message.body for message in messages)
+                return OK
+
+            await consumer.start()
+            consumer.update_core_pool_size(1)
+            await until(lambda: len(got) >= 8)
+            await consumer.shutdown()
+
+    asyncio.run(go())
+    assert set(got) == {b"%d" % number for number in range(8)}
+
+
 def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
     rocketmq: RocketMQ, tmp_path: Path
 ) -> None:
