@@ -202,11 +202,6 @@ class Call:
         ):
             raise CommandError("not confirmed", hint="nothing was changed")
 
-    def confirm_here(self, question: str) -> None:
-        """Ask as ``confirm`` does; for commands that are plain functions."""
-        if self._must_ask(question) and not self.console.ask(question):
-            raise CommandError("not confirmed", hint="nothing was changed")
-
     def keep(self, title: str, saved: "Sequence[Saved]", *, undoes: int | None = None) -> None:
         """Keep the old state before a destructive write, and say how it comes back.
 

@@ -61,18 +61,3 @@ def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
 def one_batch(schema: Any, rows: Sequence[dict[str, Any]]) -> Any:
     """Return plain rows as one Arrow batch."""
     return pa.RecordBatch.from_pylist(list(rows), schema=schema)
-
-
-def plain_rows(table: Any) -> list[dict[str, Any]]:
-    """Return a table's rows for json: ``x_timestamp`` becomes ``x_ms``, epoch ms, 0 for none."""
-    columns = {}
-    for field in table.schema:
-        column = table.column(field.name)
-        if pa.types.is_timestamp(field.type):
-            micros = column.cast(pa.int64()).to_pylist()
-            name = field.name.removesuffix("_timestamp") + "_ms"
-            columns[name] = [0 if value is None else value // 1000 for value in micros]
-        else:
-            columns[field.name] = column.to_pylist()
-    names = list(columns)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -40,7 +40,6 @@ from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
 COMMIT: Final = 1
 SUSPEND: Final = 2
 
-_FOUND: Final = GetStatus.FOUND
 _ERROR: Final = ResponseCode.SYSTEM_ERROR
 _CODES: Final = {
     GetStatus.FOUND: ResponseCode.SUCCESS,

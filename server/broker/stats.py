@@ -33,7 +33,6 @@ MINUTE_SAMPLE_MS: Final = 10_000
 HOUR_SAMPLE_MS: Final = 600_000
 DAY_SAMPLE_MS: Final = 3_600_000
 TPS_SECONDS: Final = (10, 60, 600)
-DAY_MS: Final = 86_400_000
 
 
 class Snapshot(NamedTuple):

@@ -53,14 +53,6 @@ Done = Callable[[ResponseCode], None]
 """Told SUCCESS once a message is safe, or the code of what went wrong."""
 
 
-class Loop(Protocol):
-    """What a turn needs of the event loop."""
-
-    def call_soon(self, callback: Callable[[], None]) -> object:
-        """Run ``callback`` when all that was read is handled."""
-        ...
-
-
 class Sends(Protocol):
     """What a turn needs of the connections, all of them."""
 
