@@ -15,6 +15,7 @@ import shutil
 from remoting.codes import VERSION
 from server.broker.names import SCHEDULE_TOPIC
 from server.broker.state import Broker
+from server.store.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.message import decode_record
@@ -51,6 +52,11 @@ def running_time(elapsed_ms: int) -> str:
     hours, seconds = divmod(seconds, 3_600)
     minutes, seconds = divmod(seconds, 60)
     return f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]"
+
+
+def disk_ratio(usage: DiskUsage) -> str:
+    """Return how full a disk is as Java prints it: what is kept for root is no room."""
+    return str(usage.percent / 100)
 
 
 def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
@@ -130,7 +136,7 @@ def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
 def _disk_numbers(broker: Broker) -> dict[str, str]:
     root = broker.config.store.store_path_root_dir
     usage = shutil.disk_usage(root)
-    ratio = f"{usage.used / usage.total:.2f}"
+    ratio = disk_ratio(RealDisk().usage(root))
     log_path = os.path.join(root, "commitlog")
     return {
         "commitLogDirCapacity": f"Total : {readable_size(usage.total)}, "

@@ -90,7 +90,8 @@ class Appender:
         """The queue of each entry."""
         self.put_count = 0
         """Records that were taken: those stored since the start."""
-        self._copy_count = 0
+        self.extra_count = 0
+        """Entries, not taken yet, that are no record's own: copies, and what fills a gap."""
         self._copies = Copies(config, table) if config.enable_multi_dispatch else None
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
@@ -137,7 +138,7 @@ class Appender:
             )
             self.entry_queues.append(queue)
             queue.next_offset += 1
-        self._copy_count += len(queues)
+        self.extra_count += len(queues)
 
     # By position: a ``PutMessage`` for each would cost more than the rest of the call.
     def append(
@@ -255,8 +256,8 @@ class Appender:
         """Return what was put since the last call, once it is written."""
         taken = self.entries, self.entry_queues
         self.entries, self.entry_queues = [], []
-        self.put_count += len(taken[0]) - self._copy_count
-        self._copy_count = 0
+        self.put_count += len(taken[0]) - self.extra_count
+        self.extra_count = 0
         return taken
 
     def undo(self) -> None:
@@ -266,7 +267,7 @@ class Appender:
                 queue.next_offset -= 1
         self._log.undo_pending()
         self.entries, self.entry_queues = [], []
-        self._copy_count = 0
+        self.extra_count = 0
 
 
 def _shared_head(run: PutRun, now_ms: int) -> tuple[bytes, int]:

@@ -213,6 +213,7 @@ class RawLog:
                 entry = entry_of(copy, self._codes.of(found))._replace(keys=())
                 self._appender.entries.append(entry)
                 self._appender.entry_queues.append(queue)
+                self._appender.extra_count += 1
 
     def _at_its_place(self, queue: ConsumeQueue, found: Found) -> ConsumeQueue | None:
         """Return the queue whose next entry is that of a record; None where it has none."""
@@ -237,6 +238,7 @@ class RawLog:
         filler = entry_of(found, 0)._replace(log_offset=0, size=FILLER_SIZE, keys=(), sys_flag=0)
         self._appender.entries += [filler] * missing
         self._appender.entry_queues += [queue] * missing
+        self._appender.extra_count += missing
         queue.next_offset += missing
         return queue
 

@@ -274,6 +274,24 @@ def test_slave_of_a_master_with_accounts_copies_log_and_tables(
         send(namesrv, master, seed=0, count=3, batches=0)
         tables_are_copied(namesrv, master, slave, position=3)
         assert catch_up(namesrv, master, slave) > 0
+        slave_counts_what_it_copies(namesrv, master, slave)
     finally:
         master.kill()
         slave.kill()
+
+
+def slave_counts_what_it_copies(namesrv: Namesrv, master: Broker, slave: Broker) -> None:
+    """Assert that a slave tells as many messages put, and as many bytes, as its master."""
+
+    async def act(client: MQClient) -> None:
+        admin = Admin(client)
+
+        async def puts() -> list[tuple[str, ...]]:
+            infos = [await admin.broker_runtime(broker.address) for broker in (master, slave)]
+            keys = ("msgPutTotalTodayNow", "putMessageTimesTotal", "putMessageSizeTotal")
+            return [tuple(info[key] for key in keys) for info in infos]
+
+        found = await eventually(puts, lambda both: both[0] == both[1], timeout_s=CATCH_UP_S)
+        assert int(found[0][0]) > 0
+
+    run(namesrv, act)

@@ -169,6 +169,8 @@ def test_slave_has_light_queues_and_goes_on_in_them(tmp_path: Path) -> None:
             await replication.round(1)
             await until(lambda: broker.store.max_offset(light, 0) == 2, what="light queues")
             assert broker.offsets.get(reader, light, queue_id=0) == 1
+            # It counts what it copies as its master counts what is put.
+            assert broker.store.put_count == master.app.broker.store.put_count == 7
 
             await pair.stop("m")
             await until(lambda: state_of(slave) == "CONNECTING", what="lost")

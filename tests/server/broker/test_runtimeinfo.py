@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.broker.runtimeinfo import readable_size, running_time
+from server.broker.runtimeinfo import disk_ratio, readable_size, running_time
+from server.store.disk import DiskUsage
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,13 @@ from server.broker.runtimeinfo import readable_size, running_time
 )
 def test_sizes(size: int, text: str) -> None:
     assert readable_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("used", "usable", "text"), [(39, 53, "0.43"), (1, 1, "0.5"), (5, 0, "1.0"), (0, 9, "0.0")]
+)
+def test_ratio_of_a_disk_counts_only_what_may_be_used(used: int, usable: int, text: str) -> None:
+    assert disk_ratio(DiskUsage(used, usable)) == text
 
 
 def test_running_time() -> None:
