@@ -150,23 +150,27 @@ def _command_word_count(words: list[str]) -> int:
 
 def hint(text: str) -> str:
     """Return the bottom line: the usage of the command, or what is wrong."""
-    words = [word.text for word in split(text).words]
+    made = split(text)
+    words = [word.text for word in made.words]
     if not words:
         return "help · Tab completes · Ctrl-R searches · Ctrl-D leaves"
     if words[0].lower() in OWN_WORDS:
         return OWN_WORDS[words[0].lower()]
     try:
-        made = find([word for word in words if not word.startswith("-")]).command
+        wanted = find([word for word in words if not word.startswith("-")]).command
     except Usage as error:
-        begun = [] if "what?" in error.message else _beginning_with(words)
+        half_typed = "what?" not in error.message and not made.ends_in_blank
+        begun = _beginning_with(words) if half_typed else []
         return " · ".join(begun) or f"{error.message}; {error.hint}"
-    return f"{usage_of(made)}    {made.summary}"
+    return f"{usage_of(wanted)}    {wanted.summary}"
 
 
 def _beginning_with(words: list[str]) -> list[str]:
-    """Return the commands that a half typed name may become; only after its first word."""
+    """Return what a half typed name may become: a command, or the first word of one."""
     typed = " ".join(words).lower()
-    names = [native_name(name) for name in module_names()] if len(words) > 1 else []
+    names = [native_name(name) for name in module_names()]
+    if len(words) == 1:
+        names = sorted({name.split()[0] for name in names} | set(OWN_WORDS))
     return [name for name in names if name.startswith(typed)][:NAMES_SHOWN]
 
 

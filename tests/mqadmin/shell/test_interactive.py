@@ -9,6 +9,9 @@ from mqadmin.shell.interactive import coloured, hint
     ("text", "expected"),
     [
         ("", "Tab completes"),
+        ("gro", "group"),
+        ("con", "connect · context"),
+        ("gro ", "unknown command `gro`; did you mean `group`?"),
         ("topc", "unknown command `topc`; did you mean `topic`?"),
         ("topc list", "did you mean `topic list`?"),
         ("topicLst -t x", "did you mean `topicList`?"),
@@ -20,6 +23,11 @@ from mqadmin.shell.interactive import coloured, hint
 )
 def test_the_bottom_line_says_the_syntax_or_what_is_wrong(text: str, expected: str) -> None:
     assert expected in hint(text)
+
+
+@pytest.mark.parametrize("text", ["gro", "con", "topic sh"])
+def test_a_half_typed_name_is_not_called_unknown(text: str) -> None:
+    assert "unknown" not in hint(text)
 
 
 @pytest.mark.parametrize(
