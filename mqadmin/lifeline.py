@@ -13,7 +13,7 @@ is not there, and a topic that no broker has is no error.
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.rows import EpochMs, Row
@@ -154,21 +154,8 @@ def position_text(queue_offset: int, at: int | None) -> str:
 
 def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
     told = position_text(message.queue_offset, at)
-    return LifeRow(
-        step="group",
-        step_ms=0,
-        topic=message.topic,
-        broker=message.broker_name or None,
-        queue_id=message.queue_id,
-        queue_offset=message.queue_offset,
-        msg_id=message.msg_id,
-        unique_key=message.unique_key,
-        group=group,
-        group_offset=at,
-        cost_ms=None,
-        success=None,
-        detail=f"{told}{'' if online else '; nobody is online'}",
-    )
+    detail = f"{told}{'' if online else '; nobody is online'}"
+    return replace(_stored("group", message, detail, group=group), step_ms=0, group_offset=at)
 
 
 def _traced(record: TraceRecord, message: "MessageExt", before: TraceRecord | None) -> LifeRow:
