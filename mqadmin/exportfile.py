@@ -12,9 +12,9 @@ import json
 import os
 import shutil
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages import MessageRow
@@ -22,6 +22,10 @@ from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.delimited import CsvPrinter
 from mqadmin.output.printer import Look
 from mqadmin.output.structured import json_text
+from mqadmin.rows import Row
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FileFormat = Literal["jsonl", "csv", "parquet"]
 ROWS_A_PART: Final = 5000
@@ -50,6 +54,26 @@ class State:
     next_queue_offset: int = -1
     rows: int = 0
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported(Row):
+    """A complete export; ``size`` is the file's, in bytes."""
+
+    file: str
+    format: str
+    rows: int
+    size: int
+    resumed: bool
+
+
+def asked_by(args: "DataclassInstance") -> dict[str, str]:
+    """Return what the arguments of an export ask for, without where to and how much."""
+    return {
+        spot.name.rstrip("_"): str(getattr(args, spot.name))
+        for spot in fields(args)
+        if spot.name not in ("to", "resume", "limit")
+    }
 
 
 def format_of(path: Path, wanted: FileFormat | None) -> FileFormat:

@@ -5,20 +5,29 @@
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from mqadmin.browse import Wish, parts, stored
 from mqadmin.call import Call
 from mqadmin.errors import Usage
-from mqadmin.exportfile import FileFormat, State, begin, format_of, queue_of, writer_for
+from mqadmin.exportfile import (
+    Exported,
+    FileFormat,
+    State,
+    asked_by,
+    begin,
+    format_of,
+    queue_of,
+    writer_for,
+)
 from mqadmin.messages import row_of
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.reading import Span, read
 from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
+from mqadmin.rows import Outcome, one
 from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
 from mqadmin.times import When
 from mqadmin.wanted import Filter
@@ -42,17 +51,6 @@ class Arguments:
     no_body: Annotated[bool, option("leave the bodies out")] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportedMessages(Row):
-    """A complete export; ``size`` is the file's, in bytes."""
-
-    file: str
-    format: str
-    rows: int
-    size: int
-    resumed: bool
-
-
 @command(
     "message export",
     "write the messages of a topic to a file",
@@ -64,7 +62,7 @@ class ExportedMessages(Row):
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
         ("mqadmin message export orders --to orders.jsonl --store DIR", "of a stopped broker"),
     ),
-    rows=ExportedMessages,
+    rows=Exported,
     needs=Needs.EITHER,
 )
 async def export_messages(call: Call, args: Arguments) -> Outcome:
@@ -101,9 +99,7 @@ async def export_messages(call: Call, args: Arguments) -> Outcome:
         finally:
             writer.close()
     return one(
-        ExportedMessages(
-            file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=resumed
-        )
+        Exported(file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=resumed)
     )
 
 
@@ -128,21 +124,14 @@ def _stored(call: Call, args: Arguments, kind: FileFormat) -> Outcome:
     finally:
         writer.close()
     return one(
-        ExportedMessages(
-            file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=False
-        )
+        Exported(file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=False)
     )
 
 
 def _fresh(call: Call, args: Arguments) -> State:
     now_ms = call.now_ms()
-    asked = {
-        spot.name.rstrip("_"): str(getattr(args, spot.name))
-        for spot in fields(args)
-        if spot.name not in ("to", "resume", "limit")
-    }
     return State(
-        asked=asked,
+        asked=asked_by(args),
         begin_ms=bound_ms(args.from_, now_ms),
         # The same end when it goes on: queues that are done must stay done.
         end_ms=args.until.ms(now_ms) if args.until else now_ms,

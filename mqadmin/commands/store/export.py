@@ -1,17 +1,17 @@
 """``store export``: messages of a store directory into a file."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
-from mqadmin.exportfile import FileFormat, State, begin, format_of, writer_for
+from mqadmin.exportfile import Exported, FileFormat, State, asked_by, begin, format_of, writer_for
 from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.records import OffsetRange, Selection, message_rows
 from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
+from mqadmin.rows import Outcome, one
 from mqadmin.storedtime import STORED_TO, bound_ms
 from mqadmin.times import When
 from storefmt.offline.storedir import StoreDir
@@ -27,17 +27,6 @@ class Arguments(Selection):
     until: Annotated[When | None, STORED_TO] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRow(Row):
-    """A complete export; ``size`` is the file's, in bytes."""
-
-    file: str
-    format: str
-    rows: int
-    size: int
-    resumed: bool
-
-
 @command(
     "store export",
     "write the messages of a store directory to a file",
@@ -47,7 +36,7 @@ class ExportRow(Row):
         ("mqadmin store export DIR --to orders.parquet --topic orders", "one topic"),
         ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),
     ),
-    rows=ExportRow,
+    rows=Exported,
     needs=Needs.STORE,
 )
 def export_messages(call: Call, args: Arguments) -> Outcome:
@@ -85,18 +74,13 @@ def export_messages(call: Call, args: Arguments) -> Outcome:
         finally:
             writer.close()
     rows = writer.state.rows
-    return one(ExportRow(file=str(path), format=kind, rows=rows, size=size, resumed=resumed))
+    return one(Exported(file=str(path), format=kind, rows=rows, size=size, resumed=resumed))
 
 
 def _fresh(call: Call, args: Arguments, store: StoreDir) -> State:
     now_ms = call.now_ms()
-    asked = {
-        spot.name.rstrip("_"): str(getattr(args, spot.name))
-        for spot in fields(args)
-        if spot.name not in ("to", "resume", "limit")
-    }
     return State(
-        asked={"store": str(store.root.resolve()), **asked},
+        asked={"store": str(store.root.resolve()), **asked_by(args)},
         begin_ms=bound_ms(args.from_, now_ms),
         end_ms=bound_ms(args.until, now_ms),
     )
