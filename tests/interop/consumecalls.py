@@ -4,10 +4,11 @@ Pulls, positions, messages given back, queue locks, half messages: good ones, ed
 bad ones. The rules are those of ``calltable``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from remoting.codes import RequestCode as Code
+from tests.interop.callrows import bodies_of, rows_of, without
 from tests.interop.rawcalls import (
     EMPTY,
     GROUP,
@@ -21,30 +22,8 @@ from tests.interop.rawcalls import (
     topic_fields,
 )
 
-Fields = Mapping[str, str]
-
 NOBODY, NOTHING, READ_ONLY, WRITE_ONLY = "NoSuchGroup", "NoSuchTopic", "SideRead", "SideWrite"
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER, LITE = 1, 2, 4, 8, 16
-
-
-def _rows(
-    name: str, code: int, rows: Iterable[tuple[str, Fields | None]]
-) -> Iterator[tuple[str, CallOn]]:
-    for of, fields in rows:
-        call = Call(code, None if fields is None else dict(fields))
-        yield f"{name}: {of}", lambda stage, call=call: call
-
-
-def _bodies(
-    name: str, code: int, rows: Iterable[tuple[str, bytes]]
-) -> Iterator[tuple[str, CallOn]]:
-    for of, body in rows:
-        call = Call(code, None, body)
-        yield f"{name}: {of}", lambda stage, call=call: call
-
-
-def _without(fields: Fields, name: str) -> Fields:
-    return {key: value for key, value in fields.items() if key != name}
 
 
 def pull_fields(flags: int = SUBSCRIPTION, **changes: str) -> dict[str, str]:
@@ -71,11 +50,11 @@ def _group(name: str, **settings: object) -> tuple[str, bytes]:
 
 
 def _stage() -> Iterator[tuple[str, CallOn]]:
-    yield from _rows("make topic", Code.UPDATE_AND_CREATE_TOPIC, [
+    yield from rows_of("make topic", Code.UPDATE_AND_CREATE_TOPIC, [
         ("read only", topic_fields(READ_ONLY, perm="4")),
         ("write only", topic_fields(WRITE_ONLY, perm="2")),
     ])  # fmt: skip
-    yield from _bodies("make group", Code.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, [
+    yield from bodies_of("make group", Code.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, [
         _group("SideOff", consumeEnable="false"),
         _group("SideNoBroadcast", consumeBroadcastEnable="false"),
         _group("SideSlow", brokerId=2, whichBrokerWhenConsumeSlowly=3),
@@ -87,7 +66,7 @@ def _stage() -> Iterator[tuple[str, CallOn]]:
 
 def _pulls() -> Iterator[tuple[str, CallOn]]:
     good = pull_fields()
-    yield from _rows("pull", Code.PULL_MESSAGE, [
+    yield from rows_of("pull", Code.PULL_MESSAGE, [
         ("good", good),
         ("second queue", {**good, "queueId": "1"}),
         ("one message", {**good, "maxMsgNums": "1"}),
@@ -115,11 +94,11 @@ def _pulls() -> Iterator[tuple[str, CallOn]]:
         ("other tag", {**good, "subscription": "Tag1"}),
         ("its tag", {**good, "subscription": "Tag0 || Tag9"}),
         ("empty subscription", {**good, "subscription": ""}),
-        ("no subscription", _without(good, "subscription")),
-        ("no expression type", _without(good, "expressionType")),
-        ("no suspension time", _without(good, "suspendTimeoutMillis")),
-        ("no version", _without(good, "subVersion")),
-        ("no queue", _without(good, "queueId")),
+        ("no subscription", without(good, "subscription")),
+        ("no expression type", without(good, "expressionType")),
+        ("no suspension time", without(good, "suspendTimeoutMillis")),
+        ("no version", without(good, "subVersion")),
+        ("no queue", without(good, "queueId")),
         ("queue is no number", {**good, "queueId": "x"}),
         ("no fields", {}),
         ("lite", pull_fields(SUBSCRIPTION | LITE)),
@@ -133,14 +112,14 @@ def _pulls() -> Iterator[tuple[str, CallOn]]:
 
 
 def _committing_pulls() -> Iterator[tuple[str, CallOn]]:
-    yield from _rows("registered pull", Code.PULL_MESSAGE, [
+    yield from rows_of("registered pull", Code.PULL_MESSAGE, [
         ("good", pull_fields(0)),
         ("older subscription", pull_fields(0, subVersion="0")),
         ("newer subscription", pull_fields(0, subVersion="2")),
         ("topic it does not read", pull_fields(0, topic=EMPTY)),
         ("group is offline", pull_fields(0, consumerGroup=OFFLINE)),
     ])  # fmt: skip
-    yield from _rows("committing pull", Code.PULL_MESSAGE, [
+    yield from rows_of("committing pull", Code.PULL_MESSAGE, [
         ("good", pull_fields(SUBSCRIPTION | COMMIT, commitOffset="2")),
         ("refused one", pull_fields(SUBSCRIPTION | COMMIT, commitOffset="1", queueId="9")),
         ("at the end", pull_fields(SUBSCRIPTION | COMMIT, commitOffset="1", queueOffset="3")),
@@ -148,7 +127,7 @@ def _committing_pulls() -> Iterator[tuple[str, CallOn]]:
     ])  # fmt: skip
     # The offsets that were moved are told in this topic.
     told = pull_fields(topic="OFFSET_MOVED_EVENT", consumerGroup="SideWatcher", maxMsgNums="2")
-    yield from _rows("moved offsets", Code.PULL_MESSAGE, [("told", told)])
+    yield from rows_of("moved offsets", Code.PULL_MESSAGE, [("told", told)])
 
 
 def _memberships() -> Iterator[tuple[str, CallOn]]:
@@ -161,53 +140,53 @@ def _memberships() -> Iterator[tuple[str, CallOn]]:
         return f'{{"clientID":"asker","consumerDataSet":[{consumer}]}}'.encode()
 
     pull = pull_fields(0, consumerGroup="SideNoBroadcast")
-    yield from _bodies("hello", Code.HEART_BEAT, [
+    yield from bodies_of("hello", Code.HEART_BEAT, [
         ("broadcasting", hello("SideNoBroadcast", "BROADCASTING")),
         ("of a group that is off", hello("SideOff", "CLUSTERING")),
         ("of a new group", hello("SideJoined", "CLUSTERING")),
     ])  # fmt: skip
-    yield from _rows("member pulls", Code.PULL_MESSAGE, [
+    yield from rows_of("member pulls", Code.PULL_MESSAGE, [
         ("broadcasting, which its group may not", pull),
         ("its group is off", {**pull, "consumerGroup": "SideOff"}),
         ("new group", {**pull, "consumerGroup": "SideJoined"}),
     ])  # fmt: skip
-    yield from _bodies("hello", Code.HEART_BEAT, [
+    yield from bodies_of("hello", Code.HEART_BEAT, [
         ("no longer broadcasting", hello("SideNoBroadcast", "CLUSTERING", 2)),
     ])  # fmt: skip
-    yield from _rows("member pulls", Code.PULL_MESSAGE, [
+    yield from rows_of("member pulls", Code.PULL_MESSAGE, [
         ("by the subscription before", pull),
         ("by the subscription now", {**pull, "subVersion": "2"}),
     ])  # fmt: skip
     retry = {"topic": "%RETRY%SideJoined"}
-    yield from _rows("retry topic of a new group", Code.GET_TOPIC_STATS_INFO, [("made", retry)])
+    yield from rows_of("retry topic of a new group", Code.GET_TOPIC_STATS_INFO, [("made", retry)])
     leave = {"clientID": "asker", "consumerGroup": "SideNoBroadcast"}
-    yield from _rows("leave", Code.UNREGISTER_CLIENT, [("good", leave)])
-    yield from _rows("member pulls", Code.PULL_MESSAGE, [("after it left", pull)])
+    yield from rows_of("leave", Code.UNREGISTER_CLIENT, [("good", leave)])
+    yield from rows_of("member pulls", Code.PULL_MESSAGE, [("after it left", pull)])
 
 
 def _positions() -> Iterator[tuple[str, CallOn]]:
     place = {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0"}
-    yield from _rows("position", Code.QUERY_CONSUMER_OFFSET, [
+    yield from rows_of("position", Code.QUERY_CONSUMER_OFFSET, [
         ("after pulls that commit", place),
         ("second queue", {**place, "queueId": "1"}),
         ("new group", {**place, "consumerGroup": NOBODY}),
         ("unknown topic", {**place, "topic": NOTHING}),
         ("queue that is not there", {**place, "queueId": "9"}),
         ("empty topic", {**place, "topic": EMPTY}),
-        ("no group", _without(place, "consumerGroup")),
-        ("no topic", _without(place, "topic")),
-        ("no queue", _without(place, "queueId")),
+        ("no group", without(place, "consumerGroup")),
+        ("no topic", without(place, "topic")),
+        ("no queue", without(place, "queueId")),
     ])  # fmt: skip
     move = {**place, "commitOffset": "1"}
-    yield from _rows("move", Code.UPDATE_CONSUMER_OFFSET, [
+    yield from rows_of("move", Code.UPDATE_CONSUMER_OFFSET, [
         ("back", move),
         ("past the end", {**move, "queueId": "1", "commitOffset": "77"}),
         ("new group", {**move, "consumerGroup": "SideMoved"}),
         ("unknown topic", {**move, "topic": NOTHING}),
-        ("no offset", _without(move, "commitOffset")),
-        ("no group", _without(move, "consumerGroup")),
+        ("no offset", without(move, "commitOffset")),
+        ("no group", without(move, "consumerGroup")),
     ])  # fmt: skip
-    yield from _rows("position", Code.QUERY_CONSUMER_OFFSET, [
+    yield from rows_of("position", Code.QUERY_CONSUMER_OFFSET, [
         ("moved back", place),
         ("moved past the end", {**place, "queueId": "1"}),
         ("moved in an unknown topic", {**place, "topic": NOTHING}),
@@ -228,7 +207,7 @@ def _given_back() -> Iterator[tuple[str, CallOn]]:
         return Call(Code.CONSUMER_SEND_MSG_BACK, {**fields, **changes})
 
     def less(call: Call, name: str) -> Call:
-        return call._replace(fields=dict(_without(call.fields or {}, name)))
+        return call._replace(fields=dict(without(call.fields or {}, name)))
 
     yield "give back: good", lambda s: back(s)
     yield "give back: level 2", lambda s: back(s, delayLevel="2")
@@ -250,7 +229,7 @@ def _given_back() -> Iterator[tuple[str, CallOn]]:
     yield "give back: no origin", lambda s: less(less(back(s), "originMsgId"), "originTopic")
     for name, group in (("dead", GROUP), ("dead by its group", "SideDead")):
         fields = pull_fields(topic=f"%DLQ%{group}", consumerGroup="SideGrave")
-        yield from _rows("given back", Code.PULL_MESSAGE, [(name, fields)])
+        yield from rows_of("given back", Code.PULL_MESSAGE, [(name, fields)])
 
 
 def _locks() -> Iterator[tuple[str, CallOn]]:
@@ -263,7 +242,7 @@ def _locks() -> Iterator[tuple[str, CallOn]]:
         return text.encode()
 
     lock, unlock = Code.LOCK_BATCH_MQ, Code.UNLOCK_BATCH_MQ
-    yield from _bodies("lock", lock, [
+    yield from bodies_of("lock", lock, [
         ("two", body("one", 0, 1)),
         ("again", body("one", 0)),
         ("by another, one is free", body("two", 0, 1, 2)),
@@ -272,13 +251,13 @@ def _locks() -> Iterator[tuple[str, CallOn]]:
         ("queue that is not there", body("one", 99)),
         ("no JSON", b"{nonsense"),
     ])  # fmt: skip
-    yield from _bodies("unlock", unlock, [
+    yield from bodies_of("unlock", unlock, [
         ("of another", body("two", 0)),
         ("own", body("one", 0)),
         ("free one", body("one", 0)),
         ("unknown group", body("one", 0, group=NOBODY)),
     ])  # fmt: skip
-    yield from _bodies("lock", lock, [
+    yield from bodies_of("lock", lock, [
         ("what was freed", body("two", 0, 1)),
         ("what was taken", body("one", 0)),
     ])  # fmt: skip
@@ -286,7 +265,7 @@ def _locks() -> Iterator[tuple[str, CallOn]]:
 
 def _transactions() -> Iterator[tuple[str, CallOn]]:
     half = send_fields(0, f="4", i=f"TRAN_MSG\1true\2PGROUP\1{PRODUCERS}\2KEYS\1t")
-    yield from _rows("half message", Code.SEND_MESSAGE_V2, [
+    yield from rows_of("half message", Code.SEND_MESSAGE_V2, [
         ("first", half),
         ("second", half),
         ("third", {**half, "i": f"{half['i']}\2WAIT\1true"}),
@@ -314,16 +293,16 @@ def _transactions() -> Iterator[tuple[str, CallOn]]:
         yield (
             f"end {how}: no group",
             lambda s, at=at: Call(
-                Code.END_TRANSACTION, dict(_without({**first, **at}, "producerGroup"))
+                Code.END_TRANSACTION, dict(without({**first, **at}, "producerGroup"))
             ),
         )
         yield (
             f"end {how}: no offset",
             lambda s, at=at: Call(
-                Code.END_TRANSACTION, dict(_without({**first, **at}, "commitLogOffset"))
+                Code.END_TRANSACTION, dict(without({**first, **at}, "commitLogOffset"))
             ),
         )
-    yield from _rows("resume", Code.RESUME_CHECK_HALF_MESSAGE, [
+    yield from rows_of("resume", Code.RESUME_CHECK_HALF_MESSAGE, [
         ("no id", {}),
         ("bad id", {"msgId": "nonsense"}),
     ])  # fmt: skip

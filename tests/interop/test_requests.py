@@ -1,19 +1,16 @@
 """Every request that a broker handles, asked of the real one and of ours in the same state."""
 
-import asyncio
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
+from tests.interop.bothsides import MISSING, Answers, Different, answered, surprises
 from tests.interop.calltable import CALLS
-from tests.interop.rawcalls import Seen, ask_all
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.rocketmq import JavaSide, OurSide
 
 pytestmark = pytest.mark.java
 
-MISSING = "a field that Java needs is refused by name; Java goes on with null, and may succeed"
 NOT_SANE = "a value that no topic or client can have is refused; Java stores it"
 ALLOW_LIST = "only listed settings change, others are refused by name; Java passes over them"
 NOT_SAVED = "Java rewrites its configuration file, ours says that it does not"
@@ -21,7 +18,7 @@ OWN_SETTINGS = "each broker has its own settings, and its own count of changes t
 FILTER_SERVERS = "brokers of 4.3 and later know no filter servers, ours does"
 EVERY_TOPIC = "a clone without a topic copies every topic here, and nothing in Java"
 
-DIFFERENT: Final[Mapping[str, tuple[str, str]]] = {
+DIFFERENT: Final[Different] = {
     "create topic: no topic": ("remark", MISSING),
     "create topic: negative queues": ("code remark", NOT_SANE),
     "create topic: permission out of range": ("code remark", NOT_SANE),
@@ -47,45 +44,17 @@ DIFFERENT: Final[Mapping[str, tuple[str, str]]] = {
     "code 301: no fields": ("code remark", FILTER_SERVERS),
     "code 302: no fields": ("code remark", FILTER_SERVERS),
 }
-"""Call -> which parts of the answers differ, and why. Beside these, the text of an exception
-that Java did not mean to throw (class, message, stack element) has its own words here."""
-
-EXCEPTION: Final = re.compile(r"(?:java|com|org)\.[\w.]+Exception\b")
 
 
 @pytest.fixture(scope="module")
 def answers(
     java_side: JavaSide, our_side: OurSide, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[dict[str, Seen], dict[str, Seen]]]:
+) -> Iterator[Answers]:
     """Yield what each side answers to every call."""
-    sides = (("java", java_side), ("ours", our_side))
-    namesrvs = [Namesrv(side).await_ready() for _, side in sides]
-    brokers = [
-        Broker(side, store=tmp_path_factory.mktemp(name) / "store", namesrv=namesrv.address)
-        for (name, side), namesrv in zip(sides, namesrvs, strict=True)
-    ]
-    try:
-        for broker in brokers:
-            broker.await_ready()
-        java, ours = (asyncio.run(ask_all(broker.address, CALLS)) for broker in brokers)
-        yield java, ours
-    finally:
-        for server in brokers:
-            server.kill()
-        for server in namesrvs:
-            server.stop()
+    with answered(java_side, our_side, tmp_path_factory, CALLS) as found:
+        yield found
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_request_is_answered_as_by_the_real_broker(
-    answers: tuple[dict[str, Seen], dict[str, Seen]], name: str
-) -> None:
-    java, ours = (found[name]._asdict() for found in answers)
-    allowed = set(DIFFERENT.get(name, ("", ""))[0].split())
-    if java["code"] == ours["code"] == 1 and EXCEPTION.match(java["remark"]):
-        allowed |= {"remark"}
-
-    differing = {part for part in java if java[part] != ours[part]}
-
-    assert {part: (java[part], ours[part]) for part in differing - allowed} == {}
-    assert differing == allowed, "this no longer differs: take it off the list"
+def test_request_is_answered_as_by_the_real_broker(answers: Answers, name: str) -> None:
+    assert surprises(answers, name, DIFFERENT) == {}
