@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Annotated, Final, Literal
 
@@ -135,6 +136,11 @@ def _run(
     options: Mapping[str, str | int | None],
     secrets: Mapping[str, str] | None = None,
 ) -> Outcome:
+    if find_spec("pyarrow") is None:
+        raise CommandError(
+            "jobs of the pipeline need pyarrow, which is not installed",
+            hint="pip install 'mqadmin[spark]' brings it, and Spark",
+        )
     line = [sys.executable, "-m", *words, *where.words()]
     line += ["--explain"] if call.settings.explain else []
     line += ["--dry-run"] if call.dry_run else []

@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.golden import Golden
+from tests.mqadmin.conftest import Result
 
 
 def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
@@ -56,6 +58,18 @@ def test_no_store_is_not_found(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert str(tmp_path) in done.stderr
     assert done.stdout == ""
+
+
+def test_a_job_without_pyarrow_says_what_to_install(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("mqadmin.sparkjob.find_spec", lambda name: None)
+
+    done = run("pipeline", "stats", str(tmp_path), "--engine", "local")
+
+    assert done.exit_code == 1
+    assert "need pyarrow, which is not installed" in done.err
+    assert "pip install 'mqadmin[spark]'" in done.err
 
 
 @pytest.mark.parametrize("job", ["duplicates", "lag"])
