@@ -168,7 +168,7 @@ __mqadmin_of() {
     'context add')
       options='--protected --unprotected --map --tls --tls-ca --tls-cert --tls-key --no-tls --default-output --default-timeout --use'
       values='--map=|--tls-ca=@file|--tls-cert=@file|--tls-key=@file|--default-output=table json jsonl yaml msgpack csv name|--default-timeout='
-      arguments='||'
+      arguments='@context||'
       ;;
     'context list')
       ;;
@@ -736,23 +736,23 @@ __mqadmin_of() {
       words='broker group lag topic'
       ;;
     'wait broker')
-      options='--count --for'
-      values='--count=|--for='
+      options='--count --within'
+      values='--count=|--within='
       arguments='@broker|'
       ;;
     'wait group')
-      options='--members --for'
-      values='--members=|--for='
+      options='--members --within'
+      values='--members=|--within='
       arguments='@group|'
       ;;
     'wait lag')
-      options='--max --for'
-      values='--max=|--for='
+      options='--max --within'
+      values='--max=|--within='
       arguments='@group|@topic|'
       ;;
     'wait topic')
-      options='--queues --absent --for'
-      values='--queues=|--for='
+      options='--queues --absent --within'
+      values='--queues=|--within='
       arguments='@topic|'
       ;;
   esac

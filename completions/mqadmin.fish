@@ -315,6 +315,7 @@ complete -c mqadmin -n '__mqadmin_at \'context add\'' -l no-tls -d 'connect with
 complete -c mqadmin -n '__mqadmin_at \'context add\'' -l default-output -d 'the format where -o is not given' -x -a 'table json jsonl yaml msgpack csv name'
 complete -c mqadmin -n '__mqadmin_at \'context add\'' -l default-timeout -d '... and --timeout' -x
 complete -c mqadmin -n '__mqadmin_at \'context add\'' -l use -d 'make it the current one'
+complete -c mqadmin -n '__mqadmin_at \'context add\' 0' -a '(__mqadmin_names context)'
 complete -c mqadmin -n '__mqadmin_at \'context remove\' 0' -a '(__mqadmin_names context)'
 complete -c mqadmin -n '__mqadmin_at \'context show\'' -l show-secrets -d 'print the secret key instead of stars'
 complete -c mqadmin -n '__mqadmin_at \'context show\' 0' -a '(__mqadmin_names context)'
@@ -828,16 +829,16 @@ complete -c mqadmin -n '__mqadmin_at \'topic update\' 0' -a '(__mqadmin_names to
 complete -c mqadmin -n '__mqadmin_at \'transaction list\'' -l topic -d 'only for this topic' -x -a '(__mqadmin_names topic)'
 complete -c mqadmin -n '__mqadmin_at \'undo\'' -l list -d 'show the journal and change nothing'
 complete -c mqadmin -n '__mqadmin_at \'wait broker\'' -l count -d 'brokers that must answer' -x
-complete -c mqadmin -n '__mqadmin_at \'wait broker\'' -l for -d 'at most' -x
+complete -c mqadmin -n '__mqadmin_at \'wait broker\'' -l within -d 'give up then' -x
 complete -c mqadmin -n '__mqadmin_at \'wait broker\' 0' -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'wait group\'' -l members -d 'online, at least' -x
-complete -c mqadmin -n '__mqadmin_at \'wait group\'' -l for -d 'at most' -x
+complete -c mqadmin -n '__mqadmin_at \'wait group\'' -l within -d 'give up then' -x
 complete -c mqadmin -n '__mqadmin_at \'wait group\' 0' -a '(__mqadmin_names group)'
 complete -c mqadmin -n '__mqadmin_at \'wait lag\'' -l max -d 'entries that may be left' -x
-complete -c mqadmin -n '__mqadmin_at \'wait lag\'' -l for -d 'at most' -x
+complete -c mqadmin -n '__mqadmin_at \'wait lag\'' -l within -d 'give up then' -x
 complete -c mqadmin -n '__mqadmin_at \'wait lag\' 0' -a '(__mqadmin_names group)'
 complete -c mqadmin -n '__mqadmin_at \'wait lag\' 1' -a '(__mqadmin_names topic)'
 complete -c mqadmin -n '__mqadmin_at \'wait topic\'' -l queues -d 'readable queues, over all brokers' -x
 complete -c mqadmin -n '__mqadmin_at \'wait topic\'' -l absent -d 'wait until it is gone'
-complete -c mqadmin -n '__mqadmin_at \'wait topic\'' -l for -d 'at most' -x
+complete -c mqadmin -n '__mqadmin_at \'wait topic\'' -l within -d 'give up then' -x
 complete -c mqadmin -n '__mqadmin_at \'wait topic\' 0' -a '(__mqadmin_names topic)'

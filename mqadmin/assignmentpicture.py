@@ -53,7 +53,7 @@ def picture(
     room = max(1, (width - len(INDENT) - name_width - 6) // (digits + 1))
     for start in range(0, len(queues), room):
         part = queues[start : start + room]
-        lines += _heads(part, name_width, digits)
+        lines += _heads(part, name_width, digits, width=width)
         for row in rows:
             pad = " " * (name_width - cell_width(names[row]))
             cells = " ".join(_cell(row, queue, owners, before).rjust(digits) for queue in part)
@@ -95,18 +95,23 @@ def _some(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _heads(part: Sequence[MessageQueue], name_width: int, digits: int) -> Iterator[str]:
-    """Yield the names of the brokers above their queues, and the queue ids."""
-    lead = INDENT + " " * name_width
-    brokers = "".join(
-        "  " * (number == 0)
-        + cut(broker, len(held) * (digits + 1) - 1).ljust(len(held) * (digits + 1))
-        for number, (broker, held) in enumerate(
-            (name, list(group)) for name, group in groupby(part, lambda queue: queue.broker_name)
-        )
-    )
-    yield (lead + brokers).rstrip()
-    yield lead + "  " + " ".join(str(queue.queue_id).rjust(digits) for queue in part)
+def _heads(
+    part: Sequence[MessageQueue], name_width: int, digits: int, *, width: int
+) -> Iterator[str]:
+    """Yield the names of the brokers above their queues, and the queue ids.
+
+    A name has the cells of its queues; the last one has the rest of the line.
+    """
+    lead = INDENT + " " * name_width + "  "
+    brokers = lead
+    for broker, held in groupby(part, lambda queue: queue.broker_name):
+        *others, last = held
+        cells = (len(others) + 1) * (digits + 1)
+        is_last = last is part[-1]
+        room = max(width - len(brokers), cells) if is_last else cells
+        brokers += cut(broker, room - 1).ljust(cells)
+    yield brokers.rstrip()
+    yield lead + " ".join(str(queue.queue_id).rjust(digits) for queue in part)
 
 
 def _cell(row: str, queue: MessageQueue, owners: Owners, before: Owners | None) -> str:

@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     workplace = Workplace()
     try:
         console = Console.of_process()
-        exit_code = run_line(sys.argv[1:] if argv is None else argv, console, workplace)
+        exit_code = run_line(_words() if argv is None else argv, console, workplace)
         console.out.flush()
     except BrokenPipeError:
         # The reader has gone; a second attempt to flush at exit would complain.
@@ -32,3 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         workplace.link.close()
     return exit_code
+
+
+def _words() -> list[str]:
+    """Return the words of the command line, read as UTF-8 whatever the locale.
+
+    Bytes that are no UTF-8 come through as surrogates: a body may hold any.
+    """
+    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]

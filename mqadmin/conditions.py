@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 STEP_S: Final = 0.2
+WAIT_MS_DEFAULT: Final = 60_000
+LIMIT: Final = (
+    "Exit code 4 where the time is over: --within, else --timeout where given, else 60 s."
+)
 ABSENT, PRESENT = "not there", "there"
 
 
@@ -62,12 +66,18 @@ async def asserted(call: Call, condition: Condition, *, within_ms: int) -> Outco
     return Outcome(_told(verdict, CheckFailed(text)), single=True)
 
 
-async def awaited(call: Call, condition: Condition, *, limit_ms: int) -> Outcome:
+async def awaited(call: Call, condition: Condition, *, limit_ms: int | None) -> Outcome:
     """Return the verdict once the condition holds, followed by an error where it does not.
+
+    Args:
+        limit_ms: None where the line does not say; then see ``LIMIT``.
 
     Raises:
         CommandError: what the condition is about cannot be found or asked until the end.
     """
+    if limit_ms is None:
+        timeout_s = call.settings.timeout
+        limit_ms = WAIT_MS_DEFAULT if timeout_s is None else round(timeout_s * 1000)
     verdict = await _last_look(call, condition, limit_ms=limit_ms)
     text = f"{verdict.subject} is {verdict.found} after {limit_ms / 1000:g} s"
     late = Unreachable(text, hint=f"waited for {verdict.expected}")

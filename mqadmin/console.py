@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Final, TextIO
+from typing import BinaryIO, Final, TextIO, cast
 
 JOINER: Final = "\u200d"
 """Joins emoji into one; the only invisible character that is harmless and wanted."""
@@ -33,7 +33,14 @@ class Console:
 
     @classmethod
     def of_process(cls) -> "Console":
-        """Return the streams of this process, read and written as UTF-8 whatever the locale."""
+        """Return the streams of this process, read and written as UTF-8 whatever the locale.
+
+        One that was closed before the start (``>&-``) is empty, and takes everything.
+        """
+        # In this order: each takes the lowest free number, and no socket gets it then.
+        sys.stdin = sys.stdin or _nothing("r")
+        sys.stdout = sys.stdout or _nothing("w")
+        sys.stderr = sys.stderr or _nothing("w")
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -68,6 +75,11 @@ class Console:
         """Return all of standard input."""
         binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
         return binary.read() if binary is not None else self.stdin.read().encode()
+
+
+def _nothing(mode: str) -> TextIO:
+    """Return a stream for the whole life of the process: nothing comes of it, all goes in."""
+    return cast(TextIO, open(os.devnull, mode, encoding="utf-8"))
 
 
 def printable(text: str) -> str:

@@ -142,24 +142,42 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
         raise NotFound(f"{path}: {error.strerror}", hint="check its permissions") from None
 
 
-def _decode(value: dict[str, object]) -> Contexts:
+def _decode(value: object) -> Contexts:
+    if not isinstance(value, dict):
+        raise TypeError("no object")
     current = value.get("current")
-    listed = value["contexts"]
+    listed = value.get("contexts")
     if not isinstance(listed, dict) or not isinstance(current, (str, type(None))):
         raise TypeError("`contexts` is no object, or `current` no name")
     return Contexts(current, {name: _context(name, item) for name, item in listed.items()})
 
 
-def _context(name: str, item: dict[str, object]) -> Context:
-    known = {spot.name for spot in fields(Context)} - {"name", "address_map", "tls"}
-    plain: dict[str, object] = {key: item[key] for key in item if key in known}
+TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "namesrv": str,
+    "access_key": str,
+    "secret_key": str,
+    "protected": bool,
+    "output": str,
+    "timeout_s": (int, float),
+}
+"""What the file says of a context in plain values; null is the same as nothing."""
+
+
+def _context(name: str, item: object) -> Context:
+    if not isinstance(item, dict):
+        raise TypeError(f"{name} is no object")
+    plain = {key: item[key] for key in TYPES if item.get(key) is not None}
+    for key, value in plain.items():
+        if not isinstance(value, TYPES[key]):
+            raise TypeError(f"{name}: `{key}` is {value!r}")
+    if "namesrv" not in plain:
+        raise TypeError(f"{name} has no `namesrv`")
     mapped, tls = item.get("map", {}), item.get("tls")
     if not isinstance(mapped, dict) or not isinstance(tls, (dict, type(None))):
         raise TypeError(f"`map` or `tls` of {name} is no object")
     pairs = tuple((str(one), str(other)) for one, other in mapped.items())
     files = None if tls is None else TlsFiles(**tls)
-    # The types of the plain values are the file's; a wrong one shows where it is used.
-    return Context(name=name, address_map=pairs, tls=files, **plain)  # type: ignore[arg-type]
+    return Context(name=name, address_map=pairs, tls=files, **plain)
 
 
 def _encode(contexts: Contexts) -> dict[str, object]:

@@ -7,12 +7,18 @@ brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
+from mqadmin.browse import Wish, parts
+from mqadmin.call import Call
+from mqadmin.errors import NotFound
 from mqadmin.messages import MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
+from mqadmin.reading import Span
 from mqadmin.rows import EpochMs
 from mqadmin.storedtime import bound_ms
 from mqadmin.times import When, parse_when
 from mqadmin.wanted import Filter
+from mqclient.errors import NoRoute
+from mqclient.pullconsumer import PullConsumer
 from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 from storefmt.vocabulary import DLQ_PREFIX
 
@@ -55,6 +61,20 @@ class Letters:
         if self.topic is not None and origin_topic(message) != self.topic:
             return False
         return not self.id or message.msg_id in self.id
+
+
+async def letter_parts(call: Call, wish: Wish, group: str) -> tuple[PullConsumer, list[Span]]:
+    """Return who reads the dead letters of a group, and where they are.
+
+    Raises:
+        NotFound: the group has never given up a message.
+    """
+    try:
+        return await parts(call, wish)
+    except NoRoute:
+        raise NotFound(
+            f"group {group} has never given up a message", hint="`dead-letter list` shows who has"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,6 +127,8 @@ def describe(error: BaseException) -> Failure:
         return Failure(error.code, error.message, error.hint, error.exit_code)
     if isinstance(error, KeyboardInterrupt):
         return Failure(Interrupted.code, "interrupted", "", Interrupted.exit_code)
+    if isinstance(error, UnicodeEncodeError):
+        return Failure(Usage.code, f"{error.object!a} is no text in UTF-8", "", Usage.exit_code)
     text = str(error) or type(error).__name__
     for kind, exit_code in STORE_EXITS:
         if isinstance(error, kind):

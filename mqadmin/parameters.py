@@ -12,12 +12,13 @@ Rule: the annotation says everything: no default means required, ``bool`` is a f
 turns the text into any other type. Parser, help, completion and docs read ``Parameter``.
 """
 
+import re
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum, auto
 from pathlib import Path
-from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 Parse = Callable[[str], object]
 
@@ -225,10 +226,16 @@ def _parser_of(name: str, plain: object) -> Parse:
 
 
 def _whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a whole number") from None
+    if WHOLE.fullmatch(text.strip()) is None:
+        raise ValueError(f"{text!r} is not a whole number")
+    # No field of a request or a file is wider.
+    if not LONG_MIN <= int(text) <= LONG_MAX:
+        raise ValueError(f"{text!r} is out of range; expected {LONG_MIN} to {LONG_MAX}")
+    return int(text)
+
+
+WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 
 _TEXT_PARSERS: dict[object, Parse] = {str: str, float: float, Path: Path}

@@ -8,7 +8,7 @@ are errors that name the word and what was expected.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from mqadmin.catalog import Found, branch_of, find
 from mqadmin.errors import Usage
@@ -20,6 +20,9 @@ from mqadmin.spelling import STORE_DIR, UNUSED, Spelling, spell_out
 T = TypeVar("T")
 Given = list[tuple[Parameter, str | None]]
 """Options with their texts; None for a flag."""
+
+NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kind.CONTEXT})
+"""Kinds of which none is empty: a variable of a script that is not set is told, not looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +242,12 @@ def convert(parameter: Parameter, text: str) -> object:
     """Return the typed value of ``text``.
 
     Raises:
-        Usage: it is not one of the choices, or the parser of the type refuses it.
+        Usage: it is a name and empty, not one of the choices, or the parser of the type
+            refuses it.
     """
     label = parameter.metavar if parameter.positional else f"--{parameter.long}"
+    if parameter.kind in NAMES and not text.strip():
+        raise Usage(f"{label} is empty", hint="-h shows the usage")
     if parameter.choices and text not in parameter.choices:
         folded = {choice.lower(): choice for choice in parameter.choices}
         if text.lower() not in folded:

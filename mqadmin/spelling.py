@@ -96,7 +96,7 @@ class Spelling:
 
     def nearest(self, name: str) -> str:
         """Return a hint for an option that there is not."""
-        known = {fold(p.long): p.long for p in self._long.values()} | {k: k for k in self._long}
+        known = {k: k for k in self._long} | {fold(p.long): p.long for p in self._long.values()}
         near = get_close_matches(fold(name), list(known), n=1, cutoff=0.6)
         return f"did you mean --{known[near[0]]}?" if near else "-h lists the options"
 

@@ -1,6 +1,7 @@
 """Times as people and RocketMQ's tools write them.
 
     now  -1h  +30m  -2d12h            relative to now (ms s m h d w)
+    2h ago  90 minutes ago            the same in words
     1700000000000                     epoch ms
     2026-11-21T10:00:00Z              ISO 8601; without zone: local time
     2026-11-21 10:00  2026-11-21
@@ -19,6 +20,8 @@ from typing import Final
 
 RELATIVE: Final = re.compile(r"([+-])((?:[0-9]+(?:ms|[smhdw]))+)")
 AGO: Final = " ago"
+UNIT_WORDS: Final = re.compile(r" *\b(week|day|hour|minute|min|second|sec)s?\b *")
+LETTER_OF: Final = {"min": "m", "minute": "m"}
 STEP: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
 MS_OF: Final = {
     "ms": 1,
@@ -31,6 +34,8 @@ MS_OF: Final = {
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MS_MAX: Final = 253_402_300_799_999
 """The last ms of the year 9999; also keeps arithmetic within a signed 64-bit number."""
+STEP_MS_MAX: Final = MS_MAX // 2
+"""The longest duration, about 4,000 years: added to any time of today it is within ``MS_MAX``."""
 
 EXPECTED: Final = (
     "expected now, -1h, an ISO 8601 time, `yesterday 10:00`, epoch ms, "
@@ -85,22 +90,24 @@ def parse_time(text: str, *, now_ms: int) -> int:
     if lowered == "now":
         return now_ms
     if lowered.endswith(AGO):
-        lowered = "-" + lowered.removesuffix(AGO).replace(" ", "")
+        lowered = "-" + _letters(lowered.removesuffix(AGO)).replace(" ", "")
     moved = RELATIVE.fullmatch(lowered)
     if moved is not None:
         step_ms = parse_duration(moved[2])
-        return _checked(text, now_ms + (step_ms if moved[1] == "+" else -step_ms), now_ms)
+        return now_ms + (step_ms if moved[1] == "+" else -step_ms)
     if re.fullmatch(r"[0-9]+", word):
         if len(word) == 14:
             return _ms(_strptime(text, word, "%Y%m%d%H%M%S"))
-        return _checked(text, int(word), now_ms)
+        if int(word) > MS_MAX:
+            raise ValueError(f"{text!r} is out of range")
+        return int(word)
     if "#" in word:
         return _ms(_java(text, word))
     named = _named_day(text, lowered, now_ms)
     if named is not None:
         return _ms(named)
     try:
-        return _ms(datetime.fromisoformat(word))
+        return _ms(datetime.fromisoformat(word.upper()))
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is no time; {EXPECTED}") from None
 
@@ -109,15 +116,18 @@ def parse_duration(text: str) -> int:
     """Return the ms of a duration: ``90s``, ``1h30m``, ``500ms``; a bare number is seconds.
 
     Raises:
-        ValueError: it is no duration.
+        ValueError: it is no duration, or a longer one than ``STEP_MS_MAX``.
     """
     lowered = text.strip().lower()
-    if re.fullmatch(r"[0-9]+", lowered):
-        return int(lowered) * 1000
-    steps = STEP.findall(lowered)
-    if not steps or "".join(count + unit for count, unit in steps) != lowered:
+    bare = re.fullmatch(r"[0-9]+", lowered) is not None
+    steps = [(lowered, "s")] if bare else STEP.findall(lowered)
+    whole = bare or "".join(count + unit for count, unit in steps) == lowered
+    if not steps or not whole:
         raise ValueError(f"{text!r} is no duration; expected 500ms, 90s, 1h30m or 2d")
-    return sum(int(count) * MS_OF[unit] for count, unit in steps)
+    duration_ms = sum(int(count) * MS_OF[unit] for count, unit in steps)
+    if duration_ms > STEP_MS_MAX:
+        raise ValueError(f"{text!r} is out of range")
+    return duration_ms
 
 
 def iso_utc(epoch_ms: int) -> str:
@@ -143,6 +153,11 @@ def _named_day(text: str, lowered: str, now_ms: int) -> datetime | None:
 CLOCK: Final = "%Y-%m-%d %H:%M:%S"
 
 
+def _letters(text: str) -> str:
+    """Return a duration in words with the letters of its units: ``2 hours`` is ``2h``."""
+    return UNIT_WORDS.sub(lambda found: LETTER_OF.get(found[1], found[1][0]), text)
+
+
 def _clock(text: str) -> str:
     return text if text.count(":") == 2 else f"{text}:00"
 
@@ -166,10 +181,3 @@ def _ms(at: datetime) -> int:
     """Return the epoch ms; without zone it is local time."""
     aware = at.astimezone() if at.tzinfo is None else at
     return (aware - EPOCH) // timedelta(milliseconds=1)
-
-
-def _checked(text: str, epoch_ms: int, now_ms: int) -> int:
-    # parse_when checks against now_ms 0, where every relative past time is negative.
-    if epoch_ms > MS_MAX or (now_ms and epoch_ms < 0):
-        raise ValueError(f"{text!r} is out of range")
-    return epoch_ms

@@ -68,7 +68,7 @@ def spot_of(text: str) -> Spot:
     for word in words:
         if word.is_operator:
             stage = []
-            after_pipe, after_redirect = word.text == "|", word.text != "|"
+            after_pipe, after_redirect = word.text == "|", word.text in {">", ">>"}
         else:
             stage.append(word.text)
     return Spot(stage, partial, start, after_pipe, after_redirect)

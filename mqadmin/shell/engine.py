@@ -36,6 +36,7 @@ Words of the shell itself:
   watch [SECONDS] CMD      run CMD again and again, until Ctrl-C
   CMD | grep X | head 5    filters: grep head tail sort uniq count json record
   CMD > FILE, CMD >> FILE  write the rows to a file
+  CMD; CMD                 one after the other; the first that fails ends the line
 """
 
 
@@ -69,19 +70,32 @@ class Shell:
             "watch": self._watch,
         }
 
-    def run(self, text: str) -> int:
-        """Run one line, tell its error, and return its exit code.
+    def run(self, text: str, *, keep_going: bool = False) -> int:
+        """Run the commands of a line, tell an error, and return the exit code.
+
+        The first command that fails ends the line, unless ``keep_going``.
 
         Raises:
             Leave: it was ``exit``.
         """
         try:
-            line = parse_line(text)
-            if line.words:
-                self.last_exit = self._run(line)
-        except (CommandError, OSError, KeyboardInterrupt) as error:
-            self.tell(error)
-            self.last_exit = describe(error).exit_code
+            commands = parse_line(text)
+        except CommandError as error:
+            return self._failed(error)
+        failed = 0
+        for command in commands:
+            try:
+                self.last_exit = self._run(command)
+            except (CommandError, OSError, KeyboardInterrupt) as error:
+                self._failed(error)
+            failed = self.last_exit or failed
+            if failed and not keep_going:
+                break
+        return failed
+
+    def _failed(self, error: BaseException) -> int:
+        self.tell(error)
+        self.last_exit = describe(error).exit_code
         return self.last_exit
 
     def tell(self, error: BaseException) -> None:

@@ -32,7 +32,7 @@ from mqadmin.parameters import Kind
 from mqadmin.settings import Settings
 from mqadmin.shell.complete import OWN_WORDS, suggestions, wanted_kind
 from mqadmin.shell.engine import Leave, Shell
-from mqadmin.shell.lines import is_unfinished, split
+from mqadmin.shell.lines import commands, is_unfinished, split
 from mqadmin.shell.names import LiveNames
 from mqadmin.shell.pager import paged
 from mqadmin.shell.validity import problem
@@ -151,7 +151,7 @@ def _command_word_count(words: list[str]) -> int:
 def hint(text: str) -> str:
     """Return the bottom line: the usage of the command, or what is wrong."""
     made = split(text)
-    words = [word.text for word in made.words]
+    words = [word.text for word in commands(made.words)[-1]]
     if not words:
         return "help · Tab completes · Ctrl-R searches · Ctrl-D leaves"
     if words[0].lower() in OWN_WORDS:

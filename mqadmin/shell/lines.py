@@ -1,20 +1,23 @@
-"""Split a line of the shell: words, pipes, redirection.
+"""Split a line of the shell: words, pipes, redirection, several commands.
 
-    message query key T 'a b' | grep hello | head 5 > out.txt
-    |------ first stage -----|  |- filter -| |-----|   |file|
+    message query key T 'a b' | grep hello | head 5 > out.txt; topic list
+    |------ first stage -----|  |- filter -| |-----|   |file|  |next one|
 
 Rule: quotes as in a POSIX shell, single and double, and a backslash; ``|`` and ``>`` count
 only outside of quotes and only as words of their own, for ``%RETRY%a|b`` may be a topic;
-``#`` starts a comment only where a word could start. Nothing is expanded.
+``;`` counts where a word ends, for ``mq1:9876;mq2:9876`` is two addresses; ``#`` starts a
+comment only where a word could start. Nothing is expanded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from mqadmin.errors import Usage
 
 BLANKS = " \t\r\n"
-OPERATORS = frozenset({"|", ">", ">>"})
+NEXT = ";"
+OPERATORS = frozenset({"|", ">", ">>", NEXT})
 
 
 class Quote(Enum):
@@ -36,7 +39,7 @@ class Word:
 
     @property
     def is_operator(self) -> bool:
-        """Return whether it is ``|``, ``>`` or ``>>`` and not a quoted one."""
+        """Return whether it is ``|``, ``>``, ``>>`` or ``;`` and not a quoted one."""
         return not self.quoted and self.text in OPERATORS
 
 
@@ -51,7 +54,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line ready to run."""
+    """One command of a line, ready to run."""
 
     words: list[str]
     filters: list[list[str]] = field(default_factory=list)
@@ -81,9 +84,11 @@ def split(text: str) -> Split:
             if current is None:
                 current, start = [], at - 1
             back_to, state, quoted = state, Quote.BACKSLASH, True
-        elif state is Quote.NONE and char in BLANKS:
+        elif state is Quote.NONE and (char in BLANKS or _is_next(text, at - 1)):
             if current is not None:
                 words.append(Word("".join(current), start, quoted))
+            if char == NEXT:
+                words.append(Word(NEXT, at - 1, False))
             current, quoted = None, False
         elif state is Quote.NONE and char == "#" and current is None:
             break
@@ -99,6 +104,11 @@ def split(text: str) -> Split:
     return Split(words, state, current is None)
 
 
+def _is_next(text: str, at: int) -> bool:
+    """Return whether a ``;`` stands there and ends a command: at the end of a word."""
+    return text[at] == NEXT and (at + 1 == len(text) or text[at + 1] in BLANKS)
+
+
 def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
     """Return the state after ``char``, and the text it stands for (None for a quote)."""
     if state is Quote.NONE and char in "'\"":
@@ -108,8 +118,19 @@ def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
     return state, char
 
 
-def parse_line(text: str) -> Line:
-    """Return the stages of a line; no words for an empty line or a comment.
+def commands(words: Sequence[Word]) -> list[list[Word]]:
+    """Return the words of each command of a line; the last one may be empty: it is to come."""
+    made: list[list[Word]] = [[]]
+    for word in words:
+        if word.is_operator and word.text == NEXT:
+            made.append([])
+        else:
+            made[-1].append(word)
+    return made
+
+
+def parse_line(text: str) -> list[Line]:
+    """Return the commands of a line; none for an empty line or a comment.
 
     Raises:
         Usage: a quote is open, a stage is empty, or more than one file is named.
@@ -117,10 +138,14 @@ def parse_line(text: str) -> Line:
     made = split(text)
     if made.inside is not Quote.NONE:
         raise Usage("a quote is not closed", hint="close it, or put a backslash before it")
+    return [_command(words) for words in commands(made.words) if words]
+
+
+def _command(made: Sequence[Word]) -> Line:
     stages: list[list[str]] = [[]]
     file: str | None = None
     append = False
-    words = iter(made.words)
+    words = iter(made)
     for word in words:
         if word.is_operator and word.text == "|":
             stages.append([])

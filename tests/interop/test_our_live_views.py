@@ -55,7 +55,7 @@ def consumer(ask: Ask, toolbox: Toolbox, servers: Servers) -> Iterator[Job]:
     job = toolbox.start("PushConsumer", spec)
     for number in range(4):
         ask("message", "send", TOPIC, f"m{number}", "--queue", str(number % 2))
-    ask("wait", "lag", GROUP, TOPIC, "--for", "2m")
+    ask("wait", "lag", GROUP, TOPIC, "--within", "2m")
     yield job
     job.stop()
 

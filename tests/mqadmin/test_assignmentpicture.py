@@ -42,10 +42,16 @@ def test_what_does_not_fit_goes_on_below() -> None:
         "     broker-a",
         "     0 1 2 3 4",
         "  a  ■ ■ ■ ■ ■  8",
-        "     brok…",
+        "     broker-a",
         "     5 6 7",
         "  a  ■ ■ ■  8",
     ]
+
+
+def test_a_name_that_does_not_fit_the_line_is_cut() -> None:
+    lines = picture("now", QUEUES[:2], members=["a"], owners=owners_of(["a"], QUEUES[:2]), width=12)
+
+    assert lines[1] == "     broke…"
 
 
 def test_queues_that_nobody_reads_have_a_row() -> None:
@@ -56,11 +62,11 @@ def test_queues_that_nobody_reads_have_a_row() -> None:
 
 
 def test_brokers_stand_above_their_queues() -> None:
-    queues = [MessageQueue("T", name, q) for name in ("a", "long-name") for q in range(10, 12)]
+    queues = [MessageQueue("T", name, q) for name in ("long-name", "b-long") for q in range(10, 12)]
 
     lines = picture("now", queues, members=["m"], owners=owners_of(["m"], queues), width=80)
 
-    assert lines[1] == "     a     long…"
+    assert lines[1] == "     long… b-long"
     assert lines[2] == "     10 11 10 11"
     assert lines[3] == "  m   ■  ■  ■  ■  4"
 

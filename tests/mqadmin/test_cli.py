@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
 
@@ -40,7 +42,7 @@ def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers:
 
         child.send_signal(signal.SIGINT)
 
-        assert child.wait(10) == 130
+        assert child.wait(60) == 130
         assert child.stderr.read() == b""
 
 
@@ -58,7 +60,7 @@ def test_json_is_closed_when_a_tail_is_interrupted(
         child.send_signal(signal.SIGINT)
         tail = child.stdout.read()
 
-        assert child.wait(10) == 130
+        assert child.wait(60) == 130
     assert (head + tail).strip().endswith(b"]")
 
 
@@ -86,3 +88,44 @@ def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Res
     done = subprocess.run([*PROGRAM, *words], env=env, capture_output=True, check=True)
 
     assert "日本".encode() in done.stdout
+
+
+def test_words_are_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Result]) -> None:
+    at("topic", "create", "WORDS", "-q", "1")
+    words = ["message", "send", "WORDS", "日本", "--key", "鍵", "-n", servers.namesrv]
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONUTF8": "0"}
+    env |= {"PYTHONPATH": os.getcwd(), "PYTHONCOERCECLOCALE": "0"}
+
+    subprocess.run(
+        [*PROGRAM, *(word.encode() for word in words)], env=env, capture_output=True, check=True
+    )
+
+    assert '"body": "日本"' in at("message", "query", "key", "WORDS", "鍵", "-ojson").out
+
+
+def test_a_key_that_is_no_text_is_wrong_usage(servers: Addresses) -> None:
+    words = [*PROGRAM, "message", "send", "T", "body", "--key", b"\xff", "-n", servers.namesrv]
+
+    done = subprocess.run(words, capture_output=True, check=False)
+
+    assert done.returncode == 2
+    assert b"is no text in UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_error(servers: Addresses, closed: str) -> None:
+    script = f'exec "$@" {closed}'
+    words = [*PROGRAM, "topic", "list", "-n", servers.namesrv, "-o", "name"]
+
+    done = subprocess.run(["sh", "-c", script, "sh", *words], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (b"TBW102" in done.stdout) is (" >&-" not in f" {closed}")
+
+
+def test_an_error_without_a_place_to_tell_it_is_still_an_exit_code() -> None:
+    script = 'exec "$@" 2>&-'
+
+    done = subprocess.run(["sh", "-c", script, "sh", *PROGRAM, "nonsense"], check=False)
+
+    assert done.returncode == 2

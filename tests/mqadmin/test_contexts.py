@@ -142,3 +142,34 @@ def test_keys_of_the_java_tool_are_those_of_its_file(tmp_path: Path) -> None:
     assert keys_of_java({"ROCKETMQ_HOME": str(tmp_path)}) == ("RocketMQ", "12345678")
     assert keys_of_java({"ROCKETMQ_HOME": str(conf)}) == (None, None)
     assert keys_of_java({}) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "no contexts file"),
+        ("[]", "no object"),
+        ('{"contexts": []}', "`contexts` is no object"),
+        ('{"contexts": {"a": 5}}', "a is no object"),
+        ('{"contexts": {"a": {}}}', "a has no `namesrv`"),
+        ('{"contexts": {"a": {"namesrv": 5}}}', "a: `namesrv` is 5"),
+        ('{"contexts": {"a": {"namesrv": "h:1", "timeout_s": "x"}}}', "a: `timeout_s` is 'x'"),
+        ('{"contexts": {"a": {"namesrv": "h:1", "map": []}}}', "`map` or `tls` of a"),
+    ],
+)
+def test_a_file_that_somebody_broke_is_told_in_one_line(
+    run: Run, env: dict[str, str], text: str, said: str
+) -> None:
+    path = ContextFile.of(env).path
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+    done = run("topic", "list")
+
+    assert done.exit_code == 1
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_context_has_a_name(run: Run) -> None:
+    assert run("context", "add", "", "h:1").err == "error: NAME is empty; -h shows the usage\n"

@@ -73,7 +73,7 @@ def test_a_trace_comes_only_with_verbose(run: Run) -> None:
     assert "Traceback" in run("topic", "list", "-n", NOBODY, "-v").err
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", "a b", "", "x" * 128])
+@pytest.mark.parametrize("name", ["a/b", "..", "a b", "x" * 128])
 def test_a_bad_topic_name_exits_2_before_anything_is_sent(run: Run, name: str) -> None:
     done = run("topic", "create", name, "-n", NOBODY)
 

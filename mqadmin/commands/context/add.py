@@ -29,7 +29,7 @@ def parse_pair(text: str) -> tuple[str, str]:
 class Arguments:
     """The name and its servers; keys come from the global options."""
 
-    name: Annotated[str, argument("the name")]
+    name: Annotated[str, argument("the name", kind=Kind.CONTEXT)]
     address: Annotated[
         str | None, argument("its name servers, HOST:PORT[;HOST:PORT]", kind=Kind.ADDRESS)
     ] = None

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.again import Again, send_again
-from mqadmin.browse import Wish, parts
+from mqadmin.browse import Wish
 from mqadmin.call import Call
-from mqadmin.deadletters import Letters, origin_topic, topic_of
+from mqadmin.deadletters import Letters, letter_parts, origin_topic, topic_of
 from mqadmin.errors import NotFound, Usage
 from mqadmin.pace import Pace
 from mqadmin.parameters import Kind, option
@@ -78,8 +78,7 @@ async def resend_dead_letters(call: Call, args: Arguments) -> Outcome:
     """Return one row a message; exit code 5 where some could not be sent, 1 where none could.
 
     Raises:
-        NoRoute: the group has never given up a message.
-        NotFound: none of its dead letters is wanted.
+        NotFound: none of its dead letters is wanted, or it has never given up a message.
         Usage: the rate is not positive.
     """
     if args.rate is not None and args.rate <= 0:
@@ -100,7 +99,7 @@ async def resend_dead_letters(call: Call, args: Arguments) -> Outcome:
 
 async def _wanted(call: Call, args: Arguments) -> list[MessageExt]:
     wish = Wish(topic=topic_of(args.group), filter=args.filter(call.now_ms()))
-    consumer, spans = await parts(call, wish)
+    consumer, spans = await letter_parts(call, wish, args.group)
     found: list[MessageExt] = []
     async for message in read(consumer, spans, wish.filter):
         if args.limit is not None and len(found) >= args.limit:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated
 
-from mqadmin.browse import Wish, parts, stored
+from mqadmin.browse import Wish, stored
 from mqadmin.call import Call
-from mqadmin.deadletters import LetterRow, Letters, letter_of, letter_row, topic_of
+from mqadmin.deadletters import LetterRow, Letters, letter_of, letter_parts, letter_row, topic_of
 from mqadmin.parameters import option
 from mqadmin.reading import Span, read
 from mqadmin.registry import Needs, command
@@ -41,12 +41,12 @@ async def show_dead_letters(call: Call, args: Arguments) -> Outcome:
     """Return one row a message, oldest first.
 
     Raises:
-        NoRoute: the group has never given up a message.
+        NotFound: the group has never given up a message.
     """
     wish = Wish(topic=topic_of(args.group), filter=args.filter(call.now_ms()), no_body=args.no_body)
     if call.is_offline:
         return Outcome(_stored(call, args, wish))
-    consumer, spans = await parts(call, wish)
+    consumer, spans = await letter_parts(call, wish, args.group)
     return Outcome(_rows(args, consumer, spans, wish))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mqadmin.assignment import Assignment, current
 from mqadmin.call import Call
+from mqadmin.groups import find_group
 from mqadmin.parameters import Kind, option
 from mqadmin.places import masters
 from mqadmin.registry import command
@@ -76,7 +77,11 @@ told for groups that hold a lock and for groups that are named.""",
     ),
 )
 async def list_locks(call: Call, args: Arguments) -> Outcome:
-    """Return one row a queue that is held or waited for, sorted by group and queue."""
+    """Return one row a queue that is held or waited for, sorted by group and queue.
+
+    Raises:
+        NotFound: no broker knows a group that is named.
+    """
     admin = await call.admin()
     rows: list[LockRow] = []
     notes: list[str] = []
@@ -111,6 +116,10 @@ async def list_locks(call: Call, args: Arguments) -> Outcome:
         ]
     if not args.no_waiting:
         rows = await _with_waiting(admin, rows, args, exact=exact)
+    if not call.is_watched:
+        # A view that goes on may be there before the group is.
+        for group in set(args.group) - {row.group for row in rows}:
+            await find_group(admin, group)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
     return Outcome(rows, notes=tuple(dict.fromkeys(notes)))
 

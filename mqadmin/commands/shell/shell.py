@@ -41,11 +41,12 @@ class Arguments:
     "run commands with completion, or a script",
     examples=(
         ("mqadmin shell", "interactive; Ctrl-D leaves"),
-        ("mqadmin shell -c 'topic list'", "one line"),
+        ("mqadmin shell -c 'topic list; group list'", "one line"),
         ("mqadmin shell setup.mq --keep-going", "a file with a command on each line"),
         ("mqadmin shell --embedded", "with servers of its own, on a temporary store"),
     ),
-    details="A script ends at the first line that fails, with its exit code. `#` starts a comment.",
+    details="A script ends at the first command that fails, with its exit code. `#` starts a "
+    "comment.",
     needs=Needs.NONE,
 )
 def shell(call: Call, args: Arguments) -> Outcome:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.conditions import Verdict, awaited, brokers_answer
+from mqadmin.conditions import LIMIT, Verdict, awaited, brokers_answer
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome
@@ -22,17 +22,19 @@ class Arguments:
         str | None, argument("its name or HOST:PORT; any where left out", kind=Kind.BROKER)
     ] = None
     count: Annotated[int, option("brokers that must answer")] = 1
-    for_: Annotated[int, option("at most", metavar="TIME", parse=parse_duration)] = 60_000
+    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
+        None
+    )
 
 
 @command(
     "wait broker",
     "wait until a broker is registered and answers",
-    examples=(("mqadmin wait broker broker-a --for 2m", "after a restart"),),
-    details="Exit code 4 where the time is over: 60 s, or --for.",
+    examples=(("mqadmin wait broker broker-a --within 2m", "after a restart"),),
+    details=LIMIT,
     rows=Verdict,
 )
 async def wait_broker(call: Call, args: Arguments) -> Outcome:
     """Return the verdict."""
     condition = brokers_answer(args.broker, count=args.count)
-    return await awaited(call, condition, limit_ms=args.for_)
+    return await awaited(call, condition, limit_ms=args.within)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.conditions import Verdict, awaited, group_there
+from mqadmin.conditions import LIMIT, Verdict, awaited, group_there
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome
@@ -20,17 +20,19 @@ class Arguments:
 
     group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
     members: Annotated[int | None, option("online, at least")] = None
-    for_: Annotated[int, option("at most", metavar="TIME", parse=parse_duration)] = 60_000
+    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
+        None
+    )
 
 
 @command(
     "wait group",
     "wait until a group is known, with enough members",
     examples=(("mqadmin wait group billing --members 3", "until three are online"),),
-    details="Exit code 4 where the time is over: 60 s, or --for.",
+    details=LIMIT,
     rows=Verdict,
 )
 async def wait_group(call: Call, args: Arguments) -> Outcome:
     """Return the verdict."""
     condition = group_there(args.group, members=args.members)
-    return await awaited(call, condition, limit_ms=args.for_)
+    return await awaited(call, condition, limit_ms=args.within)

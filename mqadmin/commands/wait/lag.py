@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.conditions import Verdict, awaited, lag_at_most
+from mqadmin.conditions import LIMIT, Verdict, awaited, lag_at_most
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome
@@ -21,17 +21,19 @@ class Arguments:
     group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
     topic: Annotated[str | None, argument("only in this topic", kind=Kind.TOPIC)] = None
     max: Annotated[int, option("entries that may be left")] = 0
-    for_: Annotated[int, option("at most", metavar="TIME", parse=parse_duration)] = 60_000
+    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
+        None
+    )
 
 
 @command(
     "wait lag",
     "wait until a group has read everything",
-    examples=(("mqadmin wait lag billing --for 5m", "until nothing is left"),),
-    details="Exit code 4 where the time is over: 60 s, or --for.",
+    examples=(("mqadmin wait lag billing --within 5m", "until nothing is left"),),
+    details=LIMIT,
     rows=Verdict,
 )
 async def wait_lag(call: Call, args: Arguments) -> Outcome:
     """Return the verdict."""
     condition = lag_at_most(args.group, args.topic, most=args.max)
-    return await awaited(call, condition, limit_ms=args.for_)
+    return await awaited(call, condition, limit_ms=args.within)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.conditions import Verdict, awaited, topic_there
+from mqadmin.conditions import LIMIT, Verdict, awaited, topic_there
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome
@@ -21,17 +21,19 @@ class Arguments:
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
     queues: Annotated[int | None, option("readable queues, over all brokers")] = None
     absent: Annotated[bool, option("wait until it is gone")] = False
-    for_: Annotated[int, option("at most", metavar="TIME", parse=parse_duration)] = 60_000
+    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
+        None
+    )
 
 
 @command(
     "wait topic",
     "wait until a topic is there, or gone",
-    examples=(("mqadmin wait topic orders --for 30s", "until it has a route"),),
-    details="Exit code 4 where the time is over: 60 s, or --for.",
+    examples=(("mqadmin wait topic orders --within 30s", "until it has a route"),),
+    details=LIMIT,
     rows=Verdict,
 )
 async def wait_topic(call: Call, args: Arguments) -> Outcome:
     """Return the verdict."""
     condition = topic_there(args.topic, queues=args.queues, absent=args.absent)
-    return await awaited(call, condition, limit_ms=args.for_)
+    return await awaited(call, condition, limit_ms=args.within)

@@ -117,6 +117,12 @@ def until(at: Run, *words: str, holds: Callable[[list[dict[str, Any]]], bool]) -
     raise AssertionError(made)
 
 
+def test_locks_of_a_group_that_is_not_there_are_not_found(at: Run) -> None:
+    done = at("lock", "list", "--group", "NO_GROUP")
+
+    assert (done.exit_code, done.out) == (3, "")
+
+
 def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
     at("topic", "create", "LOCKED", "-q", "2")
     first = members.join("a", "LOCKERS", "LOCKED", orderly=True)

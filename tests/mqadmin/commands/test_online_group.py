@@ -111,7 +111,7 @@ def test_locks_show_who_holds_which_queue_and_until_when(at: Run, member: Member
 
     assert [(row["queue_id"], row["client_id"]) for row in made] == [(0, MEMBER), (1, MEMBER)]
     assert all(int(str(r["expires_ms"])) - int(str(r["locked_ms"])) == 60_000 for r in made)
-    assert rows(at("lock", "list", "--group", "other", "-ojson")) == []
+    assert rows(at("lock", "list", "--topic", "OTHER", "-ojson")) == []
 
 
 def test_members_say_what_they_read_and_by_which_strategy(at: Run, member: Member) -> None:

@@ -26,15 +26,37 @@ from mqadmin.shell.lines import Line, Quote, is_unfinished, parse_line, split
     ],
 )
 def test_words_are_split_as_a_posix_shell_does(text: str, words: list[str]) -> None:
-    assert parse_line(text).words == words
+    assert [word for line in parse_line(text) for word in line.words] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("topic list; group list", ["topic list", "group list"]),
+        ("topic list ; group list;", ["topic list", "group list"]),
+        ("; ;", []),
+        ("connect mq1:9876;mq2:9876; topic list", ["connect mq1:9876;mq2:9876", "topic list"]),
+        ("send T 'a; b'; send T a\\; b", ["send T a; b", "send T a; b"]),
+        ("topic list # all; of them", ["topic list"]),
+    ],
+)
+def test_a_semicolon_at_the_end_of_a_word_ends_a_command(text: str, expected: list[str]) -> None:
+    assert [" ".join(line.words) for line in parse_line(text)] == expected
+
+
+def test_each_command_has_its_own_filters() -> None:
+    assert parse_line("a | head 1 > x; b | count") == [
+        Line(["a"], [["head", "1"]], "x"),
+        Line(["b"], [["count"]]),
+    ]
 
 
 def test_pipes_and_a_file_are_set_apart() -> None:
     made = parse_line("topic list -o json | json topic | head 3 >> out.txt")
 
-    assert made == Line(
-        ["topic", "list", "-o", "json"], [["json", "topic"], ["head", "3"]], "out.txt", True
-    )
+    assert made == [
+        Line(["topic", "list", "-o", "json"], [["json", "topic"], ["head", "3"]], "out.txt", True)
+    ]
 
 
 @pytest.mark.parametrize(

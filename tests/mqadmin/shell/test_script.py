@@ -68,10 +68,23 @@ def test_a_script_comes_from_a_file_or_from_standard_input(run: Run, tmp_path: P
         ("HELP", 0),
         ("mqadmin context list", 0),
         ("use context nope\ntopic list", 3),
+        ("help; topc; help", 2),
+        ("help; exit 7; topc", 7),
+        ("help;;", 2),
     ],
 )
 def test_each_line_has_its_exit_code(run: Run, text: str, exit_code: int) -> None:
     assert run("shell", "-c", text).exit_code == exit_code
+
+
+def test_commands_of_one_line_run_until_one_fails(run: Run) -> None:
+    line = "context add a h:1; context use nope; context list -o name"
+
+    stopped = run("shell", "-c", line)
+    went_on = run("shell", "-c", line, "--keep-going")
+
+    assert (stopped.exit_code, "\na\n" in stopped.out) == (3, False)
+    assert (went_on.exit_code, went_on.out.splitlines()[-1]) == (3, "a")
 
 
 def test_two_sources_of_lines_are_refused(run: Run, tmp_path: Path) -> None:
