@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
 from mqadmin.tlsfiles import TlsFiles
