@@ -279,6 +279,13 @@ class Replication:
             return f"it lacks {self.sync.answered_end - end} bytes of its master's log"
         return ""
 
+    def _heard(self) -> str:
+        """Return how old is what this slave knows of its master, for people."""
+        if self.receiver is None or not self.receiver.heard_ms:
+            return "its master was not heard since the start"
+        elapsed_ms = self._broker.clock.now_ms() - self.receiver.heard_ms
+        return f"its master was heard {max(0, elapsed_ms) // 1000} s ago"
+
     async def promote(self, role: BrokerRole, *, force: bool) -> str:
         """Become the master; returns what was done, for people.
 
@@ -296,6 +303,7 @@ class Replication:
             "promotion to %s at log offset %d was ordered%s", role.name, store.raw.whole_offset,
             f", although {stale}" if stale else "",
         )  # fmt: skip
+        heard = self._heard()
         await self.stop_following()
         self.receiver = None
         config.broker_role, config.broker_id = role, 0
@@ -305,7 +313,7 @@ class Replication:
         self._broker.delay.look_again()
         self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
         self._broker.topics.touch(self._broker.clock.now_ms())
-        text = f"is {role.name} now, from log offset {store.written_offset} on"
+        text = f"is {role.name} now, from log offset {store.written_offset} on; {heard}"
         LOG.warning("this broker %s", text)
         return f"{text}; set brokerRole={role.name} and brokerId=0 in its configuration file"
 

@@ -20,6 +20,7 @@ from mqclient.instance import MQClient
 from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
+from mqclient.sent import SendStatus
 from mqclient.txproducer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
@@ -262,7 +263,7 @@ def test_slave_of_a_master_with_accounts_copies_log_and_tables(
         sides[of_master],
         store=tmp_path / "m",
         namesrv=namesrv.address,
-        settings=settings(name, aclEnable="true", **own[of_master]),
+        settings=settings(name, aclEnable="true", brokerRole="SYNC_MASTER", **own[of_master]),
     ).await_ready()
     slave = Broker(
         sides[of_slave],
@@ -275,6 +276,7 @@ def test_slave_of_a_master_with_accounts_copies_log_and_tables(
         tables_are_copied(namesrv, master, slave, position=3)
         assert catch_up(namesrv, master, slave) > 0
         slave_counts_what_it_copies(namesrv, master, slave)
+        slave_acknowledges(namesrv, master)
     finally:
         master.kill()
         slave.kill()
@@ -293,5 +295,19 @@ def slave_counts_what_it_copies(namesrv: Namesrv, master: Broker, slave: Broker)
 
         found = await eventually(puts, lambda both: both[0] == both[1], timeout_s=CATCH_UP_S)
         assert int(found[0][0]) > 0
+
+    run(namesrv, act)
+
+
+def slave_acknowledges(namesrv: Namesrv, master: Broker) -> None:
+    """Assert that a SYNC_MASTER says SEND_OK: its slave has the message."""
+
+    async def act(client: MQClient) -> None:
+        producer, queue = Producer(client), MessageQueue(TOPIC, master.name, 0)
+
+        async def status() -> SendStatus:
+            return (await producer.send(Message(TOPIC, b"both have it"), queue=queue)).status
+
+        await eventually(status, lambda one: one is SendStatus.SEND_OK, timeout_s=CATCH_UP_S)
 
     run(namesrv, act)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.instance import MQClient
+from mqclient.pullconsumer import PullConsumer
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import UpdateConsumerOffset
 from server.broker.config import BrokerRole, SlaveStart
@@ -59,6 +62,23 @@ def test_slave_that_may_not_be_read_sends_its_readers_to_the_master(tmp_path: Pa
     asyncio.run(run())
 
 
+def test_consumers_go_on_at_the_slave_when_the_master_is_gone(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with pair_in(tmp_path) as pair:
+            await filled(pair)
+            slave = pair.running["s"]
+            slave.app.broker.config.slave_read_enable = True
+            await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
+            await pair.stop("m")
+            async with MQClient(pair.namesrv, timeout_s=30) as client:
+                consumer = PullConsumer(client, "readers")
+                queue = MessageQueue(TOPIC, "broker-a", 0)
+                pulled = await consumer.pull(queue, queue_offset=0)
+            assert [message.body for message in pulled.messages] == [b"0", b"1", b"2", b"3", b"4"]
+
+    asyncio.run(run())
+
+
 def test_synchronous_master_answers_when_the_slave_has_it(tmp_path: Path) -> None:
     async def run() -> None:
         async with pair_in(tmp_path) as pair:
@@ -109,6 +129,22 @@ def test_message_that_no_slave_acknowledges_in_time_is_stored_and_answered_12(
                 pass
             assert (await master.send()).code == 11
             writer.close()
+
+    asyncio.run(run())
+
+
+def test_slave_that_is_too_far_behind_is_not_waited_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with pair_in(tmp_path) as pair:
+            master = await pair.start("m", SYNC, ha_slave_fallbehind_max=1_000)
+            slave = await pair.start("s", SLAVE)
+            await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+            await equal_ends(master, slave)
+            links = master.app._replication
+            assert links is not None
+            await until(lambda: links.links.has_near(0), what="the master knows it")
+            assert (await master.send(b"near")).code == 0
+            assert (await master.send(bytes(1_000))).code == 11
 
     asyncio.run(run())
 
@@ -226,7 +262,9 @@ def test_slave_becomes_the_master_by_order_and_stays_it(tmp_path: Path) -> None:
             assert "its master is alive" in (alive.remark or "")
             await pair.stop("m")
             await until(lambda: state_of(pair.running["s"]) == "CONNECTING", what="lost")
-            assert (await pair.promote("s")).code == 0
+            done = await pair.promote("s")
+            assert done.code == 0
+            assert "; its master was heard" in (done.remark or "")
             slave = pair.running["s"]
             assert (await slave.send(b"5")).code == 0
             assert [record.body for record in await slave.messages()][-2:] == [b"4", b"5"]
