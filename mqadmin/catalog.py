@@ -128,6 +128,15 @@ def find(words: Sequence[str]) -> Found:
     raise _unknown(words)
 
 
+def below(words: Sequence[str]) -> list[Command[object]]:
+    """Return the commands whose names go on behind ``words``; none where these name one."""
+    if not words or _module_of(words) is not None:
+        return []
+    begin = " ".join(words).lower() + " "
+    names = modules().get(fold(words[0]), {}).values()
+    return [load(name) for name in names if native_name(name).startswith(begin)]
+
+
 def branch_of(found: Found, given: Mapping[str, str]) -> Found | None:
     """Return the other command that flags of a Java name ask for, None where they ask for none.
 

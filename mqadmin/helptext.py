@@ -3,7 +3,7 @@
 Rule: nothing is said twice; the text of a command is its declaration laid out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from mqadmin.catalog import everything
@@ -30,12 +30,15 @@ def version_text() -> str:
 
 def overview() -> str:
     """Return the list of all commands and the global options."""
-    lines = [INTRO, "Commands:"]
-    made = list(everything())
-    width = max((len(one.name) for one in made), default=0)
-    lines += [f"  {one.name:<{width}}  {one.summary}" for one in made]
+    lines = [INTRO, "Commands:", *_summaries(list(everything()))]
     lines += ["", "Global options, before or after the command:", *_listing(GLOBALS)]
     lines += ["", "The names of RocketMQ's own mqadmin work too, with their flags."]
+    return "\n".join(lines) + "\n"
+
+
+def listing(commands: Sequence[Command[object]]) -> str:
+    """Return what the commands below a word do, a line each."""
+    lines = ["Commands:", *_summaries(commands), "", "`mqadmin COMMAND -h` explains one command"]
     return "\n".join(lines) + "\n"
 
 
@@ -85,6 +88,11 @@ def command_help(made: Command[object]) -> str:
         lines.append(f"Also as in RocketMQ's tool: {java.name} {flags}")
     lines.append("Global options: `mqadmin -h`")
     return "\n".join(lines) + "\n"
+
+
+def _summaries(commands: Sequence[Command[object]]) -> list[str]:
+    width = max((len(one.name) for one in commands), default=0)
+    return [f"  {one.name:<{width}}  {one.summary}" for one in commands]
 
 
 def _listing(parameters: Iterable[Parameter]) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from mqadmin.catalog import Found, branch_of, find
+from mqadmin.catalog import Found, below, branch_of, find
 from mqadmin.errors import Usage
 from mqadmin.parameters import Kind, Parameter, leaves_value_out
 from mqadmin.registry import Command, Java, Needs
@@ -26,6 +26,13 @@ NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kin
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A question for the commands below a word."""
+
+    commands: Sequence[Command[object]]
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """A call that is ready to run."""
 
@@ -37,8 +44,10 @@ class Parsed:
 
 def parse(
     tokens: Sequence[str], *, store: str | None = None, topic: str | None = None
-) -> Parsed | Settings:
-    """Return the call that a line stands for, or only settings where it names no command.
+) -> Parsed | Asked | Settings:
+    """Return the call that a line stands for.
+
+    Only settings where it names no command, and ``Asked`` where it wants help about some.
 
     Args:
         store: directory that the shell has open; then DIR may be left out.
@@ -53,6 +62,8 @@ def parse(
     if not first.words:
         spelled = spell_out(tokens, Spelling(None))
         return bind(Settings, GLOBALS, spelled.options, [])
+    if any(parameter.name == "help" for parameter, _ in first.options) and below(first.words):
+        return Asked(below(first.words))
     found = find(first.words)
     rest = _without_name(tokens, first.words[: found.word_count])
     spelled = spell_out(rest, Spelling(found))

@@ -23,7 +23,7 @@ from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look
 from mqadmin.output.structured import json_text
 from mqadmin.output.table import terminal_width
-from mqadmin.parser import Parsed, parse
+from mqadmin.parser import Asked, Parsed, parse
 from mqadmin.registry import Command
 from mqadmin.rows import Outcome, Row
 from mqadmin.settings import STRICT, Format, Settings
@@ -55,6 +55,8 @@ def _run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> 
         parsed = parse(tokens, store=workplace.store, topic=workplace.topic)
         if isinstance(parsed, Settings):
             return _bare(parsed, console)
+        if isinstance(parsed, Asked):
+            return _list(parsed.commands, console)
         if parsed.settings.help or parsed.settings.version:
             return _explain(parsed.settings, parsed.command, console)
         if parsed.settings.schema:
@@ -96,6 +98,14 @@ def _explain(settings: Settings, made: Command[object] | None, console: Console)
         console.out.write(version_text())
     else:
         console.out.write(overview() if made is None else command_help(made))
+    return 0
+
+
+def _list(commands: Sequence[Command[object]], console: Console) -> int:
+    # As above.
+    from mqadmin.helptext import listing
+
+    console.out.write(listing(commands))
     return 0
 
 

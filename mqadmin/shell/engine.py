@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Final, TextIO, cast, get_args
 
 from mqadmin.call import Workplace
-from mqadmin.catalog import find
+from mqadmin.catalog import below, find
 from mqadmin.console import Console
 from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
-from mqadmin.helptext import command_help, overview
+from mqadmin.helptext import command_help, listing, overview
 from mqadmin.runner import run_line, tell
 from mqadmin.settings import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
@@ -157,6 +157,8 @@ class Shell:
             text = overview() + "\n" + SHELL_HELP
         elif words[0].lower() in self._own:
             text = SHELL_HELP
+        elif commands := below(words):
+            text = listing(commands)
         else:
             text = command_help(find(words).command)
         console.out.write(text)

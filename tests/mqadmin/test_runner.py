@@ -21,6 +21,22 @@ def test_help_and_version_are_no_errors(run: Run) -> None:
     assert run("help").out == run("-h").out
     assert run("help", "topicStatus").out == run("topic", "status", "-h").out
     assert run("help", "topc").exit_code == 2
+
+
+def test_help_of_a_first_word_lists_its_commands(run: Run) -> None:
+    told = run("help", "topic")
+
+    assert told.exit_code == 0
+    lines = told.out.splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("  topic list")] != []
+    assert not any(line.startswith("  group") for line in lines)
+    assert "message query key" in run("message", "query", "-h").out
+    assert run("topic", "-h").out == run("--help", "topic").out == told.out
+    assert run("shell", "-c", "help topic").out == told.out
+
+
+def test_help_of_a_word_that_is_a_command_is_the_commands(run: Run) -> None:
+    assert run("help", "doctor").out.startswith("doctor: ")
     assert "Usage: mqadmin topic list" in run("topic", "list", "-h").out
 
 
