@@ -10,6 +10,7 @@ from storefmt.errors import BadCall
 from tests.golden import Golden
 from tests.storefmt.offline.test_rebuild import PARTS, assert_same_files
 
+DAMAGED = ["33-magic-wrong", "29-swapped-names", "31-middle-missing"]
 HEALTHY = ["basic", "kinds", "kinds-lmq", "ipv6", "retention"]
 
 
@@ -18,19 +19,19 @@ def test_files_of_many_stores_are_those_of_the_real_broker(
     spark: SparkSession, golden: Golden, tmp_path: Path
 ) -> None:
     stores = [str(golden.store(name)) for name in HEALTHY]
-    damaged = str(golden.damaged("33-magic-wrong"))
-    here = rebuild_local(targets_of([*stores, damaged], str(tmp_path / "here"))).to_pylist()
+    damaged = [str(golden.damaged(case)) for case in DAMAGED]
+    reals = targets_of([*stores, *damaged], str(tmp_path / "here"))
+    here = rebuild_local(reals).to_pylist()
 
-    targets = targets_of([*stores, damaged], str(tmp_path / "there"))
+    targets = targets_of([*stores, *damaged], str(tmp_path / "there"))
     there = rebuild(spark, targets).toArrow().to_pylist()
 
     assert there == here
     assert is_damaged(there)
-    assert not is_damaged(row for row in there if row["store"] != damaged)
+    assert not is_damaged(row for row in there if row["store"] not in damaged)
     for store, out in targets.items():
-        real = targets_of([*stores, damaged], str(tmp_path / "here"))[store]
         for part in PARTS:
-            assert_same_files(Path(out), Path(real if store == damaged else store), part)
+            assert_same_files(Path(out), Path(reals[store] if store in damaged else store), part)
         assert {path.name for path in Path(out).iterdir()} <= set(PARTS)
 
 
