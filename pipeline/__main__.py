@@ -10,7 +10,16 @@ import sys
 from collections.abc import Sequence
 
 from pipeline.errors import BadOption, PipelineError
-from pipeline.process import ended, exit_code_of, given_options, parser_of, say, told, write_parquet
+from pipeline.process import (
+    ended,
+    exit_code_of,
+    given_options,
+    hint_at_local,
+    parser_of,
+    say,
+    told,
+    write_parquet,
+)
 from pipeline.registry import JOBS, Job, as_plain, options_of
 from pipeline.session import session
 from pipeline.tables import DAMAGE, Reading, default_columns, plan, read
@@ -31,18 +40,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
 
 
-def _check_stores(directories: Sequence[str], job: Job) -> None:
+def _check_stores(directories: Sequence[str], job: Job) -> int:
+    """Return the bytes of log that there are; holes are none."""
     # What is no store is told before Spark takes its seconds to start.
     if not job.many and len(directories) > 1:
         raise BadOption(f"this job takes one store, not {len(directories)}")
-    for directory in directories:
-        plan(directory)
+    splits = [split for directory in directories for split in plan(directory)]
+    return sum(split.end - split.start for split in splits)
 
 
 def _run(options: argparse.Namespace) -> None:
     job = JOBS[options.job]
     chosen = options_of(options.job, given_options(options))
-    _check_stores(options.directories, job)
+    log_size = _check_stores(options.directories, job)
     where = options.directories if job.many else options.directories[0]
     if options.engine == "local":
         if options.explain:
@@ -51,6 +61,7 @@ def _run(options: argparse.Namespace) -> None:
             return
         table = job.local(where, **chosen)
     else:
+        hint_at_local(options.master, log_size)
         spark = session(options.master, page=True)
         if options.explain:
             steps = job.steps(where)

@@ -2,7 +2,7 @@
 
     JOB PLACE… --engine --master --option --explain --dry-run --parquet
       --> standard output: rows as JSON lines, and nothing else
-      --> standard error:  {"ui": …}  {"progress": [done, all]} in tasks  {"plan": …}
+      --> standard error:  {"ui": …}  {"progress": [done, all]} in tasks  {"plan": …}  {"hint": …}
                            and at the end {"error": …}, {"damage": N} for parts of a store that
                            were skipped, or {"exit": N} for a verdict
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES: Final = ("spark", "local")
+LOCAL_SIZE: Final = 20 << 30
+"""Bytes of data of one machine below which Spark's start (some 10 s) is the larger part."""
 
 
 def parser_of(prog: str, description: str | None, jobs: Iterable[str]) -> argparse.ArgumentParser:
@@ -72,6 +74,18 @@ def ended(
         say({"error": cause_of(error)})
         return 1
     return 0
+
+
+def hint_at_local(master: str, size: int) -> None:
+    """Tell where the local engine is faster: one machine, and so many bytes that Spark's start
+    takes longer than it gains."""
+    if master.startswith("local") and size < LOCAL_SIZE:
+        say(
+            {
+                "hint": f"{size / (1 << 30):.1f} GiB on one machine: --engine local gives the same "
+                f"and is faster below {LOCAL_SIZE >> 30} GiB"
+            }
+        )
 
 
 @contextmanager

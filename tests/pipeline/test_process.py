@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.errors import BadOption
-from pipeline.process import ended, given_options, parser_of
+from pipeline.process import LOCAL_SIZE, ended, given_options, hint_at_local, parser_of
 
 
 def end_with(error: Exception) -> int:
@@ -36,6 +36,23 @@ def test_an_error_of_ours_is_one_line_and_its_exit_code(
     told = capfd.readouterr()
     assert told.out == ""
     assert json.loads(told.err) == {"error": str(error)}
+
+
+@pytest.mark.parametrize(
+    ("master", "size", "hints"),
+    [("local[2]", 3 << 30, True), ("local[2]", LOCAL_SIZE, False), ("yarn", 1, False)],
+)
+def test_where_the_local_engine_is_faster_it_is_told(
+    master: str, size: int, hints: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hint_at_local(master, size)
+
+    told = capfd.readouterr().err
+    assert bool(told) == hints
+    if hints:
+        assert json.loads(told)["hint"] == (
+            "3.0 GiB on one machine: --engine local gives the same and is faster below 20 GiB"
+        )
 
 
 def test_a_bug_keeps_its_traceback() -> None:

@@ -1,11 +1,13 @@
 """``mqadmin pipeline stats`` through the command line, on both engines."""
 
+import csv
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.golden import Golden
@@ -32,14 +34,24 @@ def test_local_engine_prints_a_row_a_topic_and_hour(golden: Golden) -> None:
 
 
 @pytest.mark.spark
-def test_spark_is_the_default_and_prints_the_same(golden: Golden) -> None:
+@pytest.mark.timeout(900)
+def test_spark_is_the_default_and_prints_the_same(golden: Golden, tmp_path: Path) -> None:
     store = str(golden.store("ipv6"))
     local = mqadmin("pipeline", "stats", store, "--engine", "local", "-o", "csv")
 
-    spark = mqadmin("pipeline", "stats", store, "--master", "local[2]", "-o", "csv")
+    words = ("--master", "local[2]", "-o", "csv", "--explain", "--parquet", str(tmp_path / "rows"))
+    spark = mqadmin("pipeline", "stats", store, *words)
 
     assert spark.returncode == 0, spark.stderr
     assert spark.stdout == local.stdout != ""
+    messages = [int(row["messages"]) for row in csv.DictReader(spark.stdout.splitlines())]
+    assert pq.read_table(tmp_path / "rows").column("messages").to_pylist() == messages
+    for told in (
+        "Spark shows the job at http://",
+        "HashAggregate",
+        "--engine local gives the same",
+    ):
+        assert told in spark.stderr
 
 
 def test_damage_is_reported_after_the_rows_with_exit_code_6(golden: Golden) -> None:
