@@ -444,8 +444,8 @@ __mqadmin_of() {
       words='archive diff duplicates extract grep lag rebuild restore rewind stats timeline trace verify'
       ;;
     'pipeline archive')
-      options='--engine --master --parquet --topic --pattern --start --tags --commit-every --allow-loss --report'
-      values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--pattern=|--start=|--tags=|--commit-every=|--report=@group'
+      options='--engine --master --parquet --topic --pattern --start --tags --commit-every --commit-bytes --allow-loss --report'
+      values='--engine=spark local|--master=|--parquet=@file|--topic=@topic|--pattern=|--start=|--tags=|--commit-every=|--commit-bytes=|--report=@group'
       arguments='|'
       ;;
     'pipeline diff')

@@ -30,6 +30,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.rows import Outcome, Row
 
 ACCESS_KEY, SECRET_KEY = "MQADMIN_ACCESS_KEY", "MQADMIN_SECRET_KEY"
+TLS_KEY_PASSWORD = "MQADMIN_TLS_KEY_PASSWORD"
 ENDINGS: dict[int, type[CommandError]] = {
     2: Usage,
     3: NotFound,
@@ -113,15 +114,19 @@ def run_live_job(
     own: dict[str, str | int | None] = dict(options)
     secrets: dict[str, str] = {}
     if target is not None:
-        if target.tls is not None or target.address_map:
+        if target.address_map:
             raise Usage(
-                "jobs reach brokers without TLS and at their own addresses",
+                "jobs reach brokers at their own addresses",
                 hint="run it inside the network of the brokers, with -n HOST:PORT",
             )
         own |= {"namesrv": target.namesrv, "timeoutMs": str(round(target.timeout_s * 1000))}
         # Other users of a machine see the words of a process, not its environment.
         if target.access_key and target.secret_key:
             secrets = {ACCESS_KEY: target.access_key, SECRET_KEY: target.secret_key}
+        if target.tls is not None:
+            tls = target.tls
+            own |= {"tls": "true", "tlsCa": tls.ca, "tlsCert": tls.cert, "tlsKey": tls.key}
+            secrets |= {TLS_KEY_PASSWORD: tls.key_password} if tls.key_password else {}
     words = ["pipeline.livejobs", job, archive]
     return _run(call, job, words, where, row=row, options=own, secrets=secrets)
 
@@ -171,6 +176,8 @@ def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
             match told:
                 case {"ui": page}:
                     call.warn(f"Spark shows the job at {page}")
+                case {"hint": hint}:
+                    call.warn(str(hint))
                 case {"progress": [int(done), int(total)]}:
                     progress(done, total)
                 case {"plan": plan}:

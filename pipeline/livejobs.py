@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 _OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
 """Options of a restore that are not the sink's."""
-_SECRETS: Final = {"accessKey": "MQADMIN_ACCESS_KEY", "secretKey": "MQADMIN_SECRET_KEY"}
+_SECRETS: Final = {
+    "accessKey": "MQADMIN_ACCESS_KEY",
+    "secretKey": "MQADMIN_SECRET_KEY",
+    "tlsKeyPassword": "MQADMIN_TLS_KEY_PASSWORD",
+}
 """Options that come from the environment, because the words of a process are for all to see."""
 
 
@@ -47,8 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _given(options: argparse.Namespace) -> dict[str, str]:
     found = given_options(options)
-    if "namesrv" in found and "accessKey" not in found:
-        found |= {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
+    if "namesrv" in found:
+        known = {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
+        # A key in the words goes with a secret in the words, whatever the environment has.
+        found = (known if "accessKey" not in found else {}) | found
     return found
 
 

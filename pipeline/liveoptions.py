@@ -1,12 +1,13 @@
 """The options of ``rocketmq``: what a load or a save from live brokers asks for.
 
-    namesrv (or nameServer), accessKey, secretKey, timeoutMs          who is asked
+    namesrv, accessKey, tls …: see pipeline.liveaccess                who is asked
     subscribe | subscribePattern | assign                             which queues
     startingTimestamp > startingOffsetsByTimestamp > startingOffsets  where reading begins
     ending… of the same three                                         where a batch ends
     startingOffsetsByTimestampStrategy (error, latest)                no message so late
     filterExpression, filterType (TAG, SQL92)                         what brokers leave out
-    maxOffsetsPerTrigger, minPartitions, maxRecordsPerPartition       how much at once
+    maxOffsetsPerTrigger, maxBytesPerTrigger                          how much at once
+    minPartitions, maxRecordsPerPartition                             … by one task
     failOnDataLoss, pullBatchSize, pullTimeoutMs, reportGroup, columns, checkCrc
     topic, dedup, dedupKey, sendsInFlight, sendRetries                 the sink
 
@@ -21,16 +22,15 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.subscription import TAG, Subscription
 from pipeline.errors import BadOption
+from pipeline.liveaccess import ACCESS_OPTIONS, Access, access_of
 from pipeline.livetable import DEFAULT_COLUMNS, live_schema
 from remoting.bodies import MessageQueue
 
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
-_ACCESS: Final = ("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs")
 _SOURCE: Final = (
     "subscribe",
     "subscribePattern",
@@ -50,7 +50,7 @@ _SOURCE: Final = (
     "checkCrc",
 )
 _BATCH: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
-_STREAM: Final = ("maxOffsetsPerTrigger", "reportGroup")
+_STREAM: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "reportGroup")
 _ROW: Final = ("columns", "checkCrc")
 _SINK: Final = (
     "topic",
@@ -67,29 +67,11 @@ _SINK: Final = (
 class Use(Enum):
     """What the options are for; each use knows its own."""
 
-    BATCH = (*_ACCESS, *_SOURCE, *_BATCH)
-    STREAM = (*_ACCESS, *_SOURCE, *_STREAM)
-    SCHEMA = (*_ACCESS, *_SOURCE, *_BATCH, *_STREAM)
-    ARCHIVE = (*_ACCESS, *(name for name in _SOURCE if name not in _ROW), *_STREAM)
-    SINK = (*_ACCESS, *_SINK)
-
-
-class Access(NamedTuple):
-    """Who is asked, and as whom."""
-
-    namesrv: str
-    access_key: str | None
-    secret_key: str | None
-    timeout_s: float
-
-    def client(self) -> MQClient:
-        """Return a client; the caller closes it."""
-        return MQClient(
-            self.namesrv,
-            timeout_s=self.timeout_s,
-            access_key=self.access_key,
-            secret_key=self.secret_key,
-        )
+    BATCH = (*ACCESS_OPTIONS, *_SOURCE, *_BATCH)
+    STREAM = (*ACCESS_OPTIONS, *_SOURCE, *_STREAM)
+    SCHEMA = (*ACCESS_OPTIONS, *_SOURCE, *_BATCH, *_STREAM)
+    ARCHIVE = (*ACCESS_OPTIONS, *(name for name in _SOURCE if name not in _ROW), *_STREAM)
+    SINK = (*ACCESS_OPTIONS, *_SINK)
 
 
 class Wanted(NamedTuple):
@@ -126,6 +108,7 @@ class Live(NamedTuple):
     filter: str = "*"
     filter_kind: str = TAG
     max_offsets: int | None = None
+    max_bytes: int | None = None
     min_partitions: int = 1
     max_records: int | None = None
     fail_on_data_loss: bool = True
@@ -185,6 +168,7 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
         filter=expression or "*",
         filter_kind=kind,
         max_offsets=_number(options, "maxOffsetsPerTrigger"),
+        max_bytes=_number(options, "maxBytesPerTrigger"),
         min_partitions=_number(options, "minPartitions") or 1,
         max_records=_number(options, "maxRecordsPerPartition"),
         fail_on_data_loss=_word(options, "failOnDataLoss", {"true": True, "false": False}),
@@ -244,13 +228,11 @@ def queue_of(text: str) -> MessageQueue:
 
 
 def _access(options: Mapping[str, str]) -> Access:
-    namesrv = options.get("namesrv") or options.get("nameServer")
-    if not namesrv:
-        raise BadOption("rocketmq needs option namesrv, host:port;host:port")
-    keys = options.get("accessKey"), options.get("secretKey")
-    if bool(keys[0]) != bool(keys[1]):
-        raise BadOption("options accessKey and secretKey go together: give both or none")
-    return Access(namesrv, *keys, (_number(options, "timeoutMs") or 5_000) / 1000)
+    return access_of(
+        options,
+        timeout_ms=_number(options, "timeoutMs") or 5_000,
+        tls=_word(options, "tls", {"false": False, "true": True}),
+    )
 
 
 def _wanted(options: Mapping[str, str]) -> Wanted:

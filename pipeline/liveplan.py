@@ -79,20 +79,41 @@ def tasks_of(
     return tasks
 
 
+def backlog_of(
+    start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]
+) -> dict[MessageQueue, int]:
+    """Return how many offsets lie between two positions, by queue of ``end``."""
+    return {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
+
+
 def admitted(
-    start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], *, max_offsets: int | None
+    start: Mapping[MessageQueue, int],
+    end: Mapping[MessageQueue, int],
+    *,
+    max_offsets: int | None,
+    max_bytes: int | None = None,
+    sizes: Mapping[MessageQueue, int] | None = None,
 ) -> dict[MessageQueue, int]:
     """Return how far one batch goes from ``start`` towards ``end``.
 
     Args:
         max_offsets: of all queues together, shared out by backlog; all when None.
+        max_bytes: the same in bytes of records; the smaller share counts.
+        sizes: bytes of a record by queue, for ``max_bytes``; those that are missing have none.
     """
-    backlog = {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
-    total = sum(backlog.values())
-    if max_offsets is None or total <= max_offsets:
+    backlog = backlog_of(start, end)
+    known = sizes or {}
+    part, whole = 1, 1
+    for most, total in (
+        (max_offsets, sum(backlog.values())),
+        (max_bytes, sum(left * known.get(queue, 0) for queue, left in backlog.items())),
+    ):
+        if most is not None and most * whole < part * total:
+            part, whole = most, total
+    if part == whole:
         return dict(end)
     return {
-        queue: last - left + max(1, left * max_offsets // total) if left else last
+        queue: last - left + max(1, left * part // whole) if left else last
         for (queue, last), left in zip(end.items(), backlog.values(), strict=True)
     }
 

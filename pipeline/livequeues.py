@@ -6,23 +6,25 @@ Rule: one request a topic and broker for all its queues, so that 50,000 queues t
 only what such an answer leaves out is asked for alone. A time means the first message stored
 at it or later.
 
-Source: mqclient.offsets, mqclient.admin_topic.
+Source: mqclient.offsets, mqclient.admin_topic, mqclient.admin_message.
 """
 
 import asyncio
+import heapq
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from mqclient import offsets, routes
+from mqclient.admin_message import MessageCalls
 from mqclient.admin_topic import TopicCalls
-from mqclient.errors import ClientError
+from mqclient.errors import ClientError, NotFound
 from mqclient.instance import MQClient
 from mqclient.pull import Asked, Puller
 from mqclient.subscription import Subscription
 from pipeline.errors import BadOption
 from pipeline.liveoptions import EARLIEST, Edge, Live, Wanted, queue_text
-from pipeline.liveplan import Ends, Task, ranges_of, tasks_of
+from pipeline.liveplan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
 from remoting.bodies import MessageQueue
 from storefmt.message import Record, decode_records
 
@@ -30,6 +32,8 @@ READ_GROUP: Final = "TOOLS_CONSUMER"
 """The group of operators' tools; every broker has it."""
 _AT_ONCE: Final = 16
 _LOOK_COUNT: Final = 32
+_SIZES_COUNT: Final = 64
+_SIZED_QUEUES: Final = 256
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -212,6 +216,55 @@ async def _stored(puller: Puller, queue: MessageQueue, first: int, count: int) -
     raw = await puller.pull_raw(Asked(queue, first, Subscription.parse("*"), count))
     records: list[Record] = decode_records(raw.data, check_crc=False)
     return {record.queue_offset: record.store_ms for record in records}
+
+
+def admit(
+    live: Live, known: Positions, reached: Positions, *, max_offsets: int | None
+) -> Positions:
+    """Return how far one batch goes, by offsets and by ``live.max_bytes``.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    sizes = {}
+    if live.max_bytes is not None:
+        sizes = ask(live, lambda client, _: record_sizes(client, known, reached))
+    return admitted(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
+
+
+async def record_sizes(client: MQClient, known: Positions, reached: Positions) -> Positions:
+    """Return about how many bytes a record between two positions has, by queue.
+
+    Brokers tell the sizes of a queue's next messages without sending these. The queues with the
+    largest backlog are asked; the others count with the mean of those.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    backlog = {queue: left for queue, left in backlog_of(known, reached).items() if left}
+    calls = MessageCalls(client)
+
+    async def of_queue(queue: MessageQueue) -> int:
+        try:
+            found = await calls.query_consume_queue(
+                await client.master_of(queue),
+                queue.topic,
+                queue.queue_id,
+                queue_offset=known[queue],
+                count=min(_SIZES_COUNT, backlog[queue]),
+            )
+        except NotFound:
+            # Gone with their time; whoever reads there says so.
+            return 0
+        entries = found.queue_data or []
+        # A broker may give more than it was asked for.
+        some = [entry.physic_size for entry in entries[: min(_SIZES_COUNT, backlog[queue])]]
+        return -(-sum(some) // len(some)) if some else 0
+
+    asked = heapq.nlargest(_SIZED_QUEUES, backlog, key=lambda queue: backlog[queue])
+    sizes = {queue: size for queue, size in (await _each(asked, of_queue)).items() if size}
+    mean = -(-sum(sizes.values()) // len(sizes)) if sizes else 0
+    return {queue: sizes.get(queue, mean) for queue in backlog}
 
 
 async def report(client: MQClient, group: str, reached: Positions) -> list[str]:

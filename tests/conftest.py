@@ -1,12 +1,19 @@
-"""What every test may ask for: golden stores, the fact tables, a scratch directory."""
+"""What every test may ask for: golden stores, the fact tables, one Spark session, one pair."""
 
+import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
 # the programs under test must hear it.
@@ -32,3 +39,18 @@ def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
 def rocketmq(rocketmq_broker: RocketMQ) -> RocketMQ:
     """Return the pair that the tests of this repository share."""
     return rocketmq_broker
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """Return a session on this machine, or skip where there is no Java."""
+    if shutil.which("java") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("Spark needs Java 17 and none is on the PATH")
+        pytest.skip("Spark needs Java 17 and none is on the PATH")
+    # Most tests do without the import, and without Spark's packages.
+    from pipeline.session import session
+
+    made = session("local[2]")
+    yield made
+    made.stop()

@@ -19,8 +19,8 @@ import pyarrow as pa
 from pipeline.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
 from pipeline.archivewrite import archive_schema, read_rows, write_task
 from pipeline.liveoptions import Live, Use, live_of
-from pipeline.liveplan import Task, admitted, next_positions, ranges_of, tasks_of
-from pipeline.livequeues import Positions, ask, report, span, starting
+from pipeline.liveplan import Task, next_positions, ranges_of, tasks_of
+from pipeline.livequeues import Positions, admit, ask, report, span, starting
 from pipeline.places import Place
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterato
     with writer(path) as target:
         known, reached = _ends(target, live)
         while True:
-            batch = admitted(known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
+            batch = admit(live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
             tasks = tasks_of(
                 ranges_of(known, batch),
                 min_partitions=live.min_partitions,

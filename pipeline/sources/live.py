@@ -32,8 +32,8 @@ from pyspark.sql.types import StructType
 
 from pipeline.errors import BadOption
 from pipeline.liveoptions import Live, Sink, Use, live_of, queue_of, queue_text, sink_of
-from pipeline.liveplan import Ends, Task, admitted, next_positions, ranges_of, tasks_of
-from pipeline.livequeues import Positions, ask, batch_tasks, report, span, starting
+from pipeline.liveplan import Ends, Task, next_positions, ranges_of, tasks_of
+from pipeline.livequeues import Positions, admit, ask, batch_tasks, report, span, starting
 from pipeline.liveread import read_ranges
 from pipeline.livetable import live_schema
 from pipeline.livewrite import check_columns, send_rows
@@ -43,6 +43,7 @@ from remoting.bodies import MessageQueue
 try:
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
+        ReadMaxBytes,
         ReadMaxRows,
         SupportsTriggerAvailableNow,
     )
@@ -93,9 +94,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _written(ask(self._live, starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """Return the limit that the options set."""
-        limit = self._live.max_offsets
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        """Return the limit that the options set; where there are two, that of rows."""
+        rows, size = self._live.max_offsets, self._live.max_bytes
+        if rows is not None:
+            return ReadMaxRows(rows)
+        return ReadAllAvailable() if size is None else ReadMaxBytes(size)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Note where the topics end now; nothing later is read in this run."""
@@ -114,7 +117,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return _written({queue: there.high for queue, there in found.items()})
         known = _read(start)
         reached = next_positions(known, found, fail_on_loss=self._live.fail_on_data_loss)
-        return _written(admitted(known, reached, max_offsets=getattr(limit, "max_rows", None)))
+        if limit is None or isinstance(limit, ReadAllAvailable):
+            # A run of Trigger.Once is one batch, whatever the options say.
+            return _written(reached)
+        return _written(admit(self._live, known, reached, max_offsets=self._live.max_offsets))
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
@@ -210,8 +216,8 @@ class Rocketmq(DataSource):
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802
         """Return a stream reader of the columns of ``schema``."""
         live = live_of(self.options, use=Use.STREAM)
-        if live.max_offsets is not None and not HAS_LIMITS:
-            raise BadOption("option maxOffsetsPerTrigger needs Spark 4.2 or later")
+        if (live.max_offsets or live.max_bytes) and not HAS_LIMITS:
+            raise BadOption("limits of a trigger (max…PerTrigger) need Spark 4.2 or later")
         return StreamReader(live._replace(columns=projected(schema, live_schema)))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:

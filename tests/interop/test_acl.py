@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from mqclient.admin import Admin
+from mqclient.errors import ClientError
 from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer
+from pipeline.jobs.archive import archive_local
 from remoting.acl import sign
 from remoting.aio.client import RemotingClient
 from remoting.bodies import MessageQueue
@@ -118,6 +120,26 @@ def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> None:
         assert [m.unique_key for m in by_key + by_id] == [sent.unique_key] * 2
 
     asyncio.run(go())
+
+
+def test_archives_sign_with_their_keys(guarded: Guarded, tmp_path: Path) -> None:
+    async def fill() -> None:
+        await make_topic(guarded, "GuardedArchive")
+        async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(ADMIN)) as client:
+            queue = MessageQueue("GuardedArchive", "guarded", 0)
+            await eventually(Admin(client).topic_list, lambda topics: queue.topic in topics)
+            await Producer(client).send(Message(queue.topic, b"x"), queue=queue)
+            await read_queue(client, queue, 1, group=GROUP)
+
+    asyncio.run(fill())
+    given = {"namesrv": guarded.namesrv, "subscribe": "GuardedArchive", "timeoutMs": "30000"}
+    signed = {"accessKey": ADMIN, "secretKey": SECRETS[ADMIN]}
+
+    (row,) = archive_local(str(tmp_path / "archive"), **given, **signed).to_pylist()
+
+    assert row["messages"] == 1
+    with pytest.raises(ClientError, match=r"(?i)access ?key"):
+        archive_local(str(tmp_path / "none"), **given)
 
 
 SEND = {"a": "PG", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}

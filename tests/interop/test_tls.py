@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.admin import Admin
+from mqclient.errors import ClientError
 from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer
+from pipeline.jobs.archive import archive_local
+from pipeline.jobs.restore import restore_topic
 from remoting.aio.client import RemotingClient
 from remoting.aio.tls import ClientTls
 from remoting.bodies import ClusterInfo
@@ -18,6 +22,7 @@ from remoting.command import Command
 from remoting.errors import RemotingError
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import alone
+from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -98,6 +103,31 @@ def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:
             return (await Producer(client).send(message)).unique_key
 
     assert len(asyncio.run(go())) in (32, 56)
+
+
+def test_archives_and_restores_speak_tls_to_both_servers(pair: Pair, tmp_path: Path) -> None:
+    given = {"namesrv": pair.namesrv.address, "tls": "true", "timeoutMs": "30000"}
+    uri = str(tmp_path / "archive")
+
+    async def fill() -> None:
+        async with MQClient(pair.namesrv.address, timeout_s=30.0, tls=ClientTls()) as client:
+            producer = Producer(client)
+            for number in range(5):
+                await producer.send(Message("SecuredArchive", b"%d" % number))
+
+            async def queued() -> int:
+                stats = await Admin(client).topic_stats("SecuredArchive")
+                return sum(ends.max_offset for ends in stats.values())
+
+            await eventually(queued, lambda count: count == 5)
+
+    asyncio.run(fill())
+    found = archive_local(uri, **given, subscribe="SecuredArchive").to_pylist()
+    sent = restore_topic(uri, {**given, "topic": "SecuredRestore"})
+
+    assert sum(row["messages"] for row in found) == sum(row.messages for row in sent) == 5
+    with pytest.raises(ClientError, match=pair.namesrv.address):
+        archive_local(uri, namesrv=pair.namesrv.address, subscribe="SecuredArchive")
 
 
 def test_plain_connections_are_closed(pair: Pair) -> None:

@@ -1,29 +1,13 @@
-"""One Spark session for all tests of the pipeline."""
+"""Servers that keep files elsewhere: S3 (moto), and one of our own that speaks WebHDFS."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
 from moto.server import ThreadedMotoServer
-from pyspark.sql import SparkSession
 
-from pipeline.session import session
 from tests.pipeline.webhdfs import WebHdfs
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Return a session on this machine, or skip where there is no Java."""
-    if shutil.which("java") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("Spark needs Java 17 and none is on the PATH")
-        pytest.skip("Spark needs Java 17 and none is on the PATH")
-    made = session("local[2]")
-    yield made
-    made.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Options of the live source and sink: what they mean, and what is refused by name."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from pipeline.liveoptions import (
     queue_text,
     sink_of,
 )
+from remoting.aio.tls import ClientTls
 from remoting.bodies import MessageQueue
 
 GIVEN = {"namesrv": "127.0.0.1:9876", "subscribe": "orders"}
@@ -73,6 +75,9 @@ def test_queues_may_be_named_one_by_one() -> None:
         ({"filterExpression": "||"}, "filterExpression is"),
         ({"filterExpression": "a", "filterType": "LUA"}, "filterExpression is"),
         ({"accessKey": "me"}, "accessKey and secretKey go together"),
+        ({"tlsCa": "ca.pem"}, "tlsCa needs option tls=true"),
+        ({"tls": "yes"}, "tls is 'yes', expected false or true"),
+        ({"tls": "true", "tlsKey": "k.pem"}, "tlsCert and tlsKey go together"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(given: dict[str, str], said: str) -> None:
@@ -83,6 +88,19 @@ def test_what_cannot_be_is_refused_by_name(given: dict[str, str], said: str) -> 
 def test_name_servers_are_needed() -> None:
     with pytest.raises(BadOption, match="needs option namesrv"):
         live_of({"subscribe": "orders"}, use=Use.BATCH)
+
+
+def test_tls_is_that_of_the_client() -> None:
+    assert live_of(GIVEN, use=Use.BATCH).access.tls is None
+    assert live_of({**GIVEN, "tls": "true"}, use=Use.BATCH).access.tls == ClientTls()
+    files = {"tlsCert": "c.pem", "tlsKey": "k.pem", "tlsKeyPassword": "secret"}
+
+    tls = live_of({**GIVEN, "tls": "true", "tlsCa": "ca.pem", **files}, use=Use.BATCH).access.tls
+    known = sink_of({"namesrv": "n", "tls": "true", "tlsCa": "system"}).access.tls
+
+    assert tls == ClientTls(True, Path("ca.pem"), Path("c.pem"), Path("k.pem"), "secret")
+    assert known == ClientTls(auth_server=True)
+    assert "secret" not in repr(tls)
 
 
 def test_a_stream_has_no_end() -> None:

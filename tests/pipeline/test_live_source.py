@@ -1,21 +1,15 @@
 """The live source and sink in a real Spark session, with one of our brokers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from mqclient.instance import MQClient
-from mqclient.offsets import committed
 from pipeline.frames import commitlog
 from pipeline.livewrite import DEDUP_PROPERTY
-from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
-from tests.interop.asking import run
-from tests.interop.waiting import eventually
 from tests.pipeline.livetopics import fill, make
 
 pytestmark = pytest.mark.spark
@@ -74,47 +68,6 @@ def test_errors_name_option_topic_and_address(spark: SparkSession, pair: RocketM
         load(spark, nobody).count()
 
 
-def test_a_stream_reads_everything_once_in_limited_batches(
-    spark: SparkSession, pair: RocketMQ, tmp_path: Path
-) -> None:
-    make(pair.namesrv, "Streamed")
-    fill(pair.namesrv, "Streamed", 50)
-    out, checkpoint = str(tmp_path / "out"), str(tmp_path / "checkpoint")
-
-    def turn() -> list[int]:
-        reader = spark.readStream.format("rocketmq").options(
-            namesrv=pair.namesrv,
-            subscribe="Streamed",
-            startingOffsets="earliest",
-            maxOffsetsPerTrigger="20",
-            reportGroup="Reporters",
-            columns="topic,queue_id,queue_offset,body",
-        )
-        writer = reader.load().writeStream.format("parquet").trigger(availableNow=True)
-        query = writer.option("checkpointLocation", checkpoint).start(out)
-        query.awaitTermination()
-        return [progress["numInputRows"] for progress in query.recentProgress]
-
-    first = turn()
-    fill(pair.namesrv, "Streamed", 7, seed=1)
-    second = turn()
-
-    assert (sum(first), sum(second)) == (50, 7)
-    assert max(first) <= 22
-    rows = spark.read.parquet(out).select("queue_id", "queue_offset").collect()
-    assert len(rows) == len(set(rows)) == 57
-    # Positions of the run before are told to the broker at the next start.
-    queue = MessageQueue("Streamed", "broker-a", 0)
-
-    async def reported(client: MQClient) -> int:
-        async def told() -> int:
-            return await committed(client, queue, group="Reporters") or 0
-
-        return await eventually(told, lambda offset: offset > 0)
-
-    assert run(pair.namesrv, reported) >= 16
-
-
 def test_frames_are_sent_with_everything_a_message_has(spark: SparkSession, pair: RocketMQ) -> None:
     make(pair.namesrv, "Sunk")
     frame = spark.range(40).select(
@@ -140,34 +93,6 @@ def test_frames_are_sent_with_everything_a_message_has(spark: SparkSession, pair
     ids = {dict(row["properties"])[DEDUP_PROPERTY] for row in rows}
     assert len(ids) == 40
     assert len({one.split("/")[0] for one in ids}) == 1
-
-
-def test_a_batch_that_a_stream_sends_again_has_the_same_ids(
-    spark: SparkSession, pair: RocketMQ, tmp_path: Path
-) -> None:
-    make(pair.namesrv, "Again")
-    checkpoint = tmp_path / "checkpoint"
-
-    def turn() -> None:
-        source = spark.readStream.format("rocketmq").options(
-            namesrv=pair.namesrv, subscribe="Orders", startingOffsets="earliest", columns="body"
-        )
-        writer = source.load().writeStream.format("rocketmq").trigger(availableNow=True)
-        writer.options(
-            namesrv=pair.namesrv, topic="Again", dedup="true", checkpointLocation=str(checkpoint)
-        ).start().awaitTermination()
-
-    turn()
-    # As if the driver had died after the sends and before it noted them.
-    for file in (checkpoint / "commits").iterdir():
-        file.unlink()
-    turn()
-
-    rows = load(spark, pair, "Again", columns="body,properties").toArrow().to_pylist()
-    assert len(rows) == 2 * COUNT
-    ids = [dict(row["properties"])[DEDUP_PROPERTY] for row in rows]
-    assert {ids.count(one) for one in ids} == {2}
-    assert len({(one, row["body"]) for one, row in zip(ids, rows, strict=True)}) == COUNT
 
 
 def test_what_a_topic_cannot_be_is_refused(spark: SparkSession, pair: RocketMQ) -> None:

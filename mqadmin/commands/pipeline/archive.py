@@ -27,6 +27,9 @@ class Arguments(Engine):
     ] = None
     tags: Annotated[str | None, option("only these: TagA || TagB")] = None
     commit_every: Annotated[int | None, option("messages between two commits")] = None
+    commit_bytes: Annotated[
+        int | None, option("bytes of messages between two commits, about so many")
+    ] = None
     allow_loss: Annotated[
         bool, option("go on where a broker has removed messages before they were archived")
     ] = False
@@ -81,6 +84,7 @@ def archive_topics(call: Call, args: Arguments) -> Outcome:
         "startingOffsets": args.start,
         "filterExpression": args.tags,
         "maxOffsetsPerTrigger": args.commit_every,
+        "maxBytesPerTrigger": None if args.commit_bytes is None else str(args.commit_bytes),
         "failOnDataLoss": "false" if args.allow_loss else None,
         "reportGroup": args.report,
     }

@@ -1,0 +1,76 @@
+"""Who is asked, and as whom: the options of source, sink and jobs that say it.
+
+    namesrv (or nameServer), accessKey, secretKey, timeoutMs
+    tls (true), tlsCa (a PEM file, or system), tlsCert, tlsKey, tlsKeyPassword
+
+Rule: files are read where a connection is made, by the driver and by every worker, so all have
+them at the same path. Without ``tlsCa`` any certificate of a server is taken, as by Java's
+clients. Keys and passwords go from the driver to its workers with their tasks.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mqclient.instance import MQClient
+from pipeline.errors import BadOption
+from remoting.aio.tls import ClientTls
+
+TLS_OPTIONS: Final = ("tlsCa", "tlsCert", "tlsKey", "tlsKeyPassword")
+ACCESS_OPTIONS: Final = (
+    *("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs"),
+    *("tls", *TLS_OPTIONS),
+)
+
+
+class Access(NamedTuple):
+    """Who is asked, and as whom."""
+
+    namesrv: str
+    access_key: str | None
+    secret_key: str | None
+    timeout_s: float
+    tls: ClientTls | None = None
+
+    def client(self) -> MQClient:
+        """Return a client; the caller closes it."""
+        return MQClient(
+            self.namesrv,
+            timeout_s=self.timeout_s,
+            access_key=self.access_key,
+            secret_key=self.secret_key,
+            tls=self.tls,
+        )
+
+
+def access_of(options: Mapping[str, str], *, timeout_ms: int, tls: bool) -> Access:
+    """Return what the options say; two of them were read by the caller.
+
+    Raises:
+        BadOption: no name server is given, or one of two options that go together.
+    """
+    namesrv = options.get("namesrv") or options.get("nameServer")
+    if not namesrv:
+        raise BadOption("rocketmq needs option namesrv, host:port;host:port")
+    keys = options.get("accessKey"), options.get("secretKey")
+    if bool(keys[0]) != bool(keys[1]):
+        raise BadOption("options accessKey and secretKey go together: give both or none")
+    return Access(namesrv, *keys, timeout_ms / 1000, _tls(options, wanted=tls))
+
+
+def _tls(options: Mapping[str, str], *, wanted: bool) -> ClientTls | None:
+    if not wanted:
+        given = next((name for name in TLS_OPTIONS if options.get(name)), None)
+        if given is not None:
+            raise BadOption(f"option {given} needs option tls=true")
+        return None
+    if bool(options.get("tlsCert")) != bool(options.get("tlsKey")):
+        raise BadOption("options tlsCert and tlsKey go together: give both or none")
+    ca, cert, key = (Path(text) if text else None for text in map(options.get, TLS_OPTIONS[:3]))
+    return ClientTls(
+        auth_server=ca is not None,
+        trust_cert_path=None if ca == Path("system") else ca,
+        cert_path=cert,
+        key_path=key,
+        key_password=options.get("tlsKeyPassword"),
+    )

@@ -1,0 +1,59 @@
+"""What jobs are told of the servers: options in their words, secrets in their environment."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from mqadmin import sparkjob
+from mqadmin.call import Call
+from mqadmin.errors import Usage
+from mqadmin.link import Target
+from mqadmin.rows import Outcome, Row
+from mqadmin.sparkjob import Engine, run_live_job
+from mqadmin.tlsfiles import TlsFiles
+
+TARGET = Target("127.0.0.1:9876", 3.0, "me", "mine", tls=TlsFiles("ca.pem", "c.pem", "k.pem", "pw"))
+
+
+def told(monkeypatch: pytest.MonkeyPatch, target: Target) -> tuple[dict[str, Any], dict[str, str]]:
+    seen: list[tuple[dict[str, Any], dict[str, str]]] = []
+
+    def run(
+        *_: object, options: Mapping[str, str], secrets: Mapping[str, str], **__: object
+    ) -> Outcome:
+        seen.append((dict(options), dict(secrets)))
+        return Outcome(iter(()))
+
+    monkeypatch.setattr(sparkjob, "_run", run)
+    given = {"subscribe": "orders"}
+    run_live_job(
+        cast(Call, None), "archive", "out", Engine(), row=Row, options=given, target=target
+    )
+    return seen[0]
+
+
+def test_tls_is_options_and_secrets_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    options, secrets = told(monkeypatch, TARGET)
+
+    assert options == {
+        "subscribe": "orders",
+        "namesrv": "127.0.0.1:9876",
+        "timeoutMs": "3000",
+        "tls": "true",
+        "tlsCa": "ca.pem",
+        "tlsCert": "c.pem",
+        "tlsKey": "k.pem",
+    }
+    assert secrets == {
+        "MQADMIN_ACCESS_KEY": "me",
+        "MQADMIN_SECRET_KEY": "mine",
+        "MQADMIN_TLS_KEY_PASSWORD": "pw",
+    }
+
+
+def test_addresses_that_jobs_cannot_map_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    mapped = Target("127.0.0.1:9876", 3.0, None, None, address_map=(("a:1", "b:2"),))
+
+    with pytest.raises(Usage, match="at their own addresses"):
+        told(monkeypatch, mapped)
