@@ -1,13 +1,18 @@
-"""Two brokers in two network namespaces, and faults until one of them has to take over.
+"""Two brokers on two networks, and faults until one of them has to take over.
 
     hub 10.77.0.1   name server, senders, the one who promotes
     a   10.77.0.2   master ─ fault ─> wiped, slave of the other one     and so on, in turn
     b   10.77.0.3   slave ──promoted──> master
 
-    python -m tests.server.failover DIRECTORY CYCLES ROLE     prints one line of JSON
+    python -m tests.server.failover DIRECTORY CYCLES ROLE NETWORK     prints one line of JSON
 
-Rule: run it in namespaces of its own (``unshare -n -m``): all of it is gone with the process.
-Only sends that ended with SEND_OK count as acknowledged. Who promotes insists where the slave
+Where there are network namespaces the faults are a kill, a partition from everybody and a
+partition of the pair; run it in namespaces of its own (``unshare -n -m``): all of it is gone
+with the process. NETWORK ``loopback`` has two addresses of this machine instead, and a master
+that hangs in place of partitions.
+
+Rule: only sends that ended with SEND_OK count as acknowledged.
+Who promotes insists where the slave
 says that it lacks bytes and the master waited for nobody: that is what ASYNC_MASTER loses.
 """
 
@@ -34,32 +39,65 @@ from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
 from mqclient.sent import SendStatus
 from storefmt.configs import TopicConfig
+from tests.interop.rocketmq import free_ports
 
-HUB, PORT, NAMESRV = "10.77.0.1", 10911, "10.77.0.1:9876"
-HOSTS = {"a": "10.77.0.2", "b": "10.77.0.3"}
-FAULTS = ("kill", "partition from all", "partition of the pair")
 TOPIC, SENDERS, SEED = "Failover", 8, 20261121
 WAIT_S = 60.0
+ENOUGH = 60
+"""Messages that a cycle acknowledges before its master fails, at least."""
 
 
-def sh(line: str) -> None:
-    subprocess.run(line.split(), check=True)
+@dataclass(frozen=True)
+class Network:
+    """Where everything listens, and what may fail there."""
+
+    hub: str
+    hosts: dict[str, str]
+    faults: tuple[str, ...]
+    namesrv_port: int = 9876
+    port: int = 10911
+    separate: bool = True
+
+    @property
+    def namesrv(self) -> str:
+        return f"{self.hub}:{self.namesrv_port}"
+
+    def command(self, name: str, words: list[str]) -> list[str]:
+        """Return the command line of a program on one machine."""
+        return ["ip", "netns", "exec", name, *words] if self.separate else words
 
 
-def build_network() -> None:
+def namespaces() -> Network:
     """Make hub, two namespaces and the wires between them."""
+    net = Network(
+        "10.77.0.1",
+        {"a": "10.77.0.2", "b": "10.77.0.3"},
+        ("kill", "partition from all", "partition of the pair"),
+    )
     sh("mount -t tmpfs tmpfs /run")
     sh("ip link set lo up")
     sh("ip link add br0 type bridge")
-    sh(f"ip addr add {HUB}/24 dev br0")
+    sh(f"ip addr add {net.hub}/24 dev br0")
     sh("ip link set br0 up")
-    for name, host in HOSTS.items():
+    for name, host in net.hosts.items():
         sh(f"ip netns add {name}")
         sh(f"ip link add to-{name} type veth peer name eth0 netns {name}")
         sh(f"ip link set to-{name} master br0 up")
         sh(f"ip -n {name} addr add {host}/24 dev eth0")
         sh(f"ip -n {name} link set eth0 up")
         sh(f"ip -n {name} link set lo up")
+    return net
+
+
+def loopback() -> Network:
+    """Return two addresses of this machine."""
+    port = free_ports(5)
+    hosts = {"a": "127.0.0.2", "b": "127.0.0.3"}
+    return Network("127.0.0.1", hosts, ("kill", "hang"), port, port + 3, separate=False)
+
+
+def sh(line: str) -> None:
+    subprocess.run(line.split(), check=True)
 
 
 @dataclass
@@ -68,32 +106,32 @@ class Node:
 
     name: str
     directory: Path
+    net: Network
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        return f"{HOSTS[self.name]}:{PORT}"
+        return f"{self.net.hosts[self.name]}:{self.net.port}"
 
     def start(self, role: str) -> None:
         """Start a broker with this role on the store that is there."""
         conf = self.directory / f"{self.name}.conf"
-        host = HOSTS[self.name]
+        net, host = self.net, self.net.hosts[self.name]
         conf.write_text(
             f"brokerName=pair\nbrokerRole={role}\nbrokerId={int(role == 'SLAVE')}\n"
-            f"brokerIP1={host}\nbrokerIP2={host}\nlistenPort={PORT}\nnamesrvAddr={NAMESRV}\n"
+            f"brokerIP1={host}\nbrokerIP2={host}\nbindAddress={host}\n"
+            f"listenPort={net.port}\nnamesrvAddr={net.namesrv}\n"
             f"storePathRootDir={self.store}\nflushDiskType=SYNC_FLUSH\n"
             "mappedFileSizeCommitLog=1048576\nmappedFileSizeConsumeQueue=20000\n"
             "maxHashSlotNum=5000\nmaxIndexNum=20000\n"
-            "haSendHeartbeatInterval=300\nhaHousekeepingInterval=2000\nslaveTimeout=2000\n"
+            "haSendHeartbeatInterval=300\nhaHousekeepingInterval=2000\nslaveTimeout=10000\n"
             "slaveAddresses=10.77.0.*\nadminAddresses=10.77.0.*\nslaveStartsAt=FIRST_FILE\n"
             "registerNameServerPeriod=500\nbrokerFastFailureEnable=false\n"
             "osPageCacheBusyTimeOutMills=20000\n"
         )
         with (self.directory / f"{self.name}.log").open("ab") as log:
             command = [sys.executable, "-m", "server.broker.app", "-c", str(conf)]
-            self.process = subprocess.Popen(
-                ["ip", "netns", "exec", self.name, *command], stdout=log, stderr=log
-            )
+            self.process = subprocess.Popen(net.command(self.name, command), stdout=log, stderr=log)
 
     @property
     def store(self) -> Path:
@@ -120,15 +158,21 @@ class Load:
     takeovers: list["Takeover"] = field(default_factory=list)
     """One for each cycle."""
 
+    failing: bool = False
+    """Whether the master of this cycle has failed: who cannot send then sends no more."""
+
     async def send(self, producer: Producer, name: str) -> None:
-        """Send until it fails; answers that say less than SEND_OK are no acknowledgement."""
+        """Send until the master fails; answers that say less than SEND_OK do not count."""
         for count in range(1_000_000):
             body = f"{name}-{count}".encode().ljust(200 + 37 * (count % 50), b".")
             self.sent.add(body)
             try:
                 result = await producer.send(Message(TOPIC, body))
             except ClientError:
-                return
+                if self.failing:
+                    return
+                await asyncio.sleep(0.05)
+                continue
             if result.status is SendStatus.SEND_OK:
                 place = result.queue.queue_id, result.queue_offset, time.monotonic()
                 self.acknowledged[body] = place
@@ -156,7 +200,7 @@ async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
 
 async def in_step(master: Node, slave: Node) -> None:
     """Return when the slave has all that the master has."""
-    async with MQClient(NAMESRV, timeout_s=3) as client:
+    async with MQClient(slave.net.namesrv, timeout_s=3) as client:
         admin = Admin(client)
 
         async def equal() -> bool:
@@ -176,12 +220,14 @@ def cut(fault: str, node: Node, *, other: Node, heal: bool = False) -> None:
         sh(f"ip link set to-{node.name} {'up' if heal else 'down'}")
     elif fault == "partition of the pair":
         verb = "del" if heal else "add"
-        sh(f"ip -n {node.name} route {verb} blackhole {HOSTS[other.name]}/32")
+        sh(f"ip -n {node.name} route {verb} blackhole {node.net.hosts[other.name]}/32")
+    elif fault == "hang" and node.process is not None and not heal:
+        node.process.send_signal(signal.SIGSTOP)
 
 
 async def promote(slave: Node, role: str) -> float:
     """Make a slave the master; returns when it was ordered to be."""
-    async with MQClient(NAMESRV, timeout_s=3) as client:
+    async with MQClient(slave.net.namesrv, timeout_s=3) as client:
         admin, force, ordered = Admin(client), False, 0.0
 
         async def promoted() -> bool:
@@ -201,13 +247,20 @@ async def promote(slave: Node, role: str) -> float:
 async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -> None:
     """Let the master fail under load and the slave take over."""
     chance = random.Random(SEED + number)
-    fault = FAULTS[number % len(FAULTS)]
-    async with MQClient(NAMESRV, timeout_s=3) as client:
+    fault = master.net.faults[number % len(master.net.faults)]
+    async with MQClient(master.net.namesrv, timeout_s=3) as client:
         settings = ProducerSettings(retry_times_when_send_failed=0)
         producer = Producer(client, settings=settings)
         names = [f"{number}-{sender}" for sender in range(SENDERS)]
+        load.failing = False
+        enough = len(load.acknowledged) + chance.randrange(ENOUGH, 5 * ENOUGH)
         tasks = [asyncio.create_task(load.send(producer, name)) for name in names]
-        await asyncio.sleep(chance.uniform(0.3, 1.0))
+
+        async def under_load() -> bool:
+            return len(load.acknowledged) >= enough
+
+        await until(under_load, "messages are acknowledged")
+        load.failing = True
         cut(fault, master, other=slave)
         ended = time.monotonic()
         if fault == "kill":
@@ -230,10 +283,10 @@ async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -
     await in_step(slave, master)
 
 
-async def stored() -> dict[bytes, list[tuple[int, int]]]:
+async def stored(net: Network) -> dict[bytes, list[tuple[int, int]]]:
     """Return the places of every message that can be read."""
     found: dict[bytes, list[tuple[int, int]]] = {}
-    async with MQClient(NAMESRV, timeout_s=10) as client:
+    async with MQClient(net.namesrv, timeout_s=10) as client:
         consumer = PullConsumer(client, "checker")
         for queue in await consumer.queues(TOPIC):
             next_offset = 0
@@ -248,16 +301,16 @@ async def stored() -> dict[bytes, list[tuple[int, int]]]:
     return found
 
 
-async def run(directory: Path, cycles: int, role: str) -> dict[str, object]:
+async def run(directory: Path, cycles: int, role: str, net: Network) -> dict[str, object]:
     """Go through all cycles; returns what was found."""
-    nodes = {name: Node(name, directory) for name in HOSTS}
+    nodes = {name: Node(name, directory, net) for name in net.hosts}
     master, slave = nodes["a"], nodes["b"]
     load = Load()
     try:
         master.start(role)
 
         async def topic_is_made() -> bool:
-            async with MQClient(NAMESRV, timeout_s=3) as client:
+            async with MQClient(net.namesrv, timeout_s=3) as client:
                 await Admin(client).create_topic(master.address, TopicConfig(TOPIC, 4, 4))
                 return True
 
@@ -267,7 +320,7 @@ async def run(directory: Path, cycles: int, role: str) -> dict[str, object]:
         for number in range(cycles):
             await cycle(number, load, master, slave, role)
             master, slave = slave, master
-        found = await stored()
+        found = await stored(net)
     finally:
         for node in nodes.values():
             node.kill()
@@ -292,7 +345,7 @@ def judged(load: Load, found: dict[bytes, list[tuple[int, int]]]) -> dict[str, o
         if body in found and at < load.takeovers[number].ordered:
             place = number, queue_id
             kept[place] = max(queue_offset, kept.get(place, -1))
-    holes, windows = 0, dict.fromkeys(FAULTS, 0)
+    holes, windows = 0, {takeover.fault: 0 for takeover in load.takeovers}
     for body in lost:
         queue_id, queue_offset, at = load.acknowledged[body]
         takeover = load.takeovers[cycle_of(body)]
@@ -320,14 +373,15 @@ def cycle_of(body: bytes) -> int:
 def main() -> None:
     """Build the network, start a name server, run the cycles and print what was found."""
     directory, cycles, role = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    build_network()
+    net = loopback() if sys.argv[4] == "loopback" else namespaces()
     conf = directory / "namesrv.conf"
-    conf.write_text(f"listenPort=9876\nkvConfigPath={directory / 'kv.json'}\n")
+    kv_path = directory / "kv.json"
+    conf.write_text(f"listenPort={net.namesrv_port}\nkvConfigPath={kv_path}\n")
     with (directory / "namesrv.log").open("ab") as log:
         command = [sys.executable, "-m", "server.namesrv.app", "-c", str(conf)]
         namesrv = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        print(json.dumps(asyncio.run(run(directory, cycles, role))))
+        print(json.dumps(asyncio.run(run(directory, cycles, role, net))))
     finally:
         namesrv.kill()
         namesrv.wait()
