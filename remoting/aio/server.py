@@ -35,7 +35,7 @@ CONNECTIONS_MAX: Final = 65_536
 TOO_MANY: Final = "[OVERLOAD]too many connections, try again later or another broker"
 NO_TLS: Final = ServerTls(mode=TlsMode.DISABLED)
 _CLOSE_GRACE_S: Final = 3.0
-_BACKLOG: Final = 1024
+BACKLOG: Final = 1024
 
 
 @dataclass(slots=True)
@@ -233,6 +233,7 @@ class RemotingServer:
         connections_max: connections beyond this are told SYSTEM_BUSY and closed.
         per_address_max: the same for those of one address; 0 for no such limit.
         may_connect: says of an address whether it is let in; everybody is without it.
+        backlog: connections that may wait until they are taken.
         tls: what is done with connections that begin with a TLS handshake, and others.
     """
 
@@ -247,12 +248,14 @@ class RemotingServer:
         connections_max: int = CONNECTIONS_MAX,
         per_address_max: int = 0,
         may_connect: Callable[[str], bool] | None = None,
+        backlog: int = BACKLOG,
         tls: ServerTls = NO_TLS,
     ) -> None:
         self.on_frame = on_frame
         self.on_close = on_close
         self.write_buffer_max = write_buffer_max
         self._idle_s = idle_s
+        self._backlog = backlog
         self._partial_frame_s = partial_frame_s
         self._admission = Admission(
             connections_max=connections_max,
@@ -293,7 +296,7 @@ class RemotingServer:
         self._outbox = Outbox(loop)
         self._emptied = asyncio.Event()
         self._server = await loop.create_server(
-            lambda: ServerConn(self, next(self._numbers)), host, port, backlog=_BACKLOG
+            lambda: ServerConn(self, next(self._numbers)), host, port, backlog=self._backlog
         )
         self._sweep_later(loop)
         bound: int = self._server.sockets[0].getsockname()[1]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from remoting.aio.client import RemotingClient
-from remoting.aio.server import RemotingServer, ServerConn
+from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
@@ -27,6 +27,7 @@ from server.broker.coldhandler import beside_reads
 from server.broker.config import BrokerConfig
 from server.broker.haresync import before_start
 from server.broker.loads import load_state, offset_files
+from server.broker.ports import server_of
 from server.broker.register import Registration
 from server.broker.replication import Replication
 from server.broker.saves import StateFiles
@@ -68,14 +69,7 @@ class BrokerApp:
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
         # Deletes old log files and makes new ones; the first may take long, so two.
         self._log_files = ThreadPoolExecutor(max_workers=2, thread_name_prefix="log-files")
-        self._server = RemotingServer(
-            on_frame=self._too_early,
-            on_close=self._on_close,
-            idle_s=config.server_channel_max_idle_time_s,
-            connections_max=config.connections_max,
-            per_address_max=config.connections_per_address_max,
-            tls=config.tls.server,
-        )
+        self._server = server_of(config, on_frame=self._too_early, on_close=self._on_close)
         self._broker: Broker | None = None
         self._registration: Registration | None = None
         self._replication: Replication | None = None

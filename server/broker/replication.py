@@ -20,8 +20,8 @@ from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import ResponseCode
 from remoting.frame import RawFrame
 from server.broker.config import BrokerRole, SlaveStart
-from server.broker.fastport import open_fast_port
 from server.broker.haresync import HaFile
+from server.broker.ports import open_fast_port
 from server.broker.refusal import Refused
 from server.broker.slavesync import MasterCalls, SlaveSync, keys_below
 from server.broker.slavewait import hold

@@ -1,7 +1,8 @@
-"""The second port of a master, listenPort - 2, which takes the same requests.
+"""The ports of a broker: listenPort, and listenPort - 2, where a master takes the same requests.
 
-Rule: Java's slaves ask there for the topics, and its clients with vipChannelEnabled use no
-other one. A broker whose second port is taken serves everybody else all the same.
+Rule: the same settings say who may connect to either. Java's slaves ask the second one for the
+topics, and its clients with vipChannelEnabled use no other. A broker whose second port is taken
+serves everybody else all the same.
 
 Source: broker/BrokerController.java (fastRemotingServer), common/MixAll.java#brokerVIPChannel.
 """
@@ -16,6 +17,24 @@ from server.broker.config import BrokerConfig
 LOG = logging.getLogger(__name__)
 
 
+def server_of(
+    config: BrokerConfig,
+    *,
+    on_frame: Callable[[ServerConn, RawFrame], None],
+    on_close: Callable[[ServerConn], None],
+) -> RemotingServer:
+    """Return a server with a broker's settings; it does not listen yet."""
+    return RemotingServer(
+        on_frame=on_frame,
+        on_close=on_close,
+        idle_s=config.server_channel_max_idle_time_s,
+        connections_max=config.connections_max,
+        per_address_max=config.connections_per_address_max,
+        backlog=config.server_socket_backlog,
+        tls=config.tls.server,
+    )
+
+
 async def open_fast_port(
     config: BrokerConfig,
     *,
@@ -23,14 +42,7 @@ async def open_fast_port(
     on_close: Callable[[ServerConn], None],
 ) -> RemotingServer | None:
     """Return the server on the second port, None where the port cannot be had."""
-    server = RemotingServer(
-        on_frame=on_frame,
-        on_close=on_close,
-        idle_s=config.server_channel_max_idle_time_s,
-        connections_max=config.connections_max,
-        per_address_max=config.connections_per_address_max,
-        tls=config.tls.server,
-    )
+    server = server_of(config, on_frame=on_frame, on_close=on_close)
     port = config.listen_port - 2
     try:
         await server.start(config.bind_address, max(port, 0))
