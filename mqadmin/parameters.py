@@ -37,7 +37,6 @@ class Kind(Enum):
     DIR = auto()
     TIME = auto()
     CONTEXT = auto()
-    COMMAND = auto()
     ADDRESS = auto()
     COLUMN = auto()
 

@@ -11,7 +11,7 @@ log), ``bodyMatches`` (an RE2 expression).
 
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
 with ``columns``, with ``.schema("topic string, store_size int")``, or with
-``pipeline.commitlog``. Options that nobody reads are refused by name. Rows leave as Arrow
+``pipeline.frames.commitlog``. Options that nobody reads are refused by name. Rows leave as Arrow
 batches made by ``storefmt.columns``; there is no decoding here.
 """
 

@@ -242,7 +242,7 @@ class Replication:
         if self.receiver is None or self.master is None or not self._broker.config.is_slave:
             return
         try:
-            gone = await self.sync.round(self.master, now_ms=now_ms)
+            gone = await self.sync.round(self.master)
         except (OSError, StoreError) as error:
             LOG.info("tables of the master are not copied: %s", error)
             return

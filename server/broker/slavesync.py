@@ -166,7 +166,6 @@ class SlaveSync:
         """End of the master's log as last told; -1 while it has said nothing."""
         self.answered_end = -1
         """The same, without what was still waiting for a slave."""
-        self.synced_ms = 0
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -175,7 +174,7 @@ class SlaveSync:
         self._told: Told | None = None
         self._warned: set[str] = set()
 
-    async def round(self, master: MasterCalls, *, now_ms: int) -> list[str]:
+    async def round(self, master: MasterCalls) -> list[str]:
         """Ask for everything once; returns the topics that are gone.
 
         Raises:
@@ -191,7 +190,6 @@ class SlaveSync:
             self._groups.adopt(groups)
         self._told = await master.progress()
         self.master_end, self.answered_end = self._told.log_end, self._told.answered_end
-        self.synced_ms = now_ms
         return gone
 
     def settle(self, log_end: int) -> None:

@@ -58,7 +58,6 @@ class SlaveLink:
         self.confirmed_offset = 0
         """The same, once it has taken bytes on this connection; 0 until then."""
         self.heard_ms = now_ms
-        self.connected_ms = now_ms
 
     def reported(self, log_offset: int, *, log_min: int, log_end: int, last_file: int) -> None:
         """Take a report.

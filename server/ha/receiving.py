@@ -126,7 +126,6 @@ class Receiver:
         """Why there is no connection to the master at the moment."""
         self.heard_ms = 0
         """When the master was heard last."""
-        self.received_size = 0
         self._store = store
         self._settings = settings
         self._clock = clock
@@ -265,7 +264,6 @@ class Receiver:
         except (OSError, StoreFull):
             raw.undo()
             raise
-        self.received_size += size
         self._is_busy = True
         self._take_soon()
         return size > 0

@@ -20,10 +20,6 @@ class StoreLocked(StoreError):
 class StoreFailed(StoreError):
     """Messages could not be made durable; the store is read-only from now on."""
 
-    permanent = True
-
 
 class StoreFull(StoreFailed):
     """There was no space for the messages put since the last write; they are undone."""
-
-    permanent = False

@@ -90,12 +90,12 @@ def test_older_tables_are_not_taken_and_newer_ones_are(tmp_path: Path) -> None:
             broker.groups.put(SubscriptionGroup("own"), now_ms=broker.clock.now_ms())
             own = broker.topics.version
             older = DataVersion(timestamp_ms=own.timestamp_ms - 60_000, counter=99)
-            assert await sync.round(Master(version=older), now_ms=1) == []
+            assert await sync.round(Master(version=older)) == []
             assert broker.topics.get("own") is not None
             assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
 
             newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
-            gone = await sync.round(Master(version=newer), now_ms=2)
+            gone = await sync.round(Master(version=newer))
             assert "own" in gone
             assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
             assert broker.topics.version == broker.groups.version == newer
@@ -113,19 +113,19 @@ def test_positions_are_taken_when_the_log_has_what_they_stand_for(tmp_path: Path
                 position = broker.offsets.get("G", "T", queue_id=0)
                 return position, broker.delay.offsets().offsets.get(1)
 
-            await sync.round(Master(version=version, position=7, log_end=5_000), now_ms=1)
+            await sync.round(Master(version=version, position=7, log_end=5_000))
             sync.settle(4_999)
             assert known() == (NO_OFFSET, None)
             sync.settle(5_000)
             assert known() == (7, 7)
             # A delay level never goes back, and a position only where the master's does.
-            await sync.round(Master(version=version, position=7, log_end=5_000), now_ms=2)
+            await sync.round(Master(version=version, position=7, log_end=5_000))
             sync.settle(5_000)
             broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
-            await sync.round(Master(version=version, position=8, log_end=5_000), now_ms=3)
+            await sync.round(Master(version=version, position=8, log_end=5_000))
             sync.settle(5_000)
             assert known() == (9, 8)
-            await sync.round(Master(version=version, position=2, log_end=5_000), now_ms=4)
+            await sync.round(Master(version=version, position=2, log_end=5_000))
             sync.settle(5_000)
             assert known() == (2, 8)
 
