@@ -39,6 +39,7 @@ _TEXT_TESTS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "starts with": pc.starts_with,
     "ends with": pc.ends_with,
     "contains": pc.match_substring,
+    "matches": lambda column, text: pc.match_substring_regex(column, f"^(?:{text})$"),
 }
 _FROM_SPARK: Final = {
     "EqualTo": "=",

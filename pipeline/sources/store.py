@@ -6,6 +6,7 @@ Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), `
 ``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail),
 ``pushdown`` (true: workers apply Spark's filters; wants a session that allows it, as
 ``pipeline.session`` does), and for the table commitlog ``topics`` (names with commas),
+``topicsPattern`` (an RE2 expression that the whole name matches),
 ``startTime``, ``endTime`` (epoch ms, both included), ``startOffset``, ``endOffset`` (bytes of
 log), ``bodyMatches`` (an RE2 expression).
 
@@ -51,6 +52,7 @@ _OPTIONS: Final = (
     "bodyMatches",
     "pushdown",
     "topics",
+    "topicsPattern",
     "startTime",
     "endTime",
     "startOffset",
@@ -95,7 +97,7 @@ def reading_of(options: Mapping[str, str]) -> Reading:
 
 
 def _conditions(options: Mapping[str, str], table: str) -> tuple[Condition, ...]:
-    names = [name for name in ("topics", *_BOUNDS) if name in options]
+    names = [name for name in ("topics", "topicsPattern", *_BOUNDS) if name in options]
     if names and table != COMMITLOG:
         raise BadOption(f"option {names[0]} is for table {COMMITLOG}, not {table}")
     found = []
@@ -103,6 +105,10 @@ def _conditions(options: Mapping[str, str], table: str) -> tuple[Condition, ...]
         if name == "topics":
             topics = tuple(topic.strip() for topic in options[name].split(","))
             found.append(Condition("topic", "in", topics))
+            continue
+        if name == "topicsPattern":
+            check_expression(options[name])
+            found.append(Condition("topic", "matches", options[name]))
             continue
         column, test = _BOUNDS[name]
         number = _number(options, name, 0, least=0)

@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import datasource as ds
 
 from pipeline.conditions import Condition, from_spark, log_range, time_of, wanted
+from pipeline.errors import BadOption
 from pipeline.frames import commitlog
 from pipeline.reading import Reading
+from pipeline.sources.store import reading_of
 from pipeline.tables import plan, read
 from storefmt.columns import SCHEMA
 from tests.golden import Golden
@@ -56,6 +58,24 @@ def test_only_what_surely_means_the_same_is_taken(
     pushed: ds.Filter, condition: Condition | None
 ) -> None:
     assert from_spark(pushed, SCHEMA) == condition
+
+
+def test_topics_are_chosen_by_an_expression_of_the_whole_name(golden: Golden) -> None:
+    store = golden.store("basic")
+    reading = reading_of({"topicsPattern": "t.ny|clicks", "columns": "topic"})
+
+    found = {
+        topic
+        for task in plan(store, reading)
+        for batch in read(task, reading)
+        for topic in batch.column("topic").to_pylist()
+    }
+
+    assert found == {"tiny"}
+    with pytest.raises(BadOption, match="no regular expression"):
+        reading_of({"topicsPattern": "["})
+    with pytest.raises(BadOption, match="topicsPattern is for table commitlog"):
+        reading_of({"topicsPattern": "a", "table": "topics"})
 
 
 def test_offsets_and_times_leave_files_out(golden: Golden) -> None:
