@@ -10,7 +10,9 @@ prints one line when both serve, then runs until SIGTERM, SIGINT or the end of s
 
 Rule: it listens on loopback unless told otherwise, and keeps nothing unless ``--store``
 says where: without it the data lies in a temporary directory that is removed at the end.
-Files are small (64 MiB logs); in an existing store the sizes found there win.
+Files are small (64 MiB logs); in an existing store the sizes found there win. It shares its
+machine with the programs it serves: a write or a disk that takes a second does not refuse
+the sends behind it, as on a broker that stands alone.
 """
 
 import argparse
@@ -53,6 +55,7 @@ LOG_FILE_SIZE: Final = 64 << 20
 QUEUE_FILE_SIZE: Final = 600_000
 INDEX_SLOT_COUNT: Final = 50_000
 INDEX_ENTRY_COUNT: Final = 200_000
+PATIENCE_MS: Final = 60_000
 
 
 class Addresses(NamedTuple):
@@ -134,6 +137,9 @@ class Embedded:
             "maxHashSlotNum": INDEX_SLOT_COUNT,
             "maxIndexNum": INDEX_ENTRY_COUNT,
             "brokerName": BROKER_NAME,
+            "brokerFastFailureEnable": "false",
+            "osPageCacheBusyTimeOutMills": PATIENCE_MS,
+            "syncFlushTimeout": PATIENCE_MS,
         }
         own = {
             "brokerIP1": self._host,
