@@ -38,7 +38,7 @@ from server.store.store import MessageStore
 from storefmt.configs import TopicConfig, TopicTable
 from storefmt.hosts import pack_host
 from tests.golden import REPOSITORY
-from tests.interop.rocketmq import free_ports
+from tests.ports import free_ports
 
 TOPIC: Final = "Cold"
 QUEUES: Final = 64

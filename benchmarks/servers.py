@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.golden import REPOSITORY
 from tests.interop.javabuild import class_path
-from tests.interop.rocketmq import free_ports
+from tests.ports import free_ports
 
 OPENED = [
     "--add-opens=java.base/java.nio=ALL-UNNAMED",

@@ -112,7 +112,7 @@ BAD_FRAMES = {
 def test_a_bad_frame_closes_its_connection_only(served: RocketMQ, door: str, case: str) -> None:
     host, port = getattr(served, door).rsplit(":", 1)
 
-    with socket.create_connection((host, int(port)), timeout=10) as link:
+    with socket.create_connection((host, int(port)), timeout=60) as link:
         link.sendall(BAD_FRAMES[case])
         answer = link.recv(1024)
 
@@ -122,7 +122,7 @@ def test_a_bad_frame_closes_its_connection_only(served: RocketMQ, door: str, cas
 def test_a_send_without_its_fields_is_answered(served: RocketMQ) -> None:
     host, port = served.broker.rsplit(":", 1)
 
-    with socket.create_connection((host, int(port)), timeout=10) as link:
+    with socket.create_connection((host, int(port)), timeout=60) as link:
         link.sendall(struct.pack(">ii", 4 + len(JSON_HEADER), len(JSON_HEADER)) + JSON_HEADER)
         size, mark = struct.unpack(">iI", link.recv(8))
         header = json.loads(link.recv(size)[: mark & 0xFFFFFF])
@@ -170,7 +170,7 @@ def test_a_broker_starts_from_the_good_backup_and_not_from_two_bad_files(golden:
         [sys.executable, "-m", "server.embedded", "--store", str(store), "--namesrv-port", "0"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert refused.returncode == 1
@@ -186,6 +186,6 @@ def topics_served_from(store: Path) -> str:
         input=line,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=True,
     ).stdout

@@ -56,7 +56,7 @@ def test_an_order_is_paid_and_told_once(pair: RocketMQ, tmp_path: Path) -> None:
 
     async def go() -> list[list[str]]:
         await transactional_outbox.main(pair.namesrv, path)
-        async with MQClient(pair.namesrv) as client:
+        async with MQClient(pair.namesrv, timeout_s=60) as client:
             return await delivered(client, wanted=1)
 
     assert asyncio.run(go()) == [["paid-1"]]
@@ -89,14 +89,14 @@ def test_the_next_process_finds_in_the_outbox_what_became_of_it(
 
     async def go() -> list[list[str]]:
         async with (
-            MQClient(pair.namesrv) as client,
+            MQClient(pair.namesrv, timeout_s=60) as client,
             TransactionProducer(client, "outbox", DiesInBetween(path)) as producer,
         ):
             for key, order in (("paid-2", "order-2"), ("never-paid", None)):
                 message = Message(TOPIC, b"paid", keys=[key])
                 await producer.send_message_in_transaction(message, order)
         async with (
-            MQClient(pair.namesrv) as client,
+            MQClient(pair.namesrv, timeout_s=60) as client,
             TransactionProducer(client, "outbox", Watched(path)),
         ):
             async with asyncio.timeout(60):

@@ -26,7 +26,7 @@ def run(*words: str) -> list[str]:
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -77,7 +77,7 @@ def test_outbox_writes_and_sends_both_or_neither(rocketmq: RocketMQ, tmp_path: P
     path = tmp_path / "orders.db"
     command = [sys.executable, "-m", "examples.transactional_outbox", rocketmq.namesrv, str(path)]
     done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=True
     )
 
     assert done.stdout.splitlines() == ["paid-1 COMMIT_MESSAGE", "paid-1-again UNKNOW"]

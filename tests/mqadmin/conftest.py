@@ -71,6 +71,7 @@ def at(run: Callable[..., Result], servers: Addresses) -> Callable[..., Result]:
     """Return a function that runs one line against the servers."""
 
     def run_there(*words: str, **more: object) -> Result:
-        return run(*words, "--namesrv", servers.namesrv, **more)
+        patience = () if "--timeout" in words else ("--timeout", "60")
+        return run(*words, "--namesrv", servers.namesrv, *patience, **more)
 
     return run_there

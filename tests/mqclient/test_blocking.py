@@ -83,7 +83,7 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
         def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
             return LocalTransactionState.ROLLBACK_MESSAGE
 
-    with BlockingClient(rocketmq.namesrv) as client:
+    with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:
         client.send(Message("BlockAll", b"one"))
         with client.transaction_producer("block-tx", Commits()) as send:
             for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE"):
@@ -91,7 +91,7 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
                 assert result.state.name == arg
         settings = PushSettings(consume_from_where=from_first)
         with client.push_consumer("block-push", listen, {"BlockAll": "*"}, settings=settings):
-            assert {got.get(timeout=30) for _ in range(2)} == {b"one", b"COMMIT_MESSAGE"}
+            assert {got.get(timeout=60) for _ in range(2)} == {b"one", b"COMMIT_MESSAGE"}
         lite = LitePullSettings(consume_from_where=from_first)
         with client.lite_pull_consumer("block-lite", {"BlockAll": "*"}, lite) as consumer:
             polled: list[bytes] = []
@@ -104,7 +104,10 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
 
 
 def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:
-    with BlockingClient(rocketmq.namesrv) as client, BlockingClient(rocketmq.namesrv) as other:
+    with (
+        BlockingClient(rocketmq.namesrv, timeout_s=60) as client,
+        BlockingClient(rocketmq.namesrv, timeout_s=60) as other,
+    ):
         client.send(Message("BlockAsk", b"makes the topic"))
 
         def reply(

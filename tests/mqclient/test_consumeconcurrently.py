@@ -16,6 +16,7 @@ from remoting.bodies import CMResult, MessageModel
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.consuming import QUEUE, consuming, filled
 from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.waiting import until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
@@ -45,12 +46,6 @@ def play(
                 inside.tasks.cancel()
 
     asyncio.run(go())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 def given_back(fake: FakeServer) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from remoting.bodies import CMResult, LockBatchResponseBody
 from remoting.codes import RequestCode
 from tests.mqclient.consuming import QUEUE, consuming, filled
 from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.waiting import until
 
 Status = ConsumeOrderlyStatus
 Scene = tuple[FakeServer, Consuming, ConsumeOrderly, ProcessQueue]
@@ -47,12 +48,6 @@ def play(
                 inside.tasks.cancel()
 
     asyncio.run(go())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("bad", [None, "SUCCESS!", Status.SUSPEND_CURRENT_QUEUE_A_MOMENT])

@@ -31,6 +31,7 @@ from remoting.headers import (
     ResetOffset,
 )
 from tests.mqclient.fake import FakeServer, record
+from tests.waiting import until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 QUEUES = [MessageQueue("T", "broker-0", i) for i in range(2)]
@@ -58,12 +59,6 @@ def play(act: Callable[[FakeServer, MQClient, PushConsumer], Awaitable[None]]) -
                 await act(fake, client, consumer)
 
     asyncio.run(go())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 async def ask(client: MQClient, code: int, header: Header, *, body: bytes = b"") -> Command:

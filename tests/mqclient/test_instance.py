@@ -97,7 +97,10 @@ def test_silence_and_hanging_up_are_told_apart() -> None:
     async def go() -> None:
         async with FakeServer() as fake:
             fake.drop(2)
+            fake.say(3)
             async with fake.client(timeout_s=0.05) as client:
+                # With the connection made, only the answer can be late.
+                await client.invoke(fake.address, Command.request(3), timeout_s=60)
                 with pytest.raises(TimedOut):
                     await client.invoke(fake.address, Command.request(1))
             async with fake.client() as client:

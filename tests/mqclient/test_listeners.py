@@ -68,7 +68,7 @@ def test_a_coroutine_function_runs_in_the_loop(
 
 
 def test_as_many_plain_calls_run_at_a_time_as_there_are_threads() -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def listen(messages: list[MessageExt], context: Context) -> ConsumeConcurrentlyStatus:
         both.wait()

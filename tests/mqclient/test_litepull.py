@@ -30,7 +30,7 @@ async def send(client: MQClient, topic: str, count: int) -> None:
 
 async def poll(consumer: LitePullConsumer, count: int) -> list[MessageExt]:
     found: list[MessageExt] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(found) < count:
             found += await consumer.poll(1000)
     return found
@@ -42,7 +42,7 @@ def numbers(messages: list[MessageExt]) -> list[int]:
 
 def test_polls_give_each_message_once_and_the_next_member_goes_on(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LiteAll", 60)
             async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
                 consumer.subscribe("LiteAll")
@@ -60,7 +60,7 @@ def test_polls_give_each_message_once_and_the_next_member_goes_on(rocketmq: Rock
 
 def test_only_wanted_tags_are_given(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LiteTags", 20)
             async with LitePullConsumer(client, "lite-tags", FROM_FIRST) as consumer:
                 consumer.subscribe("LiteTags", "A")
@@ -72,7 +72,7 @@ def test_only_wanted_tags_are_given(rocketmq: RocketMQ) -> None:
 
 def test_without_auto_commit_only_commit_moves_the_group(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LiteHand", 8)
             queues = await PullConsumer(client, "lite-hand").queues("LiteHand")
             async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
@@ -95,7 +95,7 @@ def test_without_auto_commit_only_commit_moves_the_group(rocketmq: RocketMQ) -> 
 
 def test_seek_goes_back_and_refuses_what_is_outside(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LiteSeek", 12)
             queue = MessageQueue("LiteSeek", "broker-a", 0)
             async with LitePullConsumer(client, "lite-seek", FROM_FIRST) as consumer:
@@ -118,7 +118,7 @@ def test_seek_goes_back_and_refuses_what_is_outside(rocketmq: RocketMQ) -> None:
 
 def test_paused_queue_gives_nothing_until_resumed(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LitePause", 4)
             queue = MessageQueue("LitePause", "broker-a", 0)
             async with LitePullConsumer(client, "lite-pause", FROM_FIRST) as consumer:
@@ -136,7 +136,7 @@ def test_paused_queue_gives_nothing_until_resumed(rocketmq: RocketMQ) -> None:
 
 def test_subscribing_and_assigning_do_not_mix(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             subscribed = LitePullConsumer(client, "lite-mix")
             subscribed.subscribe("LiteMix")
             with pytest.raises(BadRequest, match="cannot assign"):

@@ -1,7 +1,6 @@
 """Push consumers against the embedded broker: both kinds, retry, sharing, positions."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,15 +19,10 @@ from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageModel
 from server.pytest_plugin import RocketMQ
+from tests.waiting import until
 
 FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
-
-async def until(condition: Callable[[], bool], *, within_s: float = 30.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 async def send(client: MQClient, topic: str, count: int, *, tags: str | None = None) -> None:
@@ -39,7 +33,7 @@ async def send(client: MQClient, topic: str, count: int, *, tags: str | None = N
 
 def test_concurrent_listener_gets_every_message_and_positions_follow(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushAll", 50, tags="A")
             await send(client, "PushAll", 7, tags="B")
             bodies: list[bytes] = []
@@ -70,7 +64,7 @@ def test_plain_function_runs_in_a_thread_and_a_failed_message_comes_again(
     rocketmq: RocketMQ,
 ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushRetry", 3)
             seen: list[tuple[bytes, int, str]] = []
             async with PushConsumer(client, "push-retry", FROM_FIRST) as consumer:
@@ -98,7 +92,7 @@ def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
     rocketmq: RocketMQ,
 ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushOrder", 40)
             done: dict[int, list[int]] = {}
             failed: set[bytes] = set()
@@ -134,7 +128,10 @@ def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> 
         return OK
 
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as one, MQClient(rocketmq.namesrv) as two:
+        async with (
+            MQClient(rocketmq.namesrv, timeout_s=60) as one,
+            MQClient(rocketmq.namesrv, timeout_s=60) as two,
+        ):
             await send(one, "PushShare", 4)
             first = PushConsumer(one, "push-share", FROM_FIRST)
             second = PushConsumer(two, "push-share", FROM_FIRST)
@@ -159,7 +156,7 @@ def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> 
 
 def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             consumer = PushConsumer(client, "push-bad")
             with pytest.raises(BadRequest, match="no listener"):
                 await consumer.start()
@@ -219,7 +216,7 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
 
     async def listens(name: str, count: int) -> list[bytes]:
         bodies: list[bytes] = []
-        async with MQClient(rocketmq.namesrv, instance_name=name) as client:
+        async with MQClient(rocketmq.namesrv, instance_name=name, timeout_s=60) as client:
             consumer = PushConsumer(client, "push-cast", settings, local_dir=tmp_path)
             async with consumer:
                 consumer.subscribe("PushCast")
@@ -236,7 +233,7 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
         return sorted(bodies)
 
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushCast", 6)
             both = await asyncio.gather(listens("one", 6), listens("two", 6))
             assert both == [[b"%d" % i for i in range(6)]] * 2
@@ -248,7 +245,7 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
 
 def test_an_expression_the_broker_cannot_read_is_refused_at_the_start(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushSql", 1)
             async with PushConsumer(client, "push-sql") as consumer:
                 consumer.subscribe("PushSql", "a >", kind="SQL92")

@@ -18,6 +18,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import PullMessageResponse
 from tests.mqclient.consuming import QUEUE, consuming
 from tests.mqclient.fake import NOW_MS, FakeServer, record
+from tests.waiting import until
 
 Scene = tuple[FakeServer, Consuming, QueuePulls, dict[MessageQueue, ProcessQueue]]
 
@@ -45,12 +46,6 @@ def answer(fake: FakeServer, code: int, *, to: int, body: bytes = b"") -> None:
         suggest_which_broker_id=0, next_begin_offset=to, min_offset=3, max_offset=50
     )
     fake.say(RequestCode.PULL_MESSAGE, code, header=header, body=body)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 def hang(fake: FakeServer) -> None:

@@ -16,6 +16,7 @@ from remoting.bodies import (
 from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.fake import FakeServer
+from tests.waiting import until
 
 QUEUES = [MessageQueue("T", "broker-0", i) for i in range(4)]
 SETTINGS = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
@@ -54,12 +55,6 @@ def members(fake: FakeServer, *ids: str) -> None:
 async def notice(client: MQClient, consumer: PushConsumer) -> None:
     serve = consumer.serves()[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
     await serve("a:1", None)  # type: ignore[arg-type]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 def test_a_notice_shares_the_queues_with_the_new_member_at_once() -> None:

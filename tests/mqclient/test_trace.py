@@ -36,7 +36,7 @@ def test_records_equal_those_of_the_java_encoder() -> None:
 
 def test_a_message_leaves_three_records_under_its_id(rocketmq: RocketMQ) -> None:
     async def go() -> list[MessageExt]:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             trace = MessageTrace(client)
             producer = Producer(client)
             producer.register_send_hook(trace)
@@ -55,14 +55,14 @@ def test_a_message_leaves_three_records_under_its_id(rocketmq: RocketMQ) -> None
                     return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
                 await consumer.start()
-                await asyncio.wait_for(done.wait(), 30)
+                await asyncio.wait_for(done.wait(), 60)
             await trace.shutdown()
             reader_settings = LitePullSettings(consume_from_where=FIRST)
             async with LitePullConsumer(client, "trace-reader", reader_settings) as reader:
                 reader.subscribe(TRACE_TOPIC)
                 await reader.start()
                 found: list[MessageExt] = []
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(60):
                     while b"SubAfter" not in b"".join(each.body for each in found):
                         found += await reader.poll(1000)
             assert all({sent.unique_key, "k1"} <= set(each.keys) for each in found)

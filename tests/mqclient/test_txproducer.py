@@ -54,14 +54,14 @@ def namesrv() -> Iterator[str]:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["namesrv"]
         process.stdin.close()
-        process.wait(10)
+        process.wait(60)
 
 
 def test_commit_is_seen_rollback_is_not_and_an_open_one_is_asked_for(namesrv: str) -> None:
     async def go() -> tuple[Ledger, set[bytes]]:
         ledger = Ledger()
         async with (
-            MQClient(namesrv) as client,
+            MQClient(namesrv, timeout_s=60) as client,
             TransactionProducer(client, "ledger", ledger) as producer,
         ):
             states = [
@@ -87,7 +87,7 @@ def test_commit_is_seen_rollback_is_not_and_an_open_one_is_asked_for(namesrv: st
 
 def test_a_delayed_message_or_an_unstarted_producer_is_refused(namesrv: str) -> None:
     async def go() -> None:
-        async with MQClient(namesrv) as client:
+        async with MQClient(namesrv, timeout_s=60) as client:
             producer = TransactionProducer(client, "ledger", Ledger())
             with pytest.raises(BadRequest, match="started"):
                 await producer.send_message_in_transaction(Message("T", b"x"))

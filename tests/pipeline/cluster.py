@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pyspark
 
-from tests.interop.rocketmq import free_ports
 from tests.pipeline.kills import children, kill_tree
+from tests.ports import free_ports
 
 READY_S = 600.0
 HOME = Path(pyspark.__file__).parent

@@ -12,7 +12,7 @@ from pipeline.liveoptions import Live, Use, live_of
 from storefmt.configs import TopicConfig
 from storefmt.message import Record
 from tests.interop.asking import run
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 
 def make(namesrv: str, topic: str, *, queue_count: int = 3) -> str:

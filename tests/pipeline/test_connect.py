@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.golden import Golden
-from tests.interop.rocketmq import free_ports
 from tests.pipeline.cluster import HOME, READY_S, environment
 from tests.pipeline.kills import kill_tree
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
 CLIENT = """

@@ -3,8 +3,9 @@
 import pytest
 
 from pipeline.errors import DataLost
-from pipeline.liveplan import Ends, Range, admitted, next_positions, ranges_of, tasks_of
+from pipeline.liveplan import Ends, Range, Task, admitted, next_positions, ranges_of, tasks_of
 from remoting.bodies import MessageQueue
+from tests.work import lines_of
 
 A, B, C = (MessageQueue("T", "broker-a", number) for number in range(3))
 
@@ -40,6 +41,14 @@ def test_fifty_thousand_queues_share_few_tasks() -> None:
 
     assert len(tasks) == 500
     assert sum(len(task.ranges) for task in tasks) == 50_000
+
+
+def test_the_work_of_planning_grows_with_the_queues() -> None:
+    def plan(queue_count: int) -> list[Task]:
+        queues = [MessageQueue(f"T{n % 500}", "broker-a", n // 500) for n in range(queue_count)]
+        return tasks_of(ranges_of(dict.fromkeys(queues, 0), dict.fromkeys(queues, 100)))
+
+    assert lines_of(lambda: plan(10_000)) < 12 * lines_of(lambda: plan(1_000))
 
 
 def test_a_limit_is_shared_out_by_backlog_and_leaves_nobody_out() -> None:

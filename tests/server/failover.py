@@ -39,7 +39,7 @@ from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
 from mqclient.sent import SendStatus
 from storefmt.configs import TopicConfig
-from tests.interop.rocketmq import free_ports
+from tests.ports import free_ports
 
 TOPIC, SENDERS, SEED = "Failover", 8, 20261121
 WAIT_S = 60.0
@@ -286,7 +286,7 @@ async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -
 async def stored(net: Network) -> dict[bytes, list[tuple[int, int]]]:
     """Return the places of every message that can be read."""
     found: dict[bytes, list[tuple[int, int]]] = {}
-    async with MQClient(net.namesrv, timeout_s=10) as client:
+    async with MQClient(net.namesrv, timeout_s=60) as client:
         consumer = PullConsumer(client, "checker")
         for queue in await consumer.queues(TOPIC):
             next_offset = 0

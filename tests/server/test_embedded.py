@@ -93,7 +93,7 @@ def test_both_serve_at_the_ready_line_and_a_signal_leaves_nothing(start: Start, 
     was_there = stored.is_dir()
     process.send_signal(number)
 
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
     assert route.broker_datas[0].broker_addrs == {0: pair["broker"]}
     assert (was_there, stored.parent.exists()) == (True, False)
     assert "Traceback" not in process.communicate()[1]
@@ -114,7 +114,7 @@ def test_a_store_that_is_named_is_kept_and_continued(start: Start, tmp_path: Pat
         pair = ready(process)
         offsets.append(send(pair["broker"], b"hello").ext["queueOffset"])
         process.terminate()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
     assert pair["store"] == str(tmp_path / "mine")
     assert offsets == ["0", "1"]
@@ -127,7 +127,7 @@ def test_a_killed_pair_loses_nothing_that_was_answered(start: Start, tmp_path: P
     for count in range(3):
         assert send(broker, b"x" * count).code == 0
     first.kill()
-    first.wait(timeout=20)
+    first.wait(timeout=60)
 
     pair = ready(start("--store", str(tmp_path / "mine"), *FREE))
 
@@ -141,7 +141,7 @@ def test_the_end_of_stdin_stops_it_when_asked_to(start: Start) -> None:
     assert process.stdin is not None
     process.stdin.close()
 
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_taken_port_is_one_line_and_exit_1(start: Start, flag, taken) -> None:
     address = ready(start(*FREE))[taken]
 
     second = start(*FREE, flag, address.rpartition(":")[2])
-    error = second.communicate(timeout=20)[1]
+    error = second.communicate(timeout=60)[1]
 
     assert second.returncode == 1
     assert f"embedded: cannot listen on {address}: address already in use" in error
@@ -162,7 +162,7 @@ def test_one_store_serves_one_broker(start: Start, tmp_path: Path) -> None:
     ready(start("--store", str(tmp_path / "mine"), *FREE))
 
     second = start("--store", str(tmp_path / "mine"), *FREE)
-    error = second.communicate(timeout=20)[1]
+    error = second.communicate(timeout=60)[1]
 
     assert second.returncode == 1
     assert "lock" in error

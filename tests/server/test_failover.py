@@ -39,7 +39,7 @@ def play(directory: Path, cycles: int, role: str, *, apart: bool = True) -> dict
     words += [sys.executable, "-m", "tests.server.failover", str(directory), str(cycles), role]
     done = subprocess.run(
         [*words, network],
-        cwd=REPOSITORY, capture_output=True, text=True, timeout=120 + 60 * cycles, check=False,
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=400 + 60 * cycles, check=False,
     )  # fmt: skip
     logs = "".join(
         f"\n{path.name}:\n" + "".join(path.read_text().splitlines(keepends=True)[-30:])

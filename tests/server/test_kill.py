@@ -16,7 +16,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +30,8 @@ from mqclient.pullconsumer import PullConsumer
 from mqclient.sent import SendStatus
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
+from tests.ports import free_ports
+from tests.waiting import eventually, until, wait
 
 KILLS_A_ROUND = 20
 SENDERS = 16
@@ -38,41 +39,43 @@ SEED = 20261121
 TOPIC = "kill_test"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def launch(module: str, conf: Path, port: int) -> subprocess.Popen[bytes]:
     with conf.with_suffix(".log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", module, "-c", str(conf)], stdout=log, stderr=log
         )
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and process.poll() is None:
+
+    def serves() -> bool:
+        assert process.poll() is None, conf.with_suffix(".log").read_text()
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return process
-        time.sleep(0.01)
-    process.kill()
-    raise AssertionError(f"{module} does not serve:\n{conf.with_suffix('.log').read_text()}")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait(serves, what=f"{module} serves")
+    except AssertionError:
+        process.kill()
+        process.wait()
+        raise
+    return process
 
 
 @contextlib.contextmanager
 def name_server(directory: Path) -> Iterator[str]:
-    port = free_port()
+    port = free_ports(1)
     conf = directory / "namesrv.conf"
     conf.write_text(f"listenPort={port}\nkvConfigPath={directory / 'kv.json'}\n")
     process = launch("server.namesrv.app", conf, port)
-    yield f"127.0.0.1:{port}"
-    process.terminate()
-    assert process.wait(20) == 0
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        code = process.wait(60)
+    assert code == 0
 
 
 def broker_conf(directory: Path, namesrv: str) -> tuple[Path, int]:
-    port = free_port()
+    # Two below is the port for the impatient, the next one is where slaves connect.
+    port = free_ports(4) + 2
     conf = directory / "broker.conf"
     conf.write_text(
         f"brokerName=killed\nbrokerIP1=127.0.0.1\nlistenPort={port}\nnamesrvAddr={namesrv}\n"
@@ -98,6 +101,9 @@ class Load:
                 asyncio.create_task(self._send(producer, f"{number}-{sender}"))
                 for sender in range(SENDERS)
             ]
+            before = len(self.acknowledged)
+            # However slow the machine is, the kill comes amid messages that are acknowledged.
+            await until(lambda: len(self.acknowledged) > before + SENDERS)
             await asyncio.sleep(run_s)
             broker.send_signal(signal.SIGKILL)
             broker.wait()
@@ -119,7 +125,7 @@ class Load:
     async def stored(self) -> dict[bytes, tuple[int, int]]:
         """Return every message that can be read, with its queue and queue offset."""
         found: dict[bytes, tuple[int, int]] = {}
-        async with MQClient(self._namesrv) as client:
+        async with MQClient(self._namesrv, timeout_s=60) as client:
             consumer = PullConsumer(client, "checker")
             for queue in await consumer.queues(TOPIC):
                 next_offset = 0
@@ -136,14 +142,16 @@ class Load:
         return found
 
 
-async def registered(namesrv: str) -> None:
-    async with MQClient(namesrv) as client:
-        for _ in range(500):
+async def registered(namesrv: str, broker: subprocess.Popen[bytes]) -> None:
+    async with MQClient(namesrv, timeout_s=60) as client:
+
+        async def has_route() -> bool:
+            assert broker.poll() is None, "the broker ended by itself"
             with contextlib.suppress(ClientError):
-                if (await client.route("TBW102")).broker_datas:
-                    return
-            await asyncio.sleep(0.02)
-    raise AssertionError("the broker does not register")
+                return bool((await client.route("TBW102")).broker_datas)
+            return False
+
+        await eventually(has_route, lambda found: found, pause_s=0.02)
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.soak)])
@@ -156,11 +164,11 @@ def test_every_acknowledged_message_is_there_after_kills(tmp_path: Path, rounds:
         load = Load(namesrv)
         for number in range(1, rounds * KILLS_A_ROUND + 1):
             broker = launch("server.broker.app", conf, port)
-            asyncio.run(registered(namesrv))
+            asyncio.run(registered(namesrv, broker))
             asyncio.run(load.run(number, chance.uniform(0.05, 0.4), broker))
             if number % KILLS_A_ROUND == 0:
                 broker = launch("server.broker.app", conf, port)
-                asyncio.run(registered(namesrv))
+                asyncio.run(registered(namesrv, broker))
                 stored = asyncio.run(load.stored())
                 broker.terminate()
                 assert broker.wait(60) == 0

@@ -47,7 +47,7 @@ def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 

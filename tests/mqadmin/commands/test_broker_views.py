@@ -105,7 +105,7 @@ def connected(at: Run, servers: Addresses) -> Iterator[None]:
     at("topic", "create", "VIEWS", "-q", "1")
 
     async def join() -> MQClient:
-        client = MQClient(servers.namesrv)
+        client = MQClient(servers.namesrv, timeout_s=60)
         consumer = ConsumerData(
             group_name="VIEWS_C",
             consume_type=ConsumeType.CONSUME_PASSIVELY,

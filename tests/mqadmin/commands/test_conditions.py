@@ -1,12 +1,12 @@
 """`assert` and `wait`: what holds, what does not, and every exit code."""
 
+import asyncio
 import json
-import threading
 from collections.abc import Callable
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin import conditions
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
@@ -81,11 +81,20 @@ def test_the_verdict_and_the_error_say_what_was_found(at: Run, filled: str) -> N
     assert error["message"] == "lag of CHECKERS is 2, expected at most 0"
 
 
-def test_within_the_time_a_condition_may_come_true(at: Run, servers: Addresses) -> None:
-    later = threading.Timer(0.3, lambda: at("topic", "create", "COMES_LATER", "-q", "1"))
-    later.start()
+def test_within_the_time_a_condition_may_come_true(
+    at: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep, slept = asyncio.sleep, []
+
+    async def make_it(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 1:
+            await asyncio.to_thread(at, "topic", "create", "COMES_LATER", "-q", "1")
+        await sleep(seconds)
+
+    # It comes after the first look, however long that takes.
+    monkeypatch.setattr(conditions.asyncio, "sleep", make_it)
     done = at("assert", "topic", "COMES_LATER", "--within", "60s", "-ojson")
-    later.join()
 
     assert done.exit_code == 0
     assert json.loads(done.out)["waited_ms"] > 0

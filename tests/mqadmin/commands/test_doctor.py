@@ -41,9 +41,10 @@ def odd(at: Run, servers: Addresses) -> Iterator[None]:
     at("topic", "create", TOPIC, "-q", "2")
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
     link = Link()
-    client = link.run(Odd().join(servers.namesrv, servers.broker))
+    made = Odd()
+    client = link.run(made.join(servers.namesrv, servers.broker))
     yield
-    link.run(client.close())
+    link.run(made.leave(client, servers.broker))
     link.close()
 
 

@@ -20,6 +20,7 @@ from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqadmin.conftest import Result, console_of
+from tests.waiting import wait
 
 Run = Callable[..., Result]
 FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
@@ -41,7 +42,7 @@ class Members:
     async def _join(
         self, name: str, group: str, topic: str, orderly: bool
     ) -> tuple[MQClient, PushConsumer]:
-        client = MQClient(self._namesrv, instance_name=name)
+        client = MQClient(self._namesrv, instance_name=name, timeout_s=60)
         await client.__aenter__()
         consumer = PushConsumer(client, group, FIRST)
         consumer.subscribe(topic)
@@ -110,11 +111,7 @@ def live(
 
 def until(at: Run, *words: str, holds: Callable[[list[dict[str, Any]]], bool]) -> Any:
     """Ask again until it holds."""
-    for _ in range(200):
-        made = rows(at(*words, "-ojson"))
-        if holds(made):
-            return made
-    raise AssertionError(made)
+    return wait(lambda: rows(at(*words, "-ojson")), holds)
 
 
 def test_locks_of_a_group_that_is_not_there_are_not_found(at: Run) -> None:

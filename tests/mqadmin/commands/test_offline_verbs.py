@@ -1,7 +1,6 @@
 """Reading verbs on a store directory say what they say of the broker that writes it."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.commands.test_messages import fill, rows
 from tests.mqadmin.conftest import Result
+from tests.waiting import wait
 
 Run = Callable[..., Result]
-WRITTEN_S = 30.0
 TOPIC, GROUP = "offline-verbs", "OfflineVerbsG"
 SHOWN = ("topic", "queue_id", "queue_offset", "log_offset", "msg_id", "body", "keys", "store_ms")
 
@@ -33,11 +32,7 @@ def messages(
         sent += fill(at, TOPIC)
         at("offset", "reset", GROUP, TOPIC, "--to", "1", "-y")
         # A broker writes queue entries about a second after the log.
-        deadline_s = time.monotonic() + WRITTEN_S
-        while time.monotonic() < deadline_s and not all(
-            _is_written(run, servers, queue_id) for queue_id in ("0", "1")
-        ):
-            time.sleep(0.1)
+        wait(lambda: all(_is_written(run, servers, queue_id) for queue_id in ("0", "1")))
     return sent
 
 
@@ -101,21 +96,12 @@ def test_groups_and_lags_are_those_of_the_broker(
         names = ("group", "topic", "queue_id", "broker_offset", "consumer_offset", "lag")
         return [[row[name] for name in names] for row in found]
 
-    offline = until(lambda: run("group", "lag", GROUP, *where), lambda done: done.exit_code == 0)
+    offline = wait(lambda: run("group", "lag", GROUP, *where), lambda done: done.exit_code == 0)
 
     assert lag(rows(offline)) == lag(rows(at("group", "lag", GROUP, "-ojson")))
     groups = {str(row["group"]): row for row in rows(run("group", "list", *where))}
     assert (groups[GROUP]["topics"], groups[GROUP]["members"]) == ([TOPIC], None)
     assert run("group", "lag", "NoSuchGroup", *where).exit_code == 3
-
-
-def until(ask: Callable[[], Result], holds: Callable[[Result], bool]) -> Result:
-    """Ask until the broker has written what is asked for."""
-    deadline_s = time.monotonic() + WRITTEN_S
-    while not holds(done := ask()):
-        assert time.monotonic() < deadline_s, done
-        time.sleep(0.1)
-    return done
 
 
 def test_queues_say_when_they_were_written_last(
@@ -163,7 +149,7 @@ def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: Addres
     at("topic", "create", "%DLQ%OfflineDead", "-q", "1")
     at("message", "send", "%DLQ%OfflineDead", "given up", "-p", "origin=orders")
 
-    listed = until(
+    listed = wait(
         lambda: run("dead-letter", "list", "OfflineDead", *where),
         lambda done: done.exit_code == 0 and bool(rows(done)),
     )

@@ -4,7 +4,6 @@ The member is a client of our own that answers what a broker asks a consumer.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -30,7 +29,9 @@ from remoting.bodies import (
 )
 from remoting.codes import RequestCode
 from remoting.command import Command
+from remoting.headers import UnregisterClient
 from tests.mqadmin.conftest import Result
+from tests.waiting import wait
 
 Run = Callable[..., Result]
 GROUP, TOPIC, MEMBER = "ONLINE", "ONLINE_TOPIC", "10.0.0.1@member"
@@ -62,7 +63,7 @@ class Member:
 
     async def join(self, namesrv: str, broker: str) -> MQClient:
         """Say hello to the broker and lock both queues."""
-        client = MQClient(namesrv, on_request=self.answer)
+        client = MQClient(namesrv, on_request=self.answer, timeout_s=60)
         subscription = SubscriptionData(topic=TOPIC, sub_string="*", sub_version=1)
         data = ConsumerData(
             group_name=GROUP,
@@ -76,11 +77,15 @@ class Member:
         assert await Admin(client).lock_batch(broker, GROUP, MEMBER, QUEUES) == QUEUES
         return client
 
+    async def leave(self, client: MQClient, broker: str) -> None:
+        """Say goodbye: a connection that only closes is missed a moment later."""
+        goodbye = UnregisterClient(client_id=MEMBER, consumer_group=GROUP)
+        await client.call(broker, RequestCode.UNREGISTER_CLIENT, goodbye, what="goodbye")
+        await client.close()
+
     def reset_told(self) -> Command:
         """Wait for the one reset that the broker sends; it is one-way, so nobody hears its end."""
-        end = time.monotonic() + 30
-        while not (found := [c for c in self.told if c.code == RESET]) and time.monotonic() < end:
-            time.sleep(0.01)
+        found = wait(lambda: [one for one in self.told if one.code == RESET])
         assert len(found) == 1
         return found[0]
 
@@ -96,7 +101,7 @@ def member(at: Run, servers: Addresses) -> Iterator[Member]:
     made = Member()
     client = link.run(made.join(servers.namesrv, servers.broker))
     yield made
-    link.run(client.close())
+    link.run(made.leave(client, servers.broker))
     link.close()
 
 

@@ -135,12 +135,12 @@ def test_a_real_browser_draws_it_without_a_complaint(
 
     dump = subprocess.run(
         [*command, "--dump-dom", (tmp_path / "r.html").as_uri()],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=200, check=True,
     )  # fmt: skip
     shot = tmp_path / "r.png"
     subprocess.run(
         [*command, f"--screenshot={shot}", (tmp_path / "r.html").as_uri()],
-        capture_output=True, timeout=60, check=True,
+        capture_output=True, timeout=200, check=True,
     )  # fmt: skip
 
     seen = Page(dump.stdout)

@@ -98,7 +98,7 @@ def test_tail_follows_a_running_broker(rocketmq: RocketMQ) -> None:
             "--key", f"k{number}",
         )  # fmt: skip
         assert sent.exit_code == 0
-    thread.join(20)
+    thread.join(60)
 
     assert not thread.is_alive()
     rows = [json.loads(line) for line in found[0].out.splitlines()]

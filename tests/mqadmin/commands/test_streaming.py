@@ -104,7 +104,7 @@ def large() -> Iterator[FakeServer]:
     yield fake
     asyncio.run_coroutine_threadsafe(fake.__aexit__(None, None, None), loop).result(10)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    thread.join(60)
     loop.close()
 
 

@@ -16,7 +16,7 @@ PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K1"
 
 async def prepare(servers: Addresses) -> None:
     header = send(topic=TOPIC, properties=PROPERTIES, sys_flag=4)
-    async with MQClient(servers.namesrv) as client:
+    async with MQClient(servers.namesrv, timeout_s=60) as client:
         await client.call(
             servers.broker, RequestCode.SEND_MESSAGE_V2, header, what="send", body=b"x"
         )

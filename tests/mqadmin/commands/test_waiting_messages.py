@@ -28,7 +28,7 @@ async def give_up(servers: Addresses, log_offset: int, unique_key: str) -> None:
         origin_topic=TOPIC,
         max_reconsume_times=16,
     )
-    async with MQClient(servers.namesrv) as client:
+    async with MQClient(servers.namesrv, timeout_s=60) as client:
         await client.call(
             servers.broker, RequestCode.CONSUMER_SEND_MSG_BACK, header, what="send back"
         )

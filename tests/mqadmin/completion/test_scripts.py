@@ -77,7 +77,7 @@ def offer(
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=200,
         )
         assert done.stderr == ""
         return {line.split("\t")[0] for line in done.stdout.splitlines() if line}

@@ -13,7 +13,7 @@ import pytest
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 CURSOR_QUERY = b"\x1b[6n"
 
 

@@ -33,7 +33,7 @@ class Terminal:
                 **env,
             },
             encoding="utf-8",
-            timeout=8,
+            timeout=60,
             dimensions=(40, 160),
         )
 

@@ -18,20 +18,15 @@ from remoting.errors import (
     RequestTimedOut,
 )
 from remoting.frame import encode_frame
-from tests.remoting.aio.peers import Desk, echo, run, until
+from tests.ports import free_ports
+from tests.remoting.aio.peers import Desk, echo, run
+from tests.waiting import until
 
 ASK = 34
 
 
 def silent(conn: ServerConn, cmd: Command) -> None:
     """Answer nothing."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
@@ -108,10 +103,13 @@ def test_no_answer_in_time_is_told_and_a_late_one_is_dropped() -> None:
     async def scene() -> None:
         async with Desk(lambda conn, cmd: asked.append((conn, cmd))) as desk:
             client = RemotingClient()
-            slow = asyncio.create_task(client.invoke(desk.address, Command(code=ASK, body=b"2")))
+            late = client.invoke(desk.address, Command(code=ASK, body=b"2"), timeout_s=60)
+            slow = asyncio.create_task(late)
+            await until(lambda: len(asked) == 1)
             with pytest.raises(RequestTimedOut, match="did not answer request code 34") as caught:
                 await client.invoke(desk.address, Command(code=ASK), timeout_s=0.02)
             assert (caught.value.address, caught.value.timeout_ms) == (desk.address, 20)
+            await until(lambda: len(asked) == 2)
             for conn, cmd in asked:
                 echo(conn, cmd)
                 echo(conn, cmd)
@@ -125,6 +123,8 @@ def test_a_shorter_deadline_does_not_wait_for_a_longer_one() -> None:
     async def scene() -> None:
         async with Desk(silent) as desk:
             client = RemotingClient()
+            # With the connection made, only answers can be late.
+            await client.invoke_oneway(desk.address, Command.request(1, oneway=True))
             long = asyncio.create_task(client.invoke(desk.address, Command(code=1), timeout_s=60))
             results = await asyncio.gather(
                 *[
@@ -145,7 +145,7 @@ def test_a_shorter_deadline_does_not_wait_for_a_longer_one() -> None:
 def test_nobody_there_is_told_with_the_address() -> None:
     async def scene() -> None:
         client = RemotingClient()
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{free_ports(1)}"
         results = await asyncio.gather(
             *[client.invoke(address, Command(code=1)) for _ in range(3)], return_exceptions=True
         )
@@ -253,7 +253,7 @@ def test_the_observer_sees_every_exchange() -> None:
                 await client.invoke(desk.address, Command(code=2), timeout_s=0.01)
             await client.invoke_oneway(desk.address, Command.request(3, oneway=True))
             with pytest.raises(ConnectFailed):
-                await client.invoke(f"127.0.0.1:{free_port()}", Command(code=4))
+                await client.invoke(f"127.0.0.1:{free_ports(1)}", Command(code=4))
             await client.close()
 
     run(scene())
@@ -268,6 +268,8 @@ def test_a_server_that_does_not_read_stops_the_sender_and_not_the_clock() -> Non
             listener.listen()
             address = f"127.0.0.1:{listener.getsockname()[1]}"
             client = RemotingClient()
+            # With the connection made, only answers can be late.
+            await client.invoke_oneway(address, Command.request(1, oneway=True))
             big = bytes(8 * 1024 * 1024)
             results = await asyncio.gather(
                 *[

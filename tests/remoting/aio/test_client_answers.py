@@ -9,7 +9,8 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import ServerConn
 from remoting.codes import SerializeType
 from remoting.command import Command
-from tests.remoting.aio.peers import Desk, echo, run, until
+from tests.remoting.aio.peers import Desk, echo, run
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))

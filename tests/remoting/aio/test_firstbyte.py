@@ -14,7 +14,8 @@ from remoting.command import Command
 from remoting.errors import ConnectFailed, RemotingError
 from remoting.frame import encode_frame
 from tests.remoting.aio.certificates import server_tls, write
-from tests.remoting.aio.peers import Desk, echo, read_commands, run, until
+from tests.remoting.aio.peers import Desk, echo, read_commands, run
+from tests.waiting import until
 
 MIB = 1024 * 1024
 

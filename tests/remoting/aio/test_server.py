@@ -12,7 +12,8 @@ from remoting.command import Command
 from remoting.errors import BadCall
 from remoting.frame import encode_frame
 from storefmt.hosts import pack_host
-from tests.remoting.aio.peers import Desk, echo, read_commands, run, until
+from tests.remoting.aio.peers import Desk, echo, read_commands, run
+from tests.waiting import until
 
 MIB = 1024 * 1024
 

@@ -3,7 +3,8 @@
 from remoting.aio.server import ServerConn
 from remoting.command import Command
 from remoting.frame import encode_frame
-from tests.remoting.aio.peers import Desk, echo, read_commands, run, until
+from tests.remoting.aio.peers import Desk, echo, read_commands, run
+from tests.waiting import until
 
 MIB = 1024 * 1024
 

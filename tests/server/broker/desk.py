@@ -41,6 +41,9 @@ def store_config(root: Path, *, sync: bool = False) -> StoreConfig:
         max_hash_slot_num=500,
         max_index_num=1_000,
         flush_disk_type=FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH,
+        # Nor a slow disk like one that hangs.
+        os_page_cache_busy_time_out_ms=60_000,
+        sync_flush_timeout_ms=60_000,
     )
 
 
@@ -53,6 +56,8 @@ def broker_settings(root: Path, *, sync: bool = False, **settings: object) -> Br
         "broker_ip1": "127.0.0.1",
         "broker_ip2": "127.0.0.1",
         "listen_port": 0,
+        # A busy machine must not look like an overloaded broker.
+        "broker_fast_failure_enable": False,
         **settings,
     }
     return BrokerConfig(store=store_config(root, sync=sync), **values)  # type: ignore[arg-type]
@@ -75,7 +80,7 @@ class Desk:
         *,
         body: bytes = b"",
         serialize: SerializeType = SerializeType.JSON,
-        timeout_s: float = 5.0,
+        timeout_s: float = 60.0,
     ) -> Command:
         """Send one request and return the answer, whatever its code."""
         command = Command.request(code, header, body=body)

@@ -1,7 +1,6 @@
 """A name server, a master and slaves of ours in one loop, over real sockets."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
 from tests.server.broker.desk import Desk, broker_settings
+from tests.waiting import until
 
 
 class Pair:
@@ -77,16 +77,6 @@ async def pair_in(root: Path, *, light: bool = False) -> AsyncIterator[Pair]:
             await pair.stop(name)
         await client.close()
         await namesrv.stop()
-
-
-async def until(holds: Callable[[], bool], *, what: str) -> None:
-    """Return when something holds."""
-    try:
-        async with asyncio.timeout(30):
-            while not holds():
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"not within 30 s: {what}") from None
 
 
 async def equal_ends(master: Desk, slave: Desk) -> None:

@@ -15,7 +15,7 @@ from remoting.frame import FrameReader, decode_frame
 from tests.server.broker.desk import running
 
 NO_ANSWER_S: Final = 0.1
-ANSWER_S = 30.0
+ANSWER_S = 60.0
 
 TRANSACTION = "a transactional message, refused by this broker"
 DELETION = "deletion of old data, refused by this broker"

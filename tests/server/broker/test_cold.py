@@ -32,7 +32,7 @@ async def fill(desk: Desk) -> None:
         await desk.send(body=b"%d " % number * 300)
     store = desk.app.broker.store
     # Queue entries reach their files with the upkeep.
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while store._table.queues["T", 0].tail_start < COUNT - 150:
             await asyncio.sleep(0.1)
 

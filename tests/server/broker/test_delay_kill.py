@@ -222,7 +222,7 @@ def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
             desk.app._deliver_delayed(broker.clock.now_ms())
             await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
             meanwhile = broker.store.max_offset(TOPIC, 0)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while broker.store.max_offset(TOPIC, 0) < count:
                     await asyncio.sleep(0)
             return meanwhile, len(await desk.messages())

@@ -24,7 +24,7 @@ async def throw(desk: Desk, data: bytes) -> list[Command] | None:
     frames, answers = FrameReader(), []
     ended = False
     with contextlib.suppress(TimeoutError, ConnectionError):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not answers:
                 found = await reader.read(65_536)
                 if not found:

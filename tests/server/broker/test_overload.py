@@ -60,7 +60,7 @@ class SlowDisk:
         run = FlushJob.run
 
         def slow(job: FlushJob) -> None:
-            assert self.gate.wait(30)
+            assert self.gate.wait(60)
             run(job)
 
         monkeypatch.setattr(FlushJob, "run", slow)

@@ -13,7 +13,8 @@ from remoting.headers import UpdateConsumerOffset
 from server.broker.config import BrokerRole, SlaveStart
 from storefmt.configs import TopicConfig
 from tests.server.broker.desk import TOPIC
-from tests.server.broker.pairs import Pair, equal_ends, pair_in, state_of, until
+from tests.server.broker.pairs import Pair, equal_ends, pair_in, state_of
+from tests.waiting import until
 
 ASYNC, SYNC, SLAVE = BrokerRole.ASYNC_MASTER, BrokerRole.SYNC_MASTER, BrokerRole.SLAVE
 

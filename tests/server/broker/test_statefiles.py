@@ -156,7 +156,7 @@ def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stops(tmp_
                 await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
             await commit(5)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while saved() != 5:
                     await asyncio.sleep(0)
             await commit(6)

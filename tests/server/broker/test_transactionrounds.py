@@ -27,7 +27,7 @@ async def fill(desk: Desk) -> None:
         )
         assert answer.code == ResponseCode.SUCCESS, answer
     store = desk.app.broker.store
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while store._table.queues[HALF_TOPIC, 0].tail_start < COUNT - 150:
             await asyncio.sleep(0.1)
 

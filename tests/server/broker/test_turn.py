@@ -28,7 +28,7 @@ class Job:
         self._gate = gate
 
     def run(self) -> None:
-        self._gate.wait(5)
+        self._gate.wait(60)
 
 
 class Store:

@@ -49,7 +49,7 @@ async def scene(root: Path, **settings: object) -> AsyncIterator[Scene]:
         name_server(root) as namesrv,
         running(root / "store", namesrv_addr=namesrv) as desk,
         filter_server(desk.address, **settings) as (app, address),
-        MQClient(namesrv) as client,
+        MQClient(namesrv, timeout_s=60) as client,
     ):
         await desk.create_topic()
         while desk.app.broker.filter_servers.addresses() != [address]:

@@ -148,7 +148,7 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
             taken.append(threading.Thread(target=job.take))
             taken[0].start()
             # It says that it needs the file before it waits for it.
-            assert job._needed.wait(10)
+            assert job._needed.wait(60)
 
     disk.on_call = look
     job.run()

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -275,15 +274,14 @@ def test_an_error_keeps_its_class() -> None:
 
 
 def test_who_stops_early_ends_the_workers() -> None:
-    results = run(doubled, 1_000_000)
+    # So many that who waited for the rest would be here for ever.
+    results = run(doubled, 1_000_000_000_000)
     first = next(results)
-    started_s = monotonic()
 
     results.close()
 
     assert first == 10
     assert multiprocessing.active_children() == []
-    assert monotonic() - started_s < 30
 
 
 LEFT = """

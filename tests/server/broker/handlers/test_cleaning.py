@@ -18,7 +18,7 @@ def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> No
             await desk.create_topic()
             await desk.send(body=b"x")
             codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-            answers = [(await desk.ask(code, timeout_s=10)).code for code in codes]
+            answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
             store = desk.app.broker.store
             return answers, store.min_log_offset, len(store.queues())
 
