@@ -1,7 +1,6 @@
 """Consumers of ours in a thread of their own, so that a test can wait for Java meanwhile."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -24,7 +23,6 @@ FROM_FIRST = PushSettings(
     consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
     persist_consumer_offset_interval_ms=500,
 )
-WAIT_S = 90.0
 
 
 @dataclass
@@ -79,11 +77,3 @@ def make_topic(servers: Servers, topic: str, queues: int) -> None:
     with blocking(servers) as client:
         config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
         client.run(Admin(client.mq).create_topic(servers.broker.address, config))
-
-
-def wait(condition: Callable[[], bool], *, what: str) -> None:
-    """Wait until a condition holds; raises AssertionError when it does not in time."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline_s, what
-        time.sleep(0.05)

@@ -32,7 +32,7 @@ from storefmt.configs import SubscriptionGroup
 from storefmt.errors import ConfigDamaged
 from storefmt.fastjson import Json, Key, loads
 from storefmt.message import decode_records
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 TOPIC, EMPTY, LEFT = "SideTopic", "SideEmpty", "SideLeft"
 GROUP, OFFLINE, PRODUCERS, CLIENT = "SideGroup", "SideOffline", "SideProducers", "side-client"

@@ -12,9 +12,6 @@ user's home; servers are stopped by SIGTERM, a broker also by SIGKILL where a te
 Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
 """
 
-import itertools
-import os
-import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,10 +20,9 @@ from typing import NamedTuple, Protocol
 
 from tests.golden import REPOSITORY
 from tests.interop.process import Child
+from tests.ports import free_ports
 
-START_TIMEOUT_S = 60.0
-_PORTS = itertools.cycle(range(12_000 + os.getpid() % 1_600 * 10, 32_000, 10))
-"""First ports to try: below those that Linux gives to whoever connects (32768 and more)."""
+START_TIMEOUT_S = 120.0
 
 _LOGBACK = """<configuration>
   <appender name="FILE" class="ch.qos.logback.core.FileAppender">
@@ -263,27 +259,6 @@ class Servers(NamedTuple):
     def are_ours(self) -> bool:
         """True for our servers, False for the real ones."""
         return self.side == "ours"
-
-
-def free_ports(count: int) -> int:
-    """Return the first of ``count`` TCP ports in a row that are free on 127.0.0.1 now.
-
-    A JVM takes seconds until it listens: the system gives these ports to no connection meanwhile.
-    """
-    while True:
-        first = next(_PORTS)
-        if all(_is_free(first + i) for i in range(count)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 def _write_properties(path: Path, settings: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from mqclient.instance import MQClient
 from remoting.bodies import MessageQueue
 from tests.interop.rocketmq import Servers
 from tests.interop.toolbox import Job, Output, Toolbox
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 TOPIC, ONLINE, OFFLINE = "SceneTopic", "SceneOnline", "SceneOffline"
 
@@ -72,7 +72,7 @@ def play(servers: Servers, toolbox: Toolbox) -> Scene:
 
 
 async def settle(servers: Servers) -> None:
-    async with MQClient(servers.namesrv.address) as client:
+    async with MQClient(servers.namesrv.address, timeout_s=60) as client:
         admin, address = Admin(client), servers.broker.address
 
         async def offsets() -> dict[int, int]:

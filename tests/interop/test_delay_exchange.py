@@ -15,8 +15,9 @@ from mqclient.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.asking import run
+from tests.interop.reading import read_queue
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.interop.waiting import eventually, read_queue
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

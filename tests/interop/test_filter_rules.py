@@ -122,7 +122,7 @@ def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:
                 client, broker, RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number
             )
             assert sent.code == 0, sent
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while True:
                 answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5))
                 if answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6:

@@ -11,7 +11,7 @@ from mqclient.instance import MQClient
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers
 from tests.interop.toolbox import Job, Toolbox
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

@@ -22,11 +22,12 @@ from mqclient.txproducer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere
 from storefmt.configs import SubscriptionGroup
 from storefmt.sysflag import Compression
-from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic, wait
+from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
+from tests.interop.reading import read_topic
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
 from tests.interop.toolbox import alone, body_of
-from tests.interop.waiting import eventually, read_topic
 from tests.mqadmin.conftest import console_of
+from tests.waiting import eventually, wait
 
 pytestmark = pytest.mark.java
 

@@ -16,10 +16,10 @@ import pytest
 from storefmt.fastjson import Json
 from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 from tests.interop.test_java_mqadmin import READS
+from tests.waiting import wait
 
 pytestmark = pytest.mark.java
 
-TRIED_S: Final = 40.0
 NEVER_ENDING: Final = ("clusterRT", "startMonitoring")
 IN_STEPS: Final = (
     *("updateTopic", "deleteTopic", "updateTopicPerm", "updateSubGroup", "deleteSubGroup"),
@@ -127,7 +127,7 @@ def measured(lines: list[str]) -> list[str]:
     return sorted(lines)
 
 
-SETTLE_S: Final = 40.0
+SETTLE_S: Final = 90.0
 LIVE: Final = frozenset({name for name in COMMANDS if name.startswith("consumerStatus")})
 
 
@@ -215,12 +215,9 @@ def test_message_trace_is_stored_and_found(scenes: tuple[Scene, Scene]) -> None:
 
 def traced(scene: Scene, message_id: str) -> list[str]:
     """Return the trace of a message once it is there, without addresses and times."""
-    end = time.monotonic() + TRIED_S
-    while True:
-        output = scene.mqadmin("queryMsgTraceById", "-i", message_id)
-        if "success" in output.stdout:
-            return [re.sub(r"\d+ms", "<ms>", line) for line in blank(output.stdout, scene)]
-        assert time.monotonic() < end, output
+    words = ("queryMsgTraceById", "-i", message_id)
+    output = wait(lambda: scene.mqadmin(*words), lambda found: "success" in found.stdout)
+    return [re.sub(r"\d+ms", "<ms>", line) for line in blank(output.stdout, scene)]
 
 
 def test_every_command_of_mqadmin_is_compared(shared: Path) -> None:

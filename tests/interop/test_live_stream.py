@@ -10,8 +10,8 @@ from mqclient.offsets import committed
 from pipeline.livewrite import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from tests.interop.rocketmq import Servers
-from tests.interop.waiting import eventually
 from tests.pipeline.livetopics import fill, make, read_queues, run
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.java, pytest.mark.timeout(900)]
 COUNT = 60

@@ -17,7 +17,12 @@ from typing import NamedTuple
 import pytest
 
 from remoting.aio.client import RemotingClient
-from remoting.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper, encode_value
+from remoting.bodies import (
+    ClusterInfo,
+    RegisterBrokerBody,
+    TopicConfigSerializeWrapper,
+    encode_value,
+)
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.errors import RemotingError, RequestTimedOut
@@ -25,6 +30,7 @@ from storefmt import fastjson
 from storefmt.configs import DataVersion, TopicConfig
 from storefmt.fastjson import Json
 from tests.interop.rocketmq import JavaSide, Namesrv, OurSide
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -280,7 +286,19 @@ async def play(address: str, steps: list[Step]) -> list[Shown]:
     finally:
         for client in clients.values():
             await client.close()
+    await eventually(lambda: brokers_at(address), lambda names: not names)
     return found
+
+
+async def brokers_at(address: str) -> list[str]:
+    """Return which brokers a name server knows; they go when it hears that theirs is closed."""
+    client = RemotingClient()
+    try:
+        asked = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        answer = await client.invoke(address, asked, timeout_s=20.0)
+    finally:
+        await client.close()
+    return list(ClusterInfo.decode(answer.body).broker_addr_table)
 
 
 def shown(answer: Command) -> Shown:
@@ -338,6 +356,9 @@ def test_an_unknown_code_is_not_answered(pair: Pair, code: int) -> None:
     async def ask(address: str) -> bool:
         client = RemotingClient()
         try:
+            # With the connection made, only the answer can be missing.
+            known = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            await client.invoke(address, known, timeout_s=20.0)
             with contextlib.suppress(RequestTimedOut):
                 await client.invoke(address, Command.request(code), timeout_s=1.0)
                 return True

@@ -13,9 +13,10 @@ from mqclient.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from tests.interop.asking import run
+from tests.interop.reading import dispatched, read_topic
 from tests.interop.rocketmq import Broker, Servers
 from tests.interop.toolbox import Toolbox
-from tests.interop.waiting import eventually, read_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -31,7 +32,7 @@ async def fill(
         for i in range(count):
             message = Message(topic, b"%d" % i, keys=f"{topic}-{queue.queue_id}-{i}", tags="A")
             await Producer(client).send(message, queue=queue)
-    await read_topic(client, topic, queues * count)
+    await dispatched(client, broker.address)
     return made
 
 
@@ -234,9 +235,10 @@ def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Serve
         assert info.status_table[topic].consume_failed_msgs == 0
 
         moved = await admin.reset_offset_by_time(address, group, topic, 0)
-        again = await asyncio.to_thread(job.messages, 8)
+        ids = {line["msgId"] for line in first}
+        again = await asyncio.to_thread(job.every, "msgId", ids)
         assert moved == dict.fromkeys(queues, 0)
-        assert {line["msgId"] for line in again} == {line["msgId"] for line in first}
+        assert {line["msgId"] for line in again} == ids
         await asyncio.to_thread(job.stop)
 
         async def members() -> list[str]:

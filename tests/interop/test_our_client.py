@@ -16,9 +16,11 @@ from mqclient.sent import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.asking import run
-from tests.interop.rocketmq import Broker, Servers, free_ports
+from tests.interop.reading import read_queue, read_topic
+from tests.interop.rocketmq import Broker, Servers
 from tests.interop.toolbox import Toolbox, body_of
-from tests.interop.waiting import eventually, read_queue, read_topic
+from tests.ports import free_ports
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -144,7 +146,7 @@ def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers)
         "topic": topic,
         "subscription": "TagA || TagB",
         "count": 20,
-        "timeoutMs": 40_000,
+        "timeoutMs": 120_000,
     }
 
     async def act(client: MQClient) -> dict[str, bytes]:
@@ -251,7 +253,7 @@ def test_second_name_server_is_asked_when_the_first_is_down(servers: Servers) ->
     down = f"127.0.0.1:{free_ports(1)}"
 
     async def ask(namesrv: str) -> list[str]:
-        async with MQClient(namesrv) as client:
+        async with MQClient(namesrv, timeout_s=20.0) as client:
             return list((await Admin(client).cluster_info()).broker_addr_table)
 
     assert asyncio.run(ask(f"{down};{servers.namesrv.address}")) == [servers.broker.name]

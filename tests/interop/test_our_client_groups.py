@@ -1,20 +1,21 @@
 """Groups of Java and Python consumers; what the real mqadmin asks a Python consumer."""
 
 import collections
-import time
 import uuid
 from pathlib import Path
 
 import pytest
 
+from mqclient.admin import Admin
 from mqclient.allocate import Strategy, allocate
 from mqclient.message import Message
 from mqclient.offsetstore import LocalOffsets
 from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
-from tests.interop.ourclients import blocking, listening, make_topic, wait
+from tests.interop.ourclients import blocking, listening, make_topic
 from tests.interop.rocketmq import JavaSide, Servers
 from tests.interop.toolbox import Toolbox, body_of
+from tests.waiting import wait
 
 pytestmark = pytest.mark.java
 
@@ -63,12 +64,13 @@ def test_java_and_python_members_share_the_queues(
             )
             return sorted(queue.queue_id for queue in parts)
 
-        for ours in (one, two):
-            wait(
-                lambda ours=ours: ours.queue_ids(topic) == share(ours.client.mq.client_id),  # type: ignore[misc]
-                what=f"{ours.queue_ids(topic)}, expected {share(ours.client.mq.client_id)}",
-            )
-        time.sleep(2)
+        def held() -> dict[str, list[int]]:
+            ask = Admin(sender.mq).consumer_running_info(servers.broker.address, group, java_id)
+            of_java = [q.queue_id for q in sender.run(ask).mq_table if q.topic == topic]
+            of_ours = {ours.client.mq.client_id: ours.queue_ids(topic) for ours in (one, two)}
+            return {java_id: sorted(of_java), **of_ours}
+
+        wait(held, lambda found: found == {each: share(each) for each in ids})
         sent = {
             sender.send(Message(topic, b"%d" % i), queue=queues[i % QUEUES]).unique_key: i % QUEUES
             for i in range(80)
@@ -100,13 +102,21 @@ def test_java_goes_on_where_python_ended_and_back(
             for i in range(first, first + 10):
                 sender.send(Message(topic, b"%d" % i))
 
+    def kept() -> int:
+        # Members that go say one-way where they were.
+        with blocking(servers) as client:
+            found = client.run(Admin(client.mq).all_consumer_offsets(servers.broker.address))
+        return sum(found.get((topic, group), {}).values())
+
     send(0)
     with listening(servers, group, topic) as ours:
         wait(lambda: len(ours.got) == 10, what="the first ten")
+    wait(kept, lambda total: total == 10)
     send(10)
     job = toolbox.start("PushConsumer", spec_of(servers, topic, count=10))
     java = sorted(int(body_of(line)) for line in job.messages(10))
     assert all(line["event"] != "message" for line in job.stop())
+    wait(kept, lambda total: total == 20)
     send(20)
     with listening(servers, group, topic) as ours:
         wait(lambda: len(ours.got) >= 10, what="the last ten")

@@ -14,9 +14,10 @@ from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
 from mqclient.txproducer import LocalTransactionState
 from storefmt.sysflag import Compression
-from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic, wait
+from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers, Side
 from tests.interop.toolbox import Toolbox, body_of
+from tests.waiting import wait
 
 pytestmark = pytest.mark.java
 

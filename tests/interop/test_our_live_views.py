@@ -12,8 +12,8 @@ from mqadmin.call import Workplace
 from mqadmin.runner import run_line
 from tests.interop.rocketmq import Servers
 from tests.interop.toolbox import Job, Toolbox
-from tests.interop.waiting import eventually
 from tests.mqadmin.conftest import console_of
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

@@ -12,10 +12,11 @@ import yaml
 
 from mqadmin.call import Workplace
 from mqadmin.runner import run_line
+from tests.interop.reading import await_dispatched
 from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
 from tests.interop.toolbox import Toolbox
-from tests.interop.waiting import eventually
 from tests.mqadmin.conftest import console_of
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -79,6 +80,7 @@ def test_groups_are_changed_deleted_and_come_back(ask: Ask, servers: Servers) ->
     topic, group, where = "AdmGroupTopic", "AdmGroup", ("--broker", servers.broker.address)
     ask("topic", "create", topic, "-q", "1", *where)
     ask("message", "send", topic, "m")
+    await_dispatched(servers)
 
     assert ask("group", "create", group, "--retry-max", "3", *where)[0]["result"] == "changed"
     updated = ask("updateSubGroup", "-b", servers.broker.address, "-g", group, "-s", "false")[0]

@@ -20,7 +20,7 @@ from tests.interop.process import Child
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
 from tests.interop.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.toolbox import Toolbox
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

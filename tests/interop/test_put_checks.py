@@ -16,8 +16,8 @@ from remoting.command import Command
 from remoting.headers import GetMaxOffset
 from storefmt.batch import BatchEntry, join_batch
 from tests.interop.rocketmq import Broker
-from tests.interop.waiting import eventually
 from tests.server.broker.desk import create, pull, send
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

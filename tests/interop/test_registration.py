@@ -17,7 +17,7 @@ from remoting.command import Command
 from storefmt.configs import TopicConfig
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import Toolbox
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -115,7 +115,7 @@ def test_clients_fail_over_and_a_killed_broker_is_gone_at_once(
         "group": "FailOver",
         "mode": "sync",
         "messages": [{"body": "one"}],
-        "timeoutMs": 30_000,
+        "timeoutMs": 120_000,
     }
     (sent,) = toolbox.run("Producer", spec)
 

@@ -28,7 +28,7 @@ from storefmt.offline.compare import compare_logs, compare_queues
 from storefmt.offline.storedir import StoreDir
 from tests.interop import asking
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

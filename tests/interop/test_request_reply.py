@@ -11,8 +11,8 @@ from tests.interop.toolbox import Job, Line, Toolbox, body_of
 
 pytestmark = pytest.mark.java
 
-QUICK_MS, PATIENT_MS = 1_500, 20_000
-LATE = "wait 4000"
+QUICK_MS, PATIENT_MS = 5_000, 60_000
+LATE = "late"
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
 from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

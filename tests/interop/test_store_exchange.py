@@ -28,8 +28,9 @@ from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.verify import verify
 from tests.interop.asking import run
+from tests.interop.reading import dispatched
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -120,6 +121,7 @@ def append(namesrv: Namesrv, broker: Broker, written: Written, *, seed: int) -> 
 
         # Saved twice a second; a kill must not come before.
         await eventually(text, lambda found: str(written.offsets[1]) in found)
+        await dispatched(client, broker.address)
 
     run(namesrv.address, act)
 

@@ -22,7 +22,7 @@ from remoting.command import Command
 from remoting.errors import RemotingError
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import alone
-from tests.interop.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 

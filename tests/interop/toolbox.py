@@ -12,12 +12,13 @@ import base64
 import json
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.interop.process import Child, Ended
 from tests.interop.rocketmq import START_TIMEOUT_S, JavaSide
 
+LINE_TIMEOUT_S = 120.0
 Line = dict[str, Any]
 """One JSON object of a program; ``event`` says what it is."""
 
@@ -42,7 +43,7 @@ class Job:
         self.arrived: queue.Queue[Line] = queue.Queue()
         self._is_done = False
 
-    def line(self, *, timeout_s: float = 60.0) -> Line | None:
+    def line(self, *, timeout_s: float = LINE_TIMEOUT_S) -> Line | None:
         """Return the next line, None after the last; raises ProgramFailed or Ended."""
         if self._is_done:
             return None
@@ -57,7 +58,7 @@ class Job:
             raise ProgramFailed(told["error"])
         return None
 
-    def until(self, event: str, *, timeout_s: float = 60.0) -> list[Line]:
+    def until(self, event: str, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
         """Return the lines up to and with the first ``event``; raises Ended without one."""
         lines: list[Line] = []
         while not lines or lines[-1]["event"] != event:
@@ -67,7 +68,7 @@ class Job:
             lines.append(line)
         return lines
 
-    def messages(self, count: int, *, timeout_s: float = 60.0) -> list[Line]:
+    def messages(self, count: int, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
         """Return the next ``count`` received messages; raises Ended when they do not come."""
         got: list[Line] = []
         while len(got) < count:
@@ -78,7 +79,17 @@ class Job:
                 got.append(line)
         return got
 
-    def rest(self, *, timeout_s: float = 60.0) -> list[Line]:
+    def every(self, field: str, wanted: Collection[object]) -> list[Line]:
+        """Return the messages up to the one with which all ``wanted`` came; Ended otherwise.
+
+        A message may come twice: that is what clients of RocketMQ promise.
+        """
+        got: list[Line] = []
+        while set(wanted) - {line[field] for line in got}:
+            got += self.messages(1)
+        return got
+
+    def rest(self, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
         """Return the lines until the program ends."""
         lines: list[Line] = []
         while (line := self.line(timeout_s=timeout_s)) is not None:
@@ -130,7 +141,7 @@ class Toolbox:
         return job
 
     def run(
-        self, program: str, spec: Mapping[str, object], *, timeout_s: float = 60.0
+        self, program: str, spec: Mapping[str, object], *, timeout_s: float = LINE_TIMEOUT_S
     ) -> list[Line]:
         """Run a program to its end, return its lines."""
         return self.start(program, spec).rest(timeout_s=timeout_s)
@@ -160,7 +171,7 @@ def alone(
     lines: list[Line] = []
     try:
         while True:
-            line = child.line(timeout_s=60.0)
+            line = child.line(timeout_s=LINE_TIMEOUT_S)
             # RocketMQ's remoting layer logs to stdout when nobody configures logging.
             if line.startswith("{"):
                 lines.append(json.loads(line))

@@ -36,7 +36,7 @@ final class Producer implements Program {
         DefaultMQProducer producer = new DefaultMQProducer(
             spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(spec.getString("namesrv"));
-        producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 10000);
+        producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 60000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
         if (spec.containsKey("compressOver")) {
             producer.setCompressMsgBodyOverHowmuch(spec.getIntValue("compressOver"));
@@ -122,7 +122,7 @@ final class Producer implements Program {
                 }
             });
         }
-        left.await(30, TimeUnit.SECONDS);
+        left.await(120, TimeUnit.SECONDS);
     }
 
     private static void oneway(DefaultMQProducer producer, List<Message> messages, Out out) throws Exception {
@@ -133,8 +133,10 @@ final class Producer implements Program {
             o.put("msgId", MessageClientIDSetter.getUniqID(messages.get(i)));
             out.line(o);
         }
-        // A one-way send is only on its way: closing at once could lose the last ones.
-        out.awaitStop(500);
+        // A one-way send is only on its way: what is answered on the same connection came behind it.
+        for (MessageQueue queue : producer.fetchPublishMessageQueues(messages.get(0).getTopic())) {
+            producer.maxOffset(queue);
+        }
     }
 
     private static void batch(DefaultMQProducer producer, List<Message> messages, Out out) {

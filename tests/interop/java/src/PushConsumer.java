@@ -11,6 +11,7 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyContext;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
@@ -40,6 +41,7 @@ final class PushConsumer implements Program {
             started.put("clientId", consumer.getDefaultMQPushConsumerImpl().getmQClientFactory().getClientId());
             out.line(started);
             await(spec, out, left);
+            awaitIdle(consumer);
         } finally {
             consumer.shutdown();
         }
@@ -114,6 +116,19 @@ final class PushConsumer implements Program {
             success &= m.getReconsumeTimes() >= failTimes;
         }
         return success;
+    }
+
+    /**
+     * Wait until what the listener took has moved the positions: shutdown keeps them as they are then.
+     * Not for ever, since a message that is refused in order stays.
+     */
+    private static void awaitIdle(DefaultMQPushConsumer consumer) throws InterruptedException {
+        RebalanceImpl held = consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl();
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+        while (System.nanoTime() < end
+            && held.getProcessQueueTable().values().stream().anyMatch(queue -> queue.getMsgCount().get() > 0)) {
+            Thread.sleep(5);
+        }
     }
 
     private static void await(JSONObject spec, Out out, CountDownLatch left) throws Exception {

@@ -11,7 +11,8 @@ import org.apache.rocketmq.common.message.MessageExt;
 /**
  * Replies to every request of a topic until asked to stop.
  *
- * <p>Spec: namesrv, topic, group, timeoutMs. A request whose body is "wait N" is replied to after N ms.
+ * <p>Spec: namesrv, topic, group, timeoutMs. A request whose body is "late" is replied to
+ * when the requester has gone.
  * Out: "started", then "sent" or "refused" per reply.
  */
 final class Replier implements Program {
@@ -24,7 +25,7 @@ final class Replier implements Program {
         DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group") + "_P");
         producer.setNamesrvAddr(spec.getString("namesrv"));
         producer.setInstanceName("replier-" + spec.getString("group"));
-        producer.setSendMsgTimeout(10000);
+        producer.setSendMsgTimeout(60000);
         producer.start();
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(spec.getString("group"));
         consumer.setNamesrvAddr(spec.getString("namesrv"));
@@ -48,8 +49,8 @@ final class Replier implements Program {
     private static void reply(DefaultMQProducer producer, MessageExt request, Out out) {
         String text = new String(request.getBody(), StandardCharsets.UTF_8);
         try {
-            if (text.startsWith("wait ")) {
-                Thread.sleep(Long.parseLong(text.substring(5)));
+            if (text.equals("late")) {
+                Requester.gone(request.getTopic()).await();
             }
             byte[] body = ("reply to " + text).getBytes(StandardCharsets.UTF_8);
             out.line(Shown.sent(0, producer.send(MessageUtil.createReplyMessage(request, body))));

@@ -1,6 +1,8 @@
 import com.alibaba.fastjson.JSONArray;
 import com.alibaba.fastjson.JSONObject;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -11,6 +13,8 @@ import org.apache.rocketmq.common.message.MessageExt;
 /**
  * Asks with DefaultMQProducer.request and waits for the replies.
  *
+ * <p>A Replier in the same JVM hears from it when a requester has gone.
+ *
  * <p>Spec: namesrv, topic, group, mode (sync, async), timeoutMs, bodies: a list of texts.
  * Out: a "message" per reply, in the order of the bodies when sync, or "refused".
  */
@@ -19,12 +23,19 @@ final class Requester implements Program {
         Program.main(new Requester(), args);
     }
 
+    private static final Map<String, CountDownLatch> GONE = new ConcurrentHashMap<>();
+
+    /** Return what opens when the one requester of a topic has said goodbye to the brokers. */
+    static CountDownLatch gone(String topic) {
+        return GONE.computeIfAbsent(topic, name -> new CountDownLatch(1));
+    }
+
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"));
         producer.setNamesrvAddr(spec.getString("namesrv"));
         producer.setInstanceName("requester-" + spec.getString("group"));
-        producer.setSendMsgTimeout(10000);
+        producer.setSendMsgTimeout(60000);
         producer.start();
         try {
             JSONArray bodies = spec.getJSONArray("bodies");
@@ -36,6 +47,7 @@ final class Requester implements Program {
             left.await(spec.getLongValue("timeoutMs") + 10000, TimeUnit.MILLISECONDS);
         } finally {
             producer.shutdown();
+            gone(spec.getString("topic")).countDown();
         }
     }
 

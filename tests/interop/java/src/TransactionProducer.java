@@ -29,7 +29,7 @@ final class TransactionProducer implements Program {
         JSONObject answers = spec.getJSONObject("answers");
         TransactionMQProducer producer = new TransactionMQProducer(spec.getString("group"));
         producer.setNamesrvAddr(spec.getString("namesrv"));
-        producer.setSendMsgTimeout(10000);
+        producer.setSendMsgTimeout(60000);
         // The group's heartbeat has to reach a broker that nothing is sent to.
         producer.setPollNameServerInterval(1000);
         producer.setHeartbeatBrokerInterval(1000);

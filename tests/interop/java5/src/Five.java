@@ -60,7 +60,7 @@ public final class Five {
     private static void send(String namesrv, String topic, int count) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("FivePG");
         producer.setNamesrvAddr(namesrv);
-        producer.setSendMsgTimeout(10000);
+        producer.setSendMsgTimeout(60000);
         producer.start();
         List<Message> batch = new ArrayList<>();
         for (int i = 0; i < count; i++) {

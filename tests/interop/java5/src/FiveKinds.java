@@ -38,7 +38,7 @@ public final class FiveKinds {
     private static void send(JSONObject spec, CompressionType kind) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("FiveKinds" + kind.name());
         producer.setNamesrvAddr(spec.getString("namesrv"));
-        producer.setSendMsgTimeout(20000);
+        producer.setSendMsgTimeout(60000);
         producer.setCompressType(kind);
         producer.start();
         byte[] body = Base64.getDecoder().decode(spec.getString("body"));

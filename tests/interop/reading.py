@@ -1,39 +1,38 @@
-"""Waiting for another process without guessing how long it takes."""
+"""Reading what a broker has, once it has it: queues, topics, and that all is dispatched."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
+from mqclient.admin import Admin
+from mqclient.errors import BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.message import MessageExt
 from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
+from tests.interop.asking import run
+from tests.interop.rocketmq import Servers
+from tests.waiting import TIMEOUT_S, eventually
 
-_T = TypeVar("_T")
-TIMEOUT_S = 30.0
 
+async def dispatched(client: MQClient, address: str) -> None:
+    """Return once everything in a broker's log is in its queues and in its index.
 
-async def eventually(
-    ask: Callable[[], Awaitable[_T]],
-    holds: Callable[[_T], bool],
-    *,
-    timeout_s: float = TIMEOUT_S,
-) -> _T:
-    """Return the first answer of ``ask`` for which ``holds`` is true.
-
-    Raises:
-        AssertionError: it did not hold in time; the last answer is in the text.
+    A message is acknowledged when the log has it; queues and index follow in a thread.
     """
-    answer = await ask()
-    try:
-        async with asyncio.timeout(timeout_s):
-            while not holds(answer):
-                await asyncio.sleep(0.05)
-                answer = await ask()
-    except TimeoutError:
-        raise AssertionError(f"after {timeout_s} s still {answer!r}") from None
-    return answer
+
+    async def behind() -> str:
+        try:
+            return (await Admin(client).broker_runtime(address))["dispatchBehindBytes"]
+        except BrokerRefused:
+            # In its first second the real broker has no statistics, and fails (NoSuchElement).
+            return "unknown"
+
+    await eventually(behind, lambda size: size == "0")
+
+
+def await_dispatched(servers: Servers) -> None:
+    """Block until a broker has dispatched its whole log."""
+    run(servers.namesrv.address, lambda client: dispatched(client, servers.broker.address))
 
 
 async def read_queue(
