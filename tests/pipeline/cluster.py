@@ -7,7 +7,6 @@ started here is stopped by its process id, executors with their worker.
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyspark
 
 from tests.pipeline.kills import children, kill_tree
 from tests.ports import free_ports
+from tests.waiting import wait
 
 READY_S = 600.0
 HOME = Path(pyspark.__file__).parent
@@ -68,11 +68,11 @@ class Cluster:
         self._logs.append(log)
 
     def _await(self, log: Path, text: str) -> None:
-        end = time.monotonic() + READY_S
-        while text not in log.read_text(errors="replace"):
-            assert time.monotonic() < end, f"no {text!r} in {log}: {log.read_text()[-2000:]}"
+        def read() -> str:
             assert all(process.poll() is None for process in self._processes), log.read_text()
-            time.sleep(0.1)
+            return log.read_text(errors="replace")[-2000:]
+
+        wait(read, lambda said: text in said, what=f"{text!r} in {log}", timeout_s=READY_S)
 
     def submit(self, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """Start a driver by spark-submit, in a directory that has nothing of ours."""

@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.waiting import wait
+
 COMMIT_TIMEOUT_S = 300.0
 LAST_RUN_TIMEOUT_S = 1_500.0
 """For all that is left: a commit of Spark's takes seconds on a busy machine."""
@@ -63,10 +65,13 @@ def commit_count(uri: Path) -> int:
 
 
 def _await_commits(uri: Path, process: subprocess.Popen[str], *, more: int) -> None:
-    wanted, end = commit_count(uri) + more, time.monotonic() + COMMIT_TIMEOUT_S
-    while commit_count(uri) < wanted and process.poll() is None:
-        assert time.monotonic() < end, f"{commit_count(uri)} commits, {wanted} awaited"
-        time.sleep(0.002)
+    wanted = commit_count(uri) + more
+    wait(
+        lambda: commit_count(uri) >= wanted or process.poll() is not None,
+        what=f"{wanted} commits",
+        timeout_s=COMMIT_TIMEOUT_S,
+        pause_s=0.002,
+    )
 
 
 def kill_tree(pid: int) -> None:

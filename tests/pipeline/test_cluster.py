@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from pipeline.shipping import PACKAGES, write_code
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import READY_S, Cluster, environment, running_cluster
+from tests.waiting import wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2_400)]
 JOB = REPOSITORY / "tests" / "pipeline" / "clusterjob.py"
@@ -43,10 +43,11 @@ def test_code_in_a_zip_file_and_an_executor_that_is_killed(
 
     store = str(golden.store("basic"))
     process = cluster.submit("--py-files", str(code), str(JOB), store, str(seen))
-    end = time.monotonic() + READY_S
-    while len(list(seen.iterdir())) < 3 and process.poll() is None:
-        assert time.monotonic() < end, "no task began"
-        time.sleep(0.05)
+    wait(
+        lambda: len(list(seen.iterdir())) >= 3 or process.poll() is not None,
+        what="three tasks begin",
+        timeout_s=READY_S,
+    )
     victim = cluster.executors()[0]
     os.kill(victim, signal.SIGKILL)
     found = result(process)

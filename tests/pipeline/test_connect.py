@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.golden import Golden
 from tests.pipeline.cluster import HOME, READY_S, environment
 from tests.pipeline.kills import kill_tree
 from tests.ports import free_ports
+from tests.waiting import wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
 CLIENT = """
@@ -46,12 +46,13 @@ def server(tmp_path: Path) -> Iterator[str]:
     env = {**environment(), "SPARK_DAEMON_MEMORY": "1g"}
     with log.open("wb") as out:
         process = subprocess.Popen(line, stdout=out, stderr=out, cwd=tmp_path, env=env)
+
+    def said() -> str:
+        assert process.poll() is None, log.read_text()
+        return log.read_text(errors="replace")
+
     try:
-        end = time.monotonic() + READY_S
-        while "Spark Connect server started" not in log.read_text(errors="replace"):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < end, log.read_text()
-            time.sleep(0.1)
+        wait(said, lambda text: "Spark Connect server started" in text, timeout_s=READY_S)
         yield f"sc://127.0.0.1:{port}"
     finally:
         kill_tree(process.pid)

@@ -12,6 +12,7 @@ from remoting.codes import RequestCode, ResponseCode
 from server.store.nowait import ColdRead
 from storefmt.message import Record
 from tests.server.broker.desk import Desk, running
+from tests.waiting import until
 
 COUNT = 300
 
@@ -32,9 +33,7 @@ async def fill(desk: Desk) -> None:
         await desk.send(body=b"%d " % number * 300)
     store = desk.app.broker.store
     # Queue entries reach their files with the upkeep.
-    async with asyncio.timeout(60):
-        while store._table.queues["T", 0].tail_start < COUNT - 150:
-            await asyncio.sleep(0.1)
+    await until(lambda: store._table.queues["T", 0].tail_start >= COUNT - 150)
 
 
 def bodies(records: list[Record]) -> list[bytes]:

@@ -12,6 +12,7 @@ from server.runtime.clock import SystemClock
 from server.store.nowait import ColdRead
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import forget
+from tests.waiting import until
 
 COUNT = 200
 PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K"
@@ -27,9 +28,7 @@ async def fill(desk: Desk) -> None:
         )
         assert answer.code == ResponseCode.SUCCESS, answer
     store = desk.app.broker.store
-    async with asyncio.timeout(60):
-        while store._table.queues[HALF_TOPIC, 0].tail_start < COUNT - 150:
-            await asyncio.sleep(0.1)
+    await until(lambda: store._table.queues[HALF_TOPIC, 0].tail_start >= COUNT - 150)
 
 
 @pytest.mark.parametrize("hangs", [False, True])

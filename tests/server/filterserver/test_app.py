@@ -27,6 +27,7 @@ from server.runtime.clock import SystemClock
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, signed, write_home
 from tests.server.broker.desk import Desk, create, name_server, pull, running
 from tests.server.filterserver import wat
+from tests.waiting import eventually, until
 
 _T = TypeVar("_T")
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -52,10 +53,10 @@ async def scene(root: Path, **settings: object) -> AsyncIterator[Scene]:
         MQClient(namesrv, timeout_s=60) as client,
     ):
         await desk.create_topic()
-        while desk.app.broker.filter_servers.addresses() != [address]:
-            await asyncio.sleep(0.005)
-        while not (await client.route("T", fresh=True)).filter_server_table:
-            await asyncio.sleep(0.005)
+        await until(lambda: desk.app.broker.filter_servers.addresses() == [address])
+        await eventually(
+            lambda: client.route("T", fresh=True), lambda route: route.filter_server_table
+        )
         yield Scene(desk, app, address, client, PullConsumer(client, "G"))
 
 
@@ -143,8 +144,7 @@ def test_pull_waits_at_the_broker_and_is_woken(tmp_path: Path) -> None:
         waiting = asyncio.create_task(
             one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
         )
-        while not len(one.desk.app.broker.hold):
-            await asyncio.sleep(0.005)
+        await until(lambda: len(one.desk.app.broker.hold))
         await send(one, b"a1")
         return [message.body for message in (await waiting).messages]
 
@@ -239,10 +239,10 @@ def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path) -> N
 def test_stopped_filter_server_leaves_the_routes(tmp_path: Path) -> None:
     async def act(one: Scene) -> dict[str, list[str]]:
         await one.app.stop()
-        while one.desk.app.broker.filter_servers.addresses():
-            await asyncio.sleep(0.005)
-        while (route := await one.client.route("T", fresh=True)).filter_server_table:
-            await asyncio.sleep(0.005)
+        await until(lambda: not one.desk.app.broker.filter_servers.addresses())
+        route = await eventually(
+            lambda: one.client.route("T", fresh=True), lambda found: not found.filter_server_table
+        )
         return route.filter_server_table
 
     assert play(tmp_path, act) == {}
@@ -263,12 +263,10 @@ def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
         header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
         command = Command.request(RequestCode.PULL_MESSAGE, header)
         waiting = asyncio.create_task(client.invoke(one.address, command, timeout_s=30))
-        while not len(one.desk.app.broker.hold):
-            await asyncio.sleep(0.005)
+        await until(lambda: len(one.desk.app.broker.hold))
         await client.close()
         await asyncio.gather(waiting, return_exceptions=True)
-        while one.app.pending_count:
-            await asyncio.sleep(0.005)
+        await until(lambda: not one.app.pending_count)
         return one.app.pending_count
 
     assert play(tmp_path, act) == 0
@@ -284,8 +282,7 @@ def test_broker_with_accounts_decides_who_uploads_and_pulls(tmp_path: Path) -> N
         ):
             made = signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
             codes = [(await desk.client.invoke(desk.address, made)).code]
-            while not desk.app.broker.filter_servers.addresses():
-                await asyncio.sleep(0.005)
+            await until(desk.app.broker.filter_servers.addresses)
             source = wat.module(wat.TAKES_ALL)
             for key in (USER, OTHER, None):
                 asked = signed(302, upload(source).header(FilterClass), body=source, by=key)
@@ -307,8 +304,7 @@ def test_filter_server_without_an_admins_key_is_not_listed_by_a_broker_with_acco
             running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
             filter_server(desk.address, **keys),
         ):
-            while "not registered" not in caplog.text:
-                await asyncio.sleep(0.005)
+            await until(lambda: "not registered" in caplog.text)
             return desk.app.broker.filter_servers.addresses()
 
     assert asyncio.run(run()) == []

@@ -31,7 +31,7 @@ async def asked(store: MessageStore, links: Links, *reports: int, allowed: bool 
     port = await server.start("127.0.0.1", 0)
     came = b""
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
                 for number, report in enumerate(reports):

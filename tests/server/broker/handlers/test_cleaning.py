@@ -10,6 +10,7 @@ from server.store.cleanjobs import DeleteLogJob
 from server.store.nowait import ColdRead
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.server.broker.test_cold import forget
+from tests.waiting import until
 
 
 def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
@@ -35,9 +36,9 @@ async def fill_files(desk: Desk, count: int) -> None:
     for number in range(count):
         assert (await desk.send(b"%d " % number * 4_000)).code == ResponseCode.SUCCESS
     store = desk.app.broker.store
-    async with asyncio.timeout(60):
-        while store.cleaner._safe_file.safe_log_offset < store.written_offset - (1 << 17):
-            await asyncio.sleep(0.05)
+    await until(
+        lambda: store.cleaner._safe_file.safe_log_offset >= store.written_offset - (1 << 17)
+    )
 
 
 def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finish(
@@ -70,17 +71,13 @@ def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finis
             forget(tmp_path)
             reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
             await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)
-            async with asyncio.timeout(60):
-                while not store.min_log_offset:
-                    await asyncio.sleep(0.01)
+            await until(lambda: store.min_log_offset)
             # The thread is at it, and the loop serves.
             assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
             newest = await desk.messages(queue_offset=60)
             assert [record.body for record in newest] == [b"meanwhile"]
             may_delete.set()
-            async with asyncio.timeout(60):
-                while (tmp_path / "commitlog" / f"{0:020d}").exists():
-                    await asyncio.sleep(0.01)
+            await until(lambda: not (tmp_path / "commitlog" / f"{0:020d}").exists())
             may_read.set()
             async with asyncio.timeout(60):
                 answer = await reader

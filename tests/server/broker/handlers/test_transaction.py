@@ -14,6 +14,7 @@ from server.store.nowait import ColdRead
 from storefmt.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import forget
+from tests.waiting import eventually, until
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K1\2TAGS\1a"
@@ -50,11 +51,14 @@ def end(log_offset: int, queue_offset: int, how: int = COMMIT, **changes: object
 
 async def pushed(desk: Desk, code: RequestCode, count: int = 1) -> list[Command]:
     """Return the first requests of the broker with a code."""
-    while True:
-        found = [command for command in desk.pushed if command.code == code]
-        if len(found) >= count:
-            return found[:count]
-        await asyncio.sleep(0.01)
+    found: list[Command] = []
+
+    def have_come() -> bool:
+        found[:] = [command for command in desk.pushed if command.code == code]
+        return len(found) >= count
+
+    await until(have_come, what=f"{count} requests {code.name}")
+    return found[:count]
 
 
 def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
@@ -213,8 +217,7 @@ def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None:
         async with running(tmp_path, transaction_check_max=5, **QUICK) as desk:
             await desk.heartbeat()
             await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
-            while not (ended := await desk.messages(topic="TRANS_CHECK_MAX_TIME_TOPIC")):
-                await asyncio.sleep(0.01)
+            ended = await eventually(lambda: desk.messages(topic="TRANS_CHECK_MAX_TIME_TOPIC"))
             answer = await desk.ask(
                 RequestCode.RESUME_CHECK_HALF_MESSAGE,
                 ResumeCheckHalfMessage(msg_id=ended[0].msg_id),
