@@ -30,7 +30,7 @@ from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
 from server.broker.recode import in_java_order, index_keys
 from server.broker.refusal import Refused
 from server.runtime.clock import Times
-from server.store.calls import GetStatus, PutMessage, PutResult
+from server.store.calls import GetResult, GetStatus, PutMessage, PutResult
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
@@ -311,22 +311,12 @@ class DelayService:
         Raises:
             ColdRead: they are not in memory.
         """
-        found = self._store.get_message(
-            SCHEDULE_TOPIC,
-            level.level - 1,
-            level.queue_offset,
-            count_max=READ_COUNT,
-            size_max=READ_SIZE,
-            accept=None,
-            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
-        )
-        level.cold_count = 0
+        found = self._get(level, READ_COUNT)
         if found.status is GetStatus.FOUND:
             try:
                 return decode_records(b"".join(found.chunks))
-            except RecordDamaged as error:
-                LOG.error("delay level %d: a record cannot be read: %s", level.level, error)
-                return []
+            except RecordDamaged:
+                return self._read_one(level)
         moved = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
         if found.status in moved and found.next_offset != level.queue_offset:
             LOG.warning(
@@ -336,6 +326,35 @@ class DelayService:
             )  # fmt: skip
             level.queue_offset = found.next_offset
         return []
+
+    def _read_one(self, level: _Level) -> list[Record]:
+        """Return the next record that is whole, moving on over those that are not.
+
+        Java, too, leaves out a message that it cannot read: one must not hold up all others.
+        """
+        while (found := self._get(level, 1)).status is GetStatus.FOUND:
+            try:
+                return decode_records(b"".join(found.chunks))
+            except RecordDamaged as error:
+                LOG.error(
+                    "delay level %d: message %d of its queue cannot be read and is left out: %s",
+                    level.level, level.queue_offset, error,
+                )  # fmt: skip
+                level.queue_offset += 1
+        return []
+
+    def _get(self, level: _Level, count_max: int) -> GetResult:
+        found = self._store.get_message(
+            SCHEDULE_TOPIC,
+            level.level - 1,
+            level.queue_offset,
+            count_max=count_max,
+            size_max=READ_SIZE,
+            accept=None,
+            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
+        )
+        level.cold_count = 0
+        return found
 
     def _due_ms(self, level: _Level, record: Record) -> int:
         if level.head_offset != record.queue_offset:

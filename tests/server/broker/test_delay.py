@@ -54,7 +54,7 @@ class Store:
         self.written_offset = self.flushed_offset = 0
 
     def get_message(
-        self, topic: str, queue_id: int, queue_offset: int, **limits: object
+        self, topic: str, queue_id: int, queue_offset: int, *, count_max: int, **limits: object
     ) -> GetResult:
         end = self.first + len(self.records)
         if queue_id != 0 or not self.records:
@@ -62,7 +62,7 @@ class Store:
         if queue_offset < self.first:
             status = GetStatus.OFFSET_TOO_SMALL
             return GetResult(status, [], 0, self.first, self.first, end)
-        found = self.records[queue_offset - self.first :]
+        found = self.records[queue_offset - self.first :][:count_max]
         status = GetStatus.FOUND if found else GetStatus.OFFSET_OVERFLOW_ONE
         return GetResult(status, found, len(found), end, self.first, end)
 
@@ -257,6 +257,21 @@ def test_message_that_says_nowhere_to_go_is_left_out(properties: bytes) -> None:
 
     assert desk.bodies() == [b"good"]
     assert desk.service.offsets() == DelayOffsets({1: 2})
+
+
+@pytest.mark.parametrize("damaged", [(0,), (1,), (3,), (0, 1), (1, 2, 3), (0, 1, 2, 3)])
+def test_message_that_cannot_be_read_is_left_out_and_holds_up_no_other(
+    damaged: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    records = [waiting(b"message %d" % at, store_ms=0, queue_offset=at) for at in range(4)]
+    for at in damaged:
+        records[at] = records[at].replace(b"message", b"massage")
+    desk = Desk(Store(*records))
+
+    desk.deliver(1_000)
+
+    assert desk.bodies() == [b"message %d" % at for at in range(4) if at not in damaged]
+    assert caplog.text.count("cannot be read and is left out") == len(damaged)
 
 
 def test_redirected_message_and_back() -> None:
