@@ -21,15 +21,20 @@ from mqclient import (
     TransactionProducer,
 )
 from server.pytest_plugin import RocketMQ, running_pair
+from tests.waiting import until
 
 SETTINGS = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
 
 @pytest.fixture
 def pair(monkeypatch: pytest.MonkeyPatch) -> Iterator[RocketMQ]:
-    """Yield a pair whose broker soon asks what became of a half message."""
-    monkeypatch.setenv("ROCKETMQ_transactionCheckInterval", "300")
-    monkeypatch.setenv("ROCKETMQ_transactionTimeOut", "100")
+    """Yield a pair whose broker soon asks what became of a half message.
+
+    Not at once: who is asked before the disk has the order says that there is none.
+    """
+    monkeypatch.setenv("ROCKETMQ_transactionCheckInterval", "1000")
+    monkeypatch.setenv("ROCKETMQ_transactionTimeOut", "3000")
+    monkeypatch.setenv("ROCKETMQ_transactionCheckMax", "60")
     with running_pair() as running:
         yield running
 
@@ -99,9 +104,7 @@ def test_the_next_process_finds_in_the_outbox_what_became_of_it(
             MQClient(pair.namesrv, timeout_s=60) as client,
             TransactionProducer(client, "outbox", Watched(path)),
         ):
-            async with asyncio.timeout(60):
-                while len(set(checked)) < 2:
-                    await asyncio.sleep(0.05)
+            await until(lambda: len(set(checked)) == 2)
             return await delivered(client, wanted=1)
 
     assert asyncio.run(go()) == [["paid-2"]]

@@ -22,7 +22,7 @@ BUILD_TIMEOUT_S: Final = 400.0
 LINE_TIMEOUT_S: Final = 90.0
 COUNT: Final = 4
 HOWS: Final = ("sync", "async", "oneway", "batch")
-QUICK_CHECK: Final = {"transactionCheckInterval": "1500", "transactionTimeOut": "1000"}
+QUICK_CHECK: Final = {"transactionCheckInterval": "1500", "transactionTimeOut": "4000"}
 
 Line = dict[str, Any]
 

@@ -22,7 +22,7 @@ from tests.waiting import wait
 pytestmark = pytest.mark.java
 
 BODY = "Zürich 中文 ".encode() * 700
-QUICK = {"transactionCheckInterval": "1500", "transactionTimeOut": "1000"}
+QUICK = {"transactionCheckInterval": "1500", "transactionTimeOut": "4000"}
 PROPERTIES = {"i": "1", "born": "here", "Zürich": "中文"}
 
 

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.java
 TOPIC, GROUP = "Paid", "PaidProducers"
 QUICK = {
     "transactionCheckInterval": "1500",
-    "transactionTimeOut": "1000",
+    "transactionTimeOut": "2000",
     "transactionCheckMax": "3",
     "defaultTopicQueueNums": "1",
 }
 NEVER = {"transactionCheckInterval": "600000", "defaultTopicQueueNums": "1"}
 ANSWERS = {"later": "commit", "no": "rollback", "never": "unknown", "spared": "commit"}
-IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "2"}
+IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"}
 HALF, OP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 

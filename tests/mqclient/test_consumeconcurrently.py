@@ -192,8 +192,7 @@ def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_noth
         assert given_back(fake) == [("0", "3"), ("1", "3"), ("2", "3")]
         assert inside.offsets.known(QUEUE) == 3
         release.set()
-        await asyncio.sleep(0.01)
-        assert held.count == 0
+        await until(lambda: held.count == 0)
 
     play(listen, act, clock_ms=lambda: now_ms[0])
 

@@ -153,7 +153,7 @@ def test_subscribing_and_assigning_do_not_mix(rocketmq: RocketMQ) -> None:
 
 def test_assigned_queues_give_what_their_expression_wants(rocketmq: RocketMQ) -> None:
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "LiteAssignedTags", 20)
             async with LitePullConsumer(client, "lite-assigned-tags", FROM_FIRST) as consumer:
                 consumer.set_sub_expression_for_assign("LiteAssignedTags", "A")
@@ -174,7 +174,7 @@ def test_a_change_of_the_queues_is_told_while_it_runs(rocketmq: RocketMQ) -> Non
     topic, told = "LiteWatched", asyncio.Event()
 
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, topic, 1)
             settings = LitePullSettings(topic_metadata_check_interval_ms=50)
             async with LitePullConsumer(client, "lite-watched", settings) as consumer:

@@ -185,7 +185,7 @@ def test_a_smaller_pool_still_gets_every_message(rocketmq: RocketMQ) -> None:
     got: list[bytes] = []
 
     async def go() -> None:
-        async with MQClient(rocketmq.namesrv) as client:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushPool", 8)
             consumer = PushConsumer(client, "push-pool", FROM_FIRST)
             consumer.subscribe("PushPool")

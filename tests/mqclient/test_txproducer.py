@@ -45,7 +45,8 @@ class Ledger:
 def namesrv() -> Iterator[str]:
     command = [sys.executable, "-m", "server.embedded", "--until-stdin-closes"]
     command += ["--namesrv-port", "0", "--broker-port", "0"]
-    quick = {"transactionCheckInterval": "300", "transactionTimeOut": "100"}
+    # Time enough to decide about what is not open, also on a busy machine.
+    quick = {"transactionCheckInterval": "300", "transactionTimeOut": "3000"}
     environment = os.environ | {f"ROCKETMQ_{key}": text for key, text in quick.items()}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
