@@ -49,6 +49,12 @@ def assert_same(
             assert job(path) == store(opened), name
 
 
+def of_log(stores: dict[str, Path]) -> dict[str, Path]:
+    """Return the stores whose log is damaged: jobs that read nothing else need no others."""
+    elsewhere = re.compile(r"\d+-(cq|index|checkpoint|json|abort)-")
+    return {name: path for name, path in stores.items() if not elsewhere.match(name)}
+
+
 def records(store: StoreDir) -> list[Record]:
     items = (item for _, _, item in store.log.walk(check_crc=False))
     return [item for item in items if isinstance(item, Record)]
@@ -74,7 +80,7 @@ def test_stats_are_those_of_store_stats(stores: dict[str, Path]) -> None:
             {hour: tally.count for (hour, *_), tally in hours.items()},
         )
 
-    assert_same(stores, found, expected)
+    assert_same(of_log(stores), found, expected)
 
 
 def test_spans_are_those_of_store_timeline(stores: dict[str, Path]) -> None:
@@ -87,12 +93,12 @@ def test_spans_are_those_of_store_timeline(stores: dict[str, Path]) -> None:
         by_start = {int(start or 0): tally for (start, *_), tally in tallies.items()}
         return [(start, tally.count) for start, tally in filled(by_start, HOUR_MS)]
 
-    assert_same(stores, found, expected)
+    assert_same(of_log(stores), found, expected)
 
 
 def test_hits_are_those_of_a_plain_search(stores: dict[str, Path]) -> None:
     assert_same(
-        stores,
+        of_log(stores),
         lambda path: [
             hit.log_offset
             for hit in grep.rows_of(grep.grep_local(str(path), pattern=PATTERN), pattern=PATTERN)
@@ -115,7 +121,7 @@ def test_copies_are_those_of_the_records(stores: dict[str, Path]) -> None:
         return {key: count for key, count in counts.items() if count > 1}
 
     assert_same(
-        stores,
+        of_log(stores),
         lambda path: {
             (row.topic, row.uniq_key): row.copies
             for row in duplicates.rows_of(duplicates.duplicates_local(str(path)))
