@@ -2,9 +2,9 @@
 
     python -m docs.pictures
 
-A name server and a broker of our own are filled a little, the program is run in a terminal of
-a fixed size, and what stands on its screen is drawn by rich. The pictures are looked at, not
-compared: rates and times differ from run to run.
+Servers of our own have a topic that is written and two members that read it in order, the program
+is run in a terminal of a fixed size, and what stands on its screen is drawn by rich. The pictures
+are looked at, not compared: rates and times differ from run to run.
 """
 
 import asyncio
@@ -13,9 +13,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pexpect
@@ -24,13 +25,23 @@ from rich.console import Console
 from rich.text import Text
 
 from mqadmin.shell.server import EmbeddedServer
-from mqclient.instance import MQClient
-from remoting.bodies import LockBatchRequestBody, MessageQueue
-from remoting.codes import RequestCode
+from mqclient import (
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
+    Message,
+    MessageExt,
+    MQClient,
+    Producer,
+    PushConsumer,
+)
 
 DIRECTORY = Path(__file__).resolve().parent
 COLUMNS, LINES = 110, 22
-LOOK_S = 6.0
+LOOK_S = 12.0
+PAUSE_S = 0.02
+"""Between two messages."""
+WARM_COUNT = 500
+"""Messages that are sent before anybody looks: about ten seconds."""
 FONT_FACE = re.compile(r"\s*@font-face \{[^}]*\}")
 
 
@@ -71,37 +82,63 @@ def draw(name: str, words: list[str], lines: list[str]) -> None:
 
 
 @contextmanager
-def filled() -> Iterator[str]:
-    """Start servers with a topic, messages, a group that is behind, and locks."""
+def busy() -> Iterator[str]:
+    """Start servers with topics, and for each a producer and members that read."""
     with EmbeddedServer() as server:
-        at = server.addresses
+        namesrv = server.addresses.namesrv
         lines = ["topic create orders -q 4", "topic create payments -q 2"]
-        lines += [f"message send orders 'order {n}' --key o-{n}" for n in range(12)]
-        lines += ["offset reset billing orders --to earliest -y"]
-        script = [sys.executable, "-m", "mqadmin", "shell", "-n", at.namesrv, "-c"]
+        script = [sys.executable, "-m", "mqadmin", "shell", "-n", namesrv, "-c"]
         subprocess.run([*script, "\n".join(lines)], check=True, stdout=subprocess.DEVNULL)
-        asyncio.run(lock(at.namesrv, at.broker))
-        yield at.namesrv
+        ready, done = threading.Event(), threading.Event()
+        thread = threading.Thread(target=lambda: asyncio.run(traffic(namesrv, ready, done)))
+        thread.start()
+        try:
+            ready.wait()
+            yield namesrv
+        finally:
+            done.set()
+            thread.join()
 
 
-async def lock(namesrv: str, broker: str) -> None:
-    """Lock queues as two ordered consumers do."""
-    async with MQClient(namesrv) as client:
-        for number, name in enumerate(("10.0.0.7@app-1", "10.0.0.8@app-2")):
-            queues = [
-                MessageQueue(topic="orders", broker_name="broker-a", queue_id=2 * number + one)
-                for one in range(2)
-            ]
-            body = LockBatchRequestBody(
-                consumer_group="billing", client_id=name, mq_set=queues
-            ).encode()
-            await client.call(broker, RequestCode.LOCK_BATCH_MQ, what="locks", body=body)
+async def traffic(namesrv: str, ready: threading.Event, done: threading.Event) -> None:
+    """Send and read until ``done``; ``ready`` once there is something to see."""
+    async with AsyncExitStack() as stack:
+        members = [await stack.enter_async_context(member(namesrv, name)) for name in "12"]
+        client = await stack.enter_async_context(MQClient(namesrv))
+        producer = await stack.enter_async_context(Producer(client, "shop"))
+        count = 0
+        while not done.is_set():
+            count += 1
+            topic = "payments" if count % 3 == 0 else "orders"
+            await producer.send(Message(topic, b"%d" % count))
+            await asyncio.sleep(PAUSE_S)
+            # Two members that share four queues have found each other.
+            if all(len(one.assignment()) > 0 for one in members) and count > WARM_COUNT:
+                ready.set()
+
+
+@asynccontextmanager
+async def member(namesrv: str, name: str) -> AsyncIterator[PushConsumer]:
+    """Join group billing, which reads orders one by one."""
+    async with MQClient(namesrv, instance_name=f"app-{name}") as client:
+        consumer = PushConsumer(client, "billing")
+        consumer.subscribe("orders")
+
+        @consumer.orderly
+        async def read(
+            messages: Sequence[MessageExt], context: ConsumeOrderlyContext
+        ) -> ConsumeOrderlyStatus:
+            return ConsumeOrderlyStatus.SUCCESS
+
+        async with consumer:
+            await consumer.start()
+            yield consumer
 
 
 def main() -> int:
     """Draw every picture."""
-    plan = ["rebalance", "plan", "billing", "orders", "--add", "app-1,app-2,app-3"]
-    with filled() as namesrv:
+    plan = ["rebalance", "plan", "billing", "orders", "--add", "192.0.2.2@app-3"]
+    with busy() as namesrv:
         for name, words in (
             ("lock-list", ["lock", "list"]),
             ("rebalance-plan", plan),

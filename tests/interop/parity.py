@@ -121,7 +121,8 @@ READS: dict[str, Read] = {
         our_message,
         "every field of the message; with `-g -d` what the listener said, with `-s` the message",
         "the body is shown, not written to a file; `-g -d` and `-s` ask first; a message that is "
-        "sent again has an id of its own",
+        "sent again has an id of its own; `-u` is for the name of Java's client, and nothing of "
+        "the message",
     ),
     "queryMsgByKey": Read(
         "-t {topic} -k key3",
@@ -325,7 +326,8 @@ OWN: dict[str, Own] = {
 """Commands that tests of their own compare."""
 
 APART: dict[str, str] = {
-    "startMonitoring": "Java's prints nothing, for ever; ours what `doctor` finds, every minute",
+    "startMonitoring": "Java's prints nothing, for ever: once a minute its log file gets how much "
+    "waits for each group with a retry topic; ours prints what `doctor` finds, every minute",
 }
 """Commands that cannot be compared, and why."""
 
