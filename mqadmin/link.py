@@ -1,35 +1,32 @@
-"""The way to the servers: one event loop in a thread, one client per address list.
+"""The way to the servers: one client per address list, with an event loop or without.
 
-    main thread                       loop thread
-    run(coroutine) ---- submit ---->  MQClient (keep-alive)
-         |  <---- question, result ----  |
+    run(coroutine, direct=True)  main thread alone, blocking sockets, gone when it ends
+    run(coroutine)               the loop of ``mqadmin.loopthread``, connections are kept
 
-The main thread waits on a queue, so that Ctrl-C reaches it and cancels the coroutine, and
-so that a command in the loop can have a question asked where standard input belongs.
+A command that is declared ``direct`` asks one thing after another and needs no loop, which
+takes longer to load than most requests take. Where a loop runs anyway, as in the shell once
+it completes names, everything goes there.
 
 Rule: nothing is started before the first request; a one-shot command and the shell use
 the same code, the shell just keeps it.
 """
 
-import asyncio
-import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mqadmin.tlsfiles import TlsFiles
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from mqadmin.loopthread import LoopThread
     from mqclient.instance import MQClient
     from remoting.aio.client import OnExchange
     from remoting.command import Command
     from remoting.errors import RemotingError
 
 T = TypeVar("T")
-
-STOP_WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,6 @@ class Target:
     tls: TlsFiles | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Question(Generic[T]):
-    """Something that the loop wants done in the main thread."""
-
-    ask: Callable[[], T]
-    answer: "asyncio.Future[T]"
-
-
 class Link:
     """Runs coroutines and keeps connections between commands.
 
@@ -60,41 +49,37 @@ class Link:
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._clients: dict[Target, MQClient] = {}
-        self._inbox: SimpleQueue[Question[bool] | None] = SimpleQueue()
+        self._direct: dict[Target, MQClient] | None = None
         self.observer: OnExchange | None = None
 
-    def run(self, work: Coroutine[None, None, T]) -> T:
-        """Run ``work`` in the loop and return its result; Ctrl-C cancels it."""
-        # A queue of this run alone: one that was cancelled may still report its end.
-        inbox = self._inbox = SimpleQueue()
-        future = self.submit(work)
-        future.add_done_callback(lambda _: inbox.put(None))
-        try:
-            while (question := inbox.get()) is not None:
-                self._answer(question)
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-        return future.result()
+    def run(self, work: Coroutine[None, None, T], *, direct: bool = False) -> T:
+        """Run ``work`` and return its result; Ctrl-C cancels it.
+
+        Args:
+            direct: it waits for nothing but requests, so it may run without a loop.
+        """
+        if direct and self._thread is None:
+            return self._run_direct(work)
+        return self._started().run(work)
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
         """Start ``work`` in the loop and return at once."""
-        return asyncio.run_coroutine_threadsafe(work, self._started())
+        return self._started().submit(work)
 
     async def ask(self, question: Callable[[], bool]) -> bool:
         """Have ``question`` called in the main thread; for coroutines inside ``run``."""
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._inbox.put(Question(question, answer))
-        return await answer
+        if self._direct is not None:
+            return question()
+        return await self._started().ask(question)
 
     async def client(self, target: Target) -> "MQClient":
         """Return the client for ``target``, started on first use."""
         from mqclient.instance import MQClient
 
-        client = self._clients.get(target)
+        clients = self._clients if self._direct is None else self._direct
+        client = clients.get(target)
         if client is None:
             client = MQClient(
                 target.namesrv,
@@ -104,27 +89,30 @@ class Link:
                 address_map=dict(target.address_map),
                 tls=target.tls.client_tls() if target.tls is not None else None,
                 on_exchange=self._observe,
+                direct=self._direct is not None,
             )
-            self._clients[target] = await client.__aenter__()
+            clients[target] = await client.__aenter__()
         return client
 
     def close(self) -> None:
         """Close all connections and stop the loop."""
-        loop, thread = self._loop, self._thread
-        if loop is None or thread is None:
-            return
-        closing = self.submit(self._close_clients())
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.stop(self._close_clients())
+
+    def _run_direct(self, work: Coroutine[None, None, T]) -> T:
+        # Only a command of one request after another comes this way.
+        from remoting.direct import drive
+
+        clients = self._direct = {}
         try:
-            closing.result(STOP_WAIT_S)
+            return drive(work)
         finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(STOP_WAIT_S)
-            loop.close()
-            self._loop = self._thread = None
+            self._direct = None
+            for client in clients.values():
+                drive(client.close())
 
     async def _close_clients(self) -> None:
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.__aexit__(None, None, None)
@@ -139,21 +127,10 @@ class Link:
         if self.observer is not None:
             self.observer(address, request, answer, elapsed_ms)
 
-    def _answer(self, question: Question[bool]) -> None:
-        said = question.ask()
-        loop = self._started()
-        loop.call_soon_threadsafe(_settle, question.answer, said)
+    def _started(self) -> "LoopThread":
+        if self._thread is None:
+            # asyncio is a third of what a command without it costs.
+            from mqadmin.loopthread import LoopThread
 
-    def _started(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(
-                target=self._loop.run_forever, name="mqadmin-loop", daemon=True
-            )
-            self._thread.start()
-        return self._loop
-
-
-def _settle(answer: "asyncio.Future[bool]", said: bool) -> None:
-    if not answer.done():
-        answer.set_result(said)
+            self._thread = LoopThread()
+        return self._thread

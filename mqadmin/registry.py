@@ -133,6 +133,7 @@ class Command(Generic[A]):
     columns: tuple[str, ...]
     needs: Needs
     writes: bool
+    direct: bool
     java: tuple[Java, ...]
 
     @property
@@ -154,6 +155,7 @@ def command(
     columns: tuple[str, ...] = (),
     needs: Needs = Needs.NAMESRV,
     writes: bool = False,
+    direct: bool = False,
     java: tuple[Java, ...] = (),
 ) -> Callable[[Callable[[Call, A], Answer]], Callable[[Call, A], Answer]]:
     """Declare the decorated function as the command ``name``.
@@ -166,6 +168,8 @@ def command(
         rows: class of the rows, for the header of an empty table.
         columns: what a table shows; all of the fields where left out.
         writes: the command changes something on a server.
+        direct: it asks one thing after another, so it needs no event loop, see
+            ``mqadmin.link``; rows of an async generator go through the loop all the same.
     """
 
     def declare(run: Callable[[Call, A], Answer]) -> Callable[[Call, A], Answer]:
@@ -181,6 +185,7 @@ def command(
             columns=columns,
             needs=needs,
             writes=writes,
+            direct=direct,
             java=java,
         )
         setattr(run, ATTRIBUTE, made)

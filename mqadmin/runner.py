@@ -150,7 +150,9 @@ def _run_once(call: Call, made: Command[object], arguments: object) -> int:
     console, workplace = call.console, call.workplace
     answer = made.run(call, arguments)
     if inspect.isawaitable(answer):
-        outcome = workplace.link.run(cast("Coroutine[None, None, Outcome]", answer))
+        outcome = workplace.link.run(
+            cast("Coroutine[None, None, Outcome]", answer), direct=made.direct
+        )
     else:
         outcome = answer
     if outcome.follow and call.is_watched:

@@ -15,24 +15,26 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from mqclient import answers, routes
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
-from remoting.aio.client import OnExchange, OnRequest, RemotingClient
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.header import Header
 from remoting.headers import GetRouteInfo
-from storefmt.msgid import UniqueIds
 
 if TYPE_CHECKING:
     from mqclient.members import Members
     from mqclient.requestreply import Requests
+    from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
+    from remoting.direct import DirectClient
+    from storefmt.msgid import UniqueIds
 
 NAMESRV_PORT: Final = 9876
 
@@ -50,6 +52,8 @@ class MQClient:
         instance_name: makes the client id ``ip@instance_name``, the same after a restart, as
             broadcasting consumers need it; else the id names process and time.
         address_map: connect elsewhere than brokers advertise: advertised address to real one.
+        direct: ask over blocking sockets, one request after another, for coroutines that
+            ``remoting.direct.drive`` runs without an event loop; such a client has no members.
         clock_ms: gives the time; tests give their own.
 
     Raises:
@@ -64,11 +68,12 @@ class MQClient:
         access_key: str | None = None,
         secret_key: str | None = None,
         tls: "ClientTls | None" = None,
-        on_exchange: OnExchange | None = None,
-        on_request: OnRequest | None = None,
+        on_exchange: "OnExchange | None" = None,
+        on_request: "OnRequest | None" = None,
         address_map: Mapping[str, str] | None = None,
         instance_name: str | None = None,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        direct: bool = False,
     ) -> None:
         self.namesrv_addresses = parse_addresses(namesrv)
         if bool(access_key) != bool(secret_key):
@@ -79,16 +84,35 @@ class MQClient:
         self.client_id = f"{local_ip()}@{name}"
         self._requests: Requests | None = None
         self._members: Members | None = None
-        self.unique_ids = UniqueIds(socket.inet_aton(local_ip()))
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
-        self._remoting = RemotingClient(
-            connect_timeout_s=min(3.0, timeout_s),
-            on_request=on_request or self._answer,
-            sign=_signer(access_key, secret_key),
-            on_exchange=on_exchange,
-            tls=tls,
-        )
+        self._remoting: RemotingClient | DirectClient  # noqa: F823
+        connect_timeout_s = min(3.0, timeout_s)
+        sign = _signer(access_key, secret_key)
+        # Either of them alone: asyncio takes longer to load than a plain request takes.
+        if direct:
+            from remoting.direct import DirectClient
+
+            self._remoting = DirectClient(
+                connect_timeout_s=connect_timeout_s, sign=sign, on_exchange=on_exchange, tls=tls
+            )
+        else:
+            from remoting.aio.client import RemotingClient
+
+            self._remoting = RemotingClient(
+                connect_timeout_s=connect_timeout_s,
+                on_request=on_request or self._answer,
+                sign=sign,
+                on_exchange=on_exchange,
+                tls=tls,
+            )
+
+    @cached_property
+    def unique_ids(self) -> "UniqueIds":
+        """Return what names the messages of this client; who only asks names none."""
+        from storefmt.msgid import UniqueIds
+
+        return UniqueIds(socket.inet_aton(local_ip()))
 
     @property
     def members(self) -> "Members":

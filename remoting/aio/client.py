@@ -13,11 +13,11 @@ Source: remoting/netty/NettyRemotingClient.java.
 import asyncio
 import inspect
 import logging
-import os
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from remoting.address import failure_text, split_address
 from remoting.aio.link import Link, Outbox
 from remoting.codes import ResponseCode
 from remoting.command import Command
@@ -51,18 +51,6 @@ def _context_of(tls: "ClientTls") -> ssl.SSLContext:
     from remoting.aio.tls import client_context
 
     return client_context(tls)
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Return host and port of ``host:port``, ``[::1]:port`` or ``::1:port`` (as Java writes it).
-
-    Raises:
-        BadCall: there is no port, or it is none.
-    """
-    host, _, port = address.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port[:6]) < 65_536:
-        raise BadCall(f"address {address!r} is not host:port")
-    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 class _Channel(Link):
@@ -325,14 +313,8 @@ class RemotingClient:
             return await asyncio.wait_for(asyncio.shield(task), timeout_s)
         except TimeoutError:
             reason = f"no connection in {timeout_s:g} s"
-        except ssl.SSLError as error:
-            # Its errno is a number of OpenSSL's, not of the system.
-            detail = getattr(error, "verify_message", "") or error.reason or str(error)
-            reason = f"tls: {detail.lower().replace('_', ' ')}"
         except OSError as error:
-            # asyncio's own text repeats the address as a tuple.
-            number = error.errno or 0
-            reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+            reason = failure_text(error)
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from remoting.aio.client import split_address
+from remoting.address import split_address
 from server.ha.frames import REPORT, BadStream, Transfer, Transfers
 from server.runtime.clock import Clock
 from server.store.errors import StoreFailed, StoreFull

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 HEAVY = {"prompt_toolkit", "yaml", "msgpack", "numpy", "pyarrow", "pandas", "pyspark", "argparse"}
+LOOP = {"asyncio", "ssl", "logging", "subprocess", "concurrent.futures"}
+"""What an event loop loads: a third of the time of a command that asks one thing at a time."""
 
 PROBE = """
 import sys
@@ -29,7 +31,7 @@ def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
     exit_code, names = imported("topic", "list", "-n", "127.0.0.1:1", "-o", output)
 
     assert exit_code == "4"
-    assert not HEAVY & names
+    assert not (HEAVY | LOOP) & names
     assert not {name for name in names if name.split(".")[0] in {"server", "pipeline"}}
     # A tool has no producers and no consumers.
     assert not {"mqclient.members", "mqclient.requestreply", "mqclient.message"} & names
@@ -42,7 +44,7 @@ def test_finding_a_message_imports_what_finds_it() -> None:
 
     assert exit_code == "4"
     assert "mqclient.admin_message" in names
-    assert not HEAVY & names
+    assert not (HEAVY | LOOP) & names
     # Each of these costs a few ms, which a person waits for.
     assert not {"mqclient.admin", "storefmt.configs", "remoting.aio.tls"} & names
     assert not {f"remoting.headers.{name}" for name in ("broker", "namesrv", "group")} & names

@@ -35,6 +35,7 @@ class Arguments:
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
+    direct=True,
     java=(
         Java(
             "queryMsgById",

@@ -4,9 +4,8 @@ Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, GET_BROKER_CLUSTER_INFO; with --gr
 GET_ROUTEINFO_BY_TOPIC and QUERY_TOPIC_CONSUME_BY_WHO for each topic.
 """
 
-import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind as Completion
@@ -14,13 +13,6 @@ from mqadmin.parameters import option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.topics import Kind, kind_of
-from mqclient.errors import NoRoute
-
-if TYPE_CHECKING:
-    from mqclient.admin_topic import TopicCalls
-
-PARALLEL_MAX: Final = 32
-"""Topics asked about at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +36,6 @@ class TopicRow(Row):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicReaders(Row):
-    """One topic with the clusters it is in and the groups that read it."""
-
-    topic: str
-    kind: str
-    clusters: tuple[str, ...]
-    groups: tuple[str, ...]
-
-
 @command(
     "topic list",
     "list the topics",
@@ -63,6 +45,7 @@ class TopicReaders(Row):
     ),
     rows=TopicRow,
     needs=Needs.EITHER,
+    direct=True,
     java=(
         Java(
             "topicList",
@@ -85,25 +68,11 @@ async def list_topics(call: Call, args: Arguments) -> Outcome:
         names = await admin.topic_list()
     else:
         names = await admin.topics_by_cluster(args.cluster)
-    rows = (TopicRow(name, kind_of(name, brokers_and_clusters=own)) for name in names)
-    shown = (row for row in rows if args.kind in (None, row.kind))
+    kinds = ((name, kind_of(name, brokers_and_clusters=own)) for name in names)
+    shown = ((name, kind) for name, kind in kinds if args.kind in (None, kind))
     if not args.groups:
-        return Outcome(shown)
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-    return Outcome(await asyncio.gather(*(_readers(admin, gate, row) for row in shown)))
+        return Outcome(TopicRow(name, kind) for name, kind in shown)
+    # Many requests at a time need a loop, which nobody should wait for who asks for names.
+    from mqadmin.topicreaders import readers_of
 
-
-async def _readers(admin: "TopicCalls", gate: asyncio.Semaphore, row: TopicRow) -> TopicReaders:
-    async with gate:
-        try:
-            route = await admin.topic_route(row.topic)
-        except NoRoute:
-            # It was deleted since it was listed.
-            return TopicReaders(row.topic, row.kind, (), ())
-        groups: set[str] = set()
-        for data in route.broker_datas:
-            address = data.any_address()
-            if address is not None:
-                groups.update(await admin.groups_of_topic(address, row.topic))
-    clusters = {data.cluster or "" for data in route.broker_datas}
-    return TopicReaders(row.topic, row.kind, tuple(sorted(clusters)), tuple(sorted(groups)))
+    return Outcome(readers_of(call, shown))

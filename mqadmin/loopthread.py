@@ -1,0 +1,87 @@
+"""One event loop in a thread of its own, for commands that ask several things at a time.
+
+    main thread                       loop thread
+    run(coroutine) ---- submit ---->  the coroutine
+         |  <---- question, result ----  |
+
+The main thread waits on a queue, so that Ctrl-C reaches it and cancels the coroutine, and
+so that a command in the loop can have a question asked where standard input belongs.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+STOP_WAIT_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """Something that the loop wants done in the main thread."""
+
+    ask: Callable[[], T]
+    answer: "asyncio.Future[T]"
+
+
+class LoopThread:
+    """The loop and its thread, from when it is made to ``stop``."""
+
+    def __init__(self) -> None:
+        self._inbox: SimpleQueue[Question[bool] | None] = SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="mqadmin-loop", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[None, None, T]) -> T:
+        """Run ``work`` in the loop and return its result; Ctrl-C cancels it."""
+        # A queue of this run alone: one that was cancelled may still report its end.
+        inbox = self._inbox = SimpleQueue()
+        future = self.submit(work)
+        future.add_done_callback(lambda _: inbox.put(None))
+        try:
+            while (question := inbox.get()) is not None:
+                said = question.ask()
+                self._loop.call_soon_threadsafe(_settle, question.answer, said)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+        return future.result()
+
+    def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
+        """Start ``work`` in the loop and return at once."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def ask(self, question: Callable[[], bool]) -> bool:
+        """Have ``question`` called in the main thread; for coroutines inside ``run``."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._inbox.put(Question(question, answer))
+        return await answer
+
+    def stop(self, last: Coroutine[None, None, None]) -> None:
+        """Cancel what still runs, run ``last``, and end the thread."""
+        closing = self.submit(_alone(last))
+        try:
+            closing.result(STOP_WAIT_S)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(STOP_WAIT_S)
+            self._loop.close()
+
+
+async def _alone(last: Coroutine[None, None, None]) -> None:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await last
+
+
+def _settle(answer: "asyncio.Future[bool]", said: bool) -> None:
+    if not answer.done():
+        answer.set_result(said)
