@@ -13,7 +13,6 @@ another one; reading the clock is ``now_ms``.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from mqadmin.console import Console
@@ -23,6 +22,8 @@ from mqadmin.link import Link, Target
 from mqadmin.settings import TIMEOUT_S_DEFAULT, Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mqadmin.journal import Saved
     from mqclient.admin import Admin
     from mqclient.admin_topic import TopicCalls
@@ -91,8 +92,11 @@ class Call:
         return self.settings.dry_run
 
     @property
-    def store_dir(self) -> Path:
+    def store_dir(self) -> "Path":
         """Return the store directory of a command with ``Needs.STORE``; errors as below."""
+        # Who asks servers has no paths.
+        from pathlib import Path
+
         return Path(self.store_uri)
 
     @property

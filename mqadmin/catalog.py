@@ -13,10 +13,9 @@ needs no import.
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqadmin.errors import Usage
 from mqadmin.registry import Command, Java, declared_in
@@ -98,8 +97,7 @@ DASHED: Final = (
 FOLDER: Final = os.path.join(os.path.dirname(__file__), "commands")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A command, by which Java name it was called, and how many words that took."""
 
     command: Command[object]

@@ -10,8 +10,8 @@ renamed; a file that others can read is still read, and is closed with the next 
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
@@ -68,13 +68,13 @@ class Contexts:
 class ContextFile:
     """Where the contexts are kept."""
 
-    path: Path
+    path: str
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> "ContextFile":
         """Return the file for the user of this environment."""
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", "."), ".config")
-        return cls(Path(base) / "mqadmin" / "contexts.json")
+        return cls(os.path.join(base, "mqadmin", "contexts.json"))
 
     def load(self) -> Contexts:
         """Return what the file says; nothing where there is none.
@@ -83,7 +83,7 @@ class ContextFile:
             CommandError: the file is no such json.
         """
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = _text_of(self.path)
         except FileNotFoundError:
             return Contexts(None, {})
         try:
@@ -95,14 +95,17 @@ class ContextFile:
 
     def save(self, contexts: Contexts) -> None:
         """Write the file so that only its user can read it."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = self.path.with_suffix(".tmp")
-        fresh.unlink(missing_ok=True)
+        folder = os.path.dirname(self.path)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        fresh = f"{os.path.splitext(self.path)[0]}.tmp"
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             json.dump(_encode(contexts), out, indent=2)
             out.write("\n")
-        fresh.replace(self.path)
+        os.replace(fresh, self.path)
 
 
 def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
@@ -122,7 +125,7 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
             raise NotFound(f"the context's secret key is in ${name}, which is not set")
         return found
     try:
-        return Path(name).expanduser().read_text(encoding="utf-8").strip()
+        return _text_of(os.path.expanduser(name)).strip()
     except OSError as error:
         raise NotFound(f"the context's secret key is in {name}: {error.strerror}") from None
 
@@ -134,13 +137,18 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
         NotFound: the file is there and cannot be read.
     """
     home = env.get("ROCKETMQ_HOME")
-    path = Path(home) / TOOLS_FILE if home else None
-    if path is None or not path.is_file():
+    path = os.path.join(home, TOOLS_FILE) if home else ""
+    if not os.path.isfile(path):
         return None, None
     try:
-        return tools_keys(path.read_text(encoding="utf-8"))
+        return tools_keys(_text_of(path))
     except OSError as error:
         raise NotFound(f"{path}: {error.strerror}", hint="check its permissions") from None
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _decode(value: object) -> Contexts:

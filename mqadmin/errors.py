@@ -13,8 +13,7 @@ Rule: a command raises one of these or lets an error of a lower package through;
 ``describe`` turns both into a ``Failure``, and nothing else prints an error.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from storefmt.errors import (
     BadCall,
@@ -85,8 +84,7 @@ class Interrupted(CommandError):
     exit_code = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """What is told about an error: ``{"error": {"code", "message", "hint"}}``."""
 
     code: str

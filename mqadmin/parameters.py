@@ -15,10 +15,19 @@ turns the text into any other type. Parser, help, completion and docs read ``Par
 import re
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from enum import Enum, auto
-from pathlib import Path
-from typing import Annotated, Final, Literal, Union, get_args, get_origin, get_type_hints
+from os import PathLike
+from typing import (
+    Annotated,
+    Final,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 Parse = Callable[[str], object]
 
@@ -41,8 +50,7 @@ class Kind(Enum):
     COLUMN = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """What ``argument`` or ``option`` says about a field."""
 
     help: str
@@ -54,8 +62,7 @@ class Declared:
     implied: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One argument or option with its types worked out.
 
     Attributes:
@@ -215,11 +222,12 @@ def _parser_of(name: str, plain: object) -> Parse:
         return truth
     if plain is int:
         return _whole_number
-    if plain in {str, float, Path}:
+    if plain in {str, float}:
         return _TEXT_PARSERS[plain]
     if get_origin(plain) is Literal:
         return str
-    if isinstance(plain, type) and issubclass(plain, Enum):
+    # `Path` is loaded by the commands that take one.
+    if isinstance(plain, type) and issubclass(plain, (Enum, PathLike)):
         return plain
     raise TypeError(f"{name}: say how to parse {plain}")
 
@@ -237,4 +245,4 @@ WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 
-_TEXT_PARSERS: dict[object, Parse] = {str: str, float: float, Path: Path}
+_TEXT_PARSERS: dict[object, Parse] = {str: str, float: float}

@@ -7,8 +7,7 @@ are errors that name the word and what was expected.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from mqadmin.catalog import Found, below, branch_of, find
 from mqadmin.errors import Usage
@@ -25,15 +24,13 @@ NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kin
 """Kinds of which none is empty: a variable of a script that is not set is told, not looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A question for the commands below a word."""
 
     commands: Sequence[Command[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A call that is ready to run."""
 
     command: Command[object]

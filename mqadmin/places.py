@@ -8,9 +8,8 @@ Rule: a name that no name server knows is "not found" (exit 3), told before anyt
 sent to a broker.
 """
 
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.errors import NotFound, Usage
 from remoting.bodies import MessageQueue
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 MASTER: Final = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """One broker process; ``broker_id`` 0 is the master."""
 
     cluster: str

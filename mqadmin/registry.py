@@ -46,7 +46,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import ModuleType
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 from mqadmin.call import Call
 from mqadmin.parameters import Parameter, Parse, parameters_of
@@ -65,8 +65,7 @@ class Needs(Enum):
     NONE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class JavaOption:
+class JavaOption(NamedTuple):
     """A flag of the Java tool: ``-t``, ``--topic``, and the field it fills.
 
     Attributes:
@@ -86,8 +85,7 @@ class JavaOption:
     parse: Parse | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """Flags of a Java name that make another command of it, as ``queryMsgById -s true`` sends.
 
     Attributes:
@@ -99,8 +97,7 @@ class Branch:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class Java:
+class Java(NamedTuple):
     """A name of the Java tool, with its own flags, for the same command.
 
     Attributes:

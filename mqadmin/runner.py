@@ -9,7 +9,6 @@ program, the shell and scripts all go through ``run_line``.
 
 import inspect
 import time
-import traceback
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -73,6 +72,9 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
     """Print an error: one line, or an object with ``-o json``; the trace with ``-v``."""
     failure = describe(error)
     if verbose and failure.exit_code != Interrupted.exit_code:
+        # Only an error that is looked into needs it.
+        import traceback
+
         console.err.write("".join(traceback.format_exception(error)))
     if as_json:
         said = {"code": failure.code, "message": failure.message, "hint": failure.hint}

@@ -12,7 +12,7 @@ value and that ``-topic`` is no cluster of flags.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -189,14 +189,14 @@ def _next_value(name: str, parameter: Parameter, rest: Sequence[str], spelling: 
 def _java_parameter(flag: JavaOption, native: Parameter | None) -> Parameter:
     """Return the native parameter in Java's spelling, or one whose value nobody reads."""
     if native is None:
-        return replace(_UNUSED, takes_value=flag.has_arg, metavar=flag.short)
+        return _UNUSED._replace(takes_value=flag.has_arg, metavar=flag.short)
     if flag.has_arg == native.takes_value:
-        return replace(native, parse=flag.parse or native.parse)
+        return native._replace(parse=flag.parse or native.parse)
     if flag.has_arg:
-        return replace(native, takes_value=True, parse=flag.parse or truth)
-    return replace(native, takes_value=False, default=flag.value)
+        return native._replace(takes_value=True, parse=flag.parse or truth)
+    return native._replace(takes_value=False, default=flag.value)
 
 
 UNUSED: Final = ""
 """Name of the parameter that a flag of Java's without a field has."""
-_UNUSED = replace(STORE_DIR, name=UNUSED, kind=Kind.TEXT)
+_UNUSED = STORE_DIR._replace(name=UNUSED, kind=Kind.TEXT)

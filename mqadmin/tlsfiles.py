@@ -6,7 +6,6 @@ Source: remoting/netty/TlsSystemConfig.java (4.9.7) for what can be set.
 """
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,7 +35,9 @@ class TlsFiles:
 
     def client_tls(self) -> "ClientTls":
         """Return the settings for a connection."""
-        # Plain connections do without the import.
+        # Plain connections do without the imports.
+        from pathlib import Path
+
         from remoting.aio.tls import ClientTls
 
         def path(text: str | None) -> Path | None:

@@ -12,12 +12,12 @@ the command runs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
 from operator import attrgetter
-from pathlib import Path
-from typing import Annotated, Final, TypeAlias, get_args, get_origin, get_type_hints
+from os import PathLike
+from typing import Annotated, Final, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 from mqadmin.errors import Usage
 from mqadmin.rows import BAR, INSTANT, OMIT, SPARK, Row
@@ -29,8 +29,7 @@ PARTIAL_CELLS: Final[tuple[str, ...]] = ("", *"▏▎▍▌▋▊▉")
 BAR_WIDTH: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column: its name, how to read it, whether None leaves it out.
 
     A column that is ``drawn`` is a picture for people: named, or not there.
@@ -128,7 +127,7 @@ def plain(value: object) -> Value:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, Path):
+    if isinstance(value, PathLike):
         return str(value)
     if is_dataclass(value):
         return {spot.name: plain(getattr(value, spot.name)) for spot in fields(value)}

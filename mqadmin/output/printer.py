@@ -5,14 +5,12 @@ that a json array is closed before the error is told.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NamedTuple, TextIO
 
 from mqadmin.output.columns import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How to print: what the options and the terminal say.
 
     Attributes:

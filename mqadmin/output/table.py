@@ -9,7 +9,6 @@ that a topic or a body cannot move the cursor or colour the screen. Wide charact
 as two cells. A cell is cut only on a terminal that is too narrow.
 """
 
-import shutil
 from collections.abc import Sequence
 from typing import Final, TextIO
 
@@ -200,4 +199,7 @@ def _is_nested(value: Value) -> bool:
 
 def terminal_width() -> int:
     """Return the columns of the terminal."""
+    # It brings every way of compression, which a pipe need not wait for.
+    import shutil
+
     return shutil.get_terminal_size().columns

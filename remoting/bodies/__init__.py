@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         ConsumerOffsetSerializeWrapper,
         DelayOffsetSerializeWrapper,
         GetConsumerStatusBody,
+        MessageQueueForC,
         OffsetMovedEvent,
         OffsetSerializeWrapper,
         QueryConsumeTimeSpanBody,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
         ResetOffsetBody,
         ResetOffsetBodyForC,
     )
-    from remoting.bodies.queues import MessageQueue, MessageQueueForC
+    from remoting.bodies.queues import MessageQueue
     from remoting.bodies.register import RegisterBrokerBody
     from remoting.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
     from remoting.bodies.stats import (
@@ -184,10 +185,10 @@ _FAMILIES: Final = {
     "remoting.bodies.locks": "LockBatchRequestBody LockBatchResponseBody UnlockBatchRequestBody",
     "remoting.bodies.offsets": (
         "ConsumerOffsetSerializeWrapper DelayOffsetSerializeWrapper GetConsumerStatusBody "
-        "OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
+        "MessageQueueForC OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
         "QueryCorrectionOffsetBody QueueTimeSpan ResetOffsetBody ResetOffsetBodyForC"
     ),
-    "remoting.bodies.queues": "MessageQueue MessageQueueForC",
+    "remoting.bodies.queues": "MessageQueue",
     "remoting.bodies.register": "RegisterBrokerBody",
     "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
     "remoting.bodies.stats": (

@@ -3,14 +3,15 @@
 Rule: every offset here is a queue offset, in entries.
 
 Source: common/protocol/body (4.9.7), common/protocol/topic/OffsetMovedEvent.java,
-store/schedule/DelayOffsetSerializeWrapper.java, client/consumer/store/OffsetSerializeWrapper.java.
+store/schedule/DelayOffsetSerializeWrapper.java, client/consumer/store/OffsetSerializeWrapper.java,
+common/message/MessageQueueForC.java.
 """
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from remoting.bodies.base import Body
-from remoting.bodies.queues import MessageQueue, MessageQueueForC
+from remoting.bodies.queues import MessageQueue
 from storefmt.fastjson import Json
 
 
@@ -41,6 +42,17 @@ class ResetOffsetBody(Body):
     """New positions of a group (request codes 220 and 222)."""
 
     offset_table: dict[MessageQueue, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MessageQueueForC(Body):
+    """A queue with a position in it, for clients that cannot read object keys."""
+
+    topic: str = ""
+    broker_name: str = ""
+    queue_id: int = 0
+    offset: int = 0
+    """Queue offset, in entries."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 Rule: queues sort by topic, then broker name, then queue id. Java clients sort both lists of a
 rebalance so; two members that sorted differently would take the same queue.
 
-Source: common/message/MessageQueue.java#compareTo, common/message/MessageQueueForC.java.
+Source: common/message/MessageQueue.java#compareTo.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,3 @@ class MessageQueue(Body):
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.broker_name}/{self.queue_id}"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class MessageQueueForC(Body):
-    """A queue with a position in it, for clients that cannot read object keys."""
-
-    topic: str = ""
-    broker_name: str = ""
-    queue_id: int = 0
-    offset: int = 0
-    """Queue offset, in entries."""

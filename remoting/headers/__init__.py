@@ -45,14 +45,10 @@ if TYPE_CHECKING:
     from remoting.headers.message import (
         ConsumeMessageDirectlyResult,
         ConsumerSendMsgBack,
-        QueryMessage,
-        QueryMessageResponse,
         ReplyMessage,
         SendMessage,
         SendMessageResponse,
         SendMessageV2,
-        ViewMessage,
-        ViewMessageResponse,
     )
     from remoting.headers.namesrv import (
         AddWritePermOfBroker,
@@ -92,6 +88,12 @@ if TYPE_CHECKING:
         UpdateConsumerOffsetResponse,
     )
     from remoting.headers.pull import PullMessage, PullMessageResponse, QueryConsumeQueue
+    from remoting.headers.query import (
+        QueryMessage,
+        QueryMessageResponse,
+        ViewMessage,
+        ViewMessageResponse,
+    )
     from remoting.headers.route import GetRouteInfo
     from remoting.headers.rpc import Rpc
     from remoting.headers.topic import (
@@ -211,9 +213,8 @@ _FAMILIES: Final = {
         "UnregisterClient UnregisterClientResponse"
     ),
     "remoting.headers.message": (
-        "ConsumeMessageDirectlyResult ConsumerSendMsgBack QueryMessage QueryMessageResponse "
-        "ReplyMessage SendMessage SendMessageResponse SendMessageV2 ViewMessage "
-        "ViewMessageResponse"
+        "ConsumeMessageDirectlyResult ConsumerSendMsgBack ReplyMessage SendMessage "
+        "SendMessageResponse SendMessageV2"
     ),
     "remoting.headers.namesrv": (
         "AddWritePermOfBroker AddWritePermOfBrokerResponse DeleteKVConfig "
@@ -230,6 +231,7 @@ _FAMILIES: Final = {
         "SearchOffsetResponse UpdateConsumerOffset UpdateConsumerOffsetResponse"
     ),
     "remoting.headers.pull": "PullMessage PullMessageResponse QueryConsumeQueue",
+    "remoting.headers.query": "QueryMessage QueryMessageResponse ViewMessage ViewMessageResponse",
     "remoting.headers.route": "GetRouteInfo",
     "remoting.headers.rpc": "Rpc",
     "remoting.headers.topic": (

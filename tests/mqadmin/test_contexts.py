@@ -27,11 +27,12 @@ def test_everything_about_a_context_is_kept_for_its_user_alone(
 
     file = ContextFile.of(env)
     kept = file.load().contexts["box"]
-    assert file.path.stat().st_mode & 0o777 == 0o600
+    path = Path(file.path)
+    assert path.stat().st_mode & 0o777 == 0o600
     assert kept.address_map == (("172.17.0.2:10911", "127.0.0.1:1"), ("b:2", "c:3"))
     assert kept.tls == TlsFiles(ca="system")
     assert (kept.output, kept.timeout_s, kept.protected) == ("json", 2.5, True)
-    assert json.loads(file.path.read_text())["contexts"]["box"]["map"]["b:2"] == "c:3"
+    assert json.loads(path.read_text())["contexts"]["box"]["map"]["b:2"] == "c:3"
 
 
 def test_a_second_add_changes_only_what_it_names(run: Run, env: dict[str, str]) -> None:
@@ -127,8 +128,9 @@ def test_commands_go_over_tls_where_the_context_says_so(run: Run, servers: Addre
 @pytest.mark.parametrize("text", ["{", "[]", '{"contexts": {"a": {"map": [], "namesrv": "h"}}}'])
 def test_a_broken_file_is_told_with_its_path(env: dict[str, str], text: str) -> None:
     file = ContextFile.of(env)
-    file.path.parent.mkdir(parents=True)
-    file.path.write_text(text)
+    path = Path(file.path)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
 
     with pytest.raises(CommandError, match=r"contexts\.json: no contexts file"):
         file.load()
@@ -160,7 +162,7 @@ def test_keys_of_the_java_tool_are_those_of_its_file(tmp_path: Path) -> None:
 def test_a_file_that_somebody_broke_is_told_in_one_line(
     run: Run, env: dict[str, str], text: str, said: str
 ) -> None:
-    path = ContextFile.of(env).path
+    path = Path(ContextFile.of(env).path)
     path.parent.mkdir(parents=True)
     path.write_text(text)
 
