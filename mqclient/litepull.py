@@ -90,6 +90,7 @@ class LitePullConsumer(Queries):
             lite=True,
             suspend_ms=self.settings.broker_suspend_max_time_ms,
             timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
+            broker_id=self.settings.broker_id,
         )
         self._pulls.full = self._too_many
         self._rebalancing = Rebalancing(

@@ -12,6 +12,7 @@ from typing import Final
 from mqclient.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
 from mqclient.pushsettings import PushSettings, check_range
+from mqclient.routes import MASTER_ID
 from remoting.bodies import ConsumeFromWhere, MessageModel
 
 _RANGES: Final = {
@@ -25,6 +26,7 @@ _RANGES: Final = {
     "topic_metadata_check_interval_ms": (1, 2**31),
     "broker_suspend_max_time_ms": (1, 2**31),
     "consumer_timeout_ms_when_suspend": (1, 2**31),
+    "default_broker_id": (0, 2**63 - 1),
 }
 
 
@@ -52,6 +54,9 @@ class LitePullSettings:
         broker_suspend_max_time_ms: how long a broker may keep a pull that finds nothing waiting.
         consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that wait
             included; longer than the wait.
+        connect_broker_by_user: pull from the member of each broker that ``default_broker_id``
+            names, not from the one that brokers suggest.
+        default_broker_id: 0 is the master; where this member is away, as without it.
         unit_mode: the group belongs to a unit.
     """
 
@@ -72,6 +77,8 @@ class LitePullSettings:
     topic_metadata_check_interval_ms: int = 30_000
     broker_suspend_max_time_ms: int = 20_000
     consumer_timeout_ms_when_suspend: int = 30_000
+    connect_broker_by_user: bool = False
+    default_broker_id: int = MASTER_ID
     unit_mode: bool = False
 
     def __post_init__(self) -> None:
@@ -89,6 +96,11 @@ class LitePullSettings:
             )
         if self.allocate_strategy is Strategy.CONFIG:
             raise BadRequest("strategy CONFIG for a polling consumer", hint="use assign()")
+
+    @property
+    def broker_id(self) -> int | None:
+        """Return the member of each broker to pull from, None for what brokers suggest."""
+        return self.default_broker_id if self.connect_broker_by_user else None
 
     def as_push(self) -> PushSettings:
         """Return the same for the parts that both kinds of consumer share."""

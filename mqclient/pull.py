@@ -113,11 +113,16 @@ class Asked(NamedTuple):
 
 
 class Puller:
-    """Sends pulls for a consumer group, and remembers which broker to ask."""
+    """Sends pulls for a consumer group, and remembers which broker to ask.
 
-    def __init__(self, client: MQClient, group: str) -> None:
+    Args:
+        broker_id: the member of each broker to ask, whatever brokers suggest; None follows them.
+    """
+
+    def __init__(self, client: MQClient, group: str, *, broker_id: int | None = None) -> None:
         self._client = client
         self._group = group
+        self._broker_id = broker_id
         self._suggested: dict[MessageQueue, int] = {}
 
     async def pull(self, asked: Asked, *, timeout_s: float | None = None) -> PullResult:
@@ -172,9 +177,10 @@ class Puller:
     async def _reader(self, queue: MessageQueue) -> tuple[str, bool]:
         """Return the address to ask, and whether it is the master's."""
         route = await self._client.route(queue.topic)
-        found = routes.reader(
-            route, queue.broker_name, broker_id=self._suggested.get(queue, routes.MASTER_ID)
-        )
+        broker_id = self._broker_id
+        if broker_id is None:
+            broker_id = self._suggested.get(queue, routes.MASTER_ID)
+        found = routes.reader(route, queue.broker_name, broker_id=broker_id)
         if found is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
         return found

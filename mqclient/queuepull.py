@@ -53,6 +53,7 @@ class QueuePulls:
             in place.
         suspend_ms: how long a broker may keep a pull waiting that finds nothing.
         timeout_ms: how long a pull may take, that wait included.
+        broker_id: the member of each broker to ask; None follows what brokers suggest.
 
     Attributes:
         suspended: no loop pulls while it is set.
@@ -72,6 +73,7 @@ class QueuePulls:
         lite: bool = False,
         suspend_ms: int = SUSPEND_MS,
         timeout_ms: int = TIMEOUT_MS,
+        broker_id: int | None = None,
     ) -> None:
         self._consuming = consuming
         self._consumption = consumption
@@ -79,7 +81,7 @@ class QueuePulls:
         self._wanted = wanted
         self._held = held
         self._from_ms = from_ms
-        self._puller = Puller(consuming.client, consuming.group)
+        self._puller = Puller(consuming.client, consuming.group, broker_id=broker_id)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
         self._lite = lite

@@ -35,11 +35,14 @@ OF_THE_CLIENT = {
 """Parameters of Java's ClientConfig, which every class has: ``MQClient`` takes what remains of
 them (addresses, name, TLS), or nothing depends on them here; and times and names given by text."""
 
-IN_NO_FIELD = {"send_latency_fault_enable": "sendLatencyFaultEnable"}
-"""Java keeps it inside of the implementation."""
-NOT_OFFERED = {"connectBrokerByUser", "defaultBrokerId"}
-"""They pin every pull of a polling consumer to one member of each broker; the broker's own
-suggestion is followed here."""
+IN_NO_FIELD = {
+    "send_latency_fault_enable": "sendLatencyFaultEnable",
+    "connect_broker_by_user": "connectBrokerByUser",
+    "default_broker_id": "defaultBrokerId",
+}
+"""Java keeps them inside of the implementation."""
+LATER = "told after the start"
+"""What the toolbox says of a value that Java's getter does not tell before."""
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +61,8 @@ def test_parameters_are_those_of_the_class(
         name = IN_NO_FIELD.get(item.name) or java_name(item.name)
         if name is not None and name in java:
             named.add(name)
-            if item.name not in OTHER_DEFAULTS:
+            if item.name not in OTHER_DEFAULTS and java[name] != LATER:
                 assert getattr(item.default, "name", item.default) == java[name], item.name
 
     assert len(named) >= 8
-    assert set(java) - named - NOT_HERE[java_class] - OF_THE_CLIENT - NOT_OFFERED == set()
+    assert set(java) - named - NOT_HERE[java_class] - OF_THE_CLIENT == set()

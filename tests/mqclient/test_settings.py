@@ -15,7 +15,7 @@ from mqclient.litesettings import LitePullSettings
 from mqclient.producersettings import ProducerSettings
 from mqclient.pushsettings import PushSettings
 
-# Java's name where it is not ours in camelCase; None where Java has no such parameter.
+# Java's name where it is not ours in camelCase; None where Java's class has no such field.
 OTHER_NAMES: Mapping[str, str | None] = {
     "consume_timeout_min": "consumeTimeout",
     "pull_interval_ms": "pullInterval",
@@ -38,6 +38,8 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "compress_type": None,
     "compress_level": None,
     "send_latency_fault_enable": None,
+    "connect_broker_by_user": None,
+    "default_broker_id": None,
 }
 # Given in another form here: an object there, a time from now, the client's own limit.
 OTHER_DEFAULTS = {"allocate_strategy", "consume_from_ms", "send_msg_timeout_ms"}
@@ -125,6 +127,7 @@ def test_every_parameter_has_its_meaning(name: str) -> None:
         (PushSettings, {"max_reconsume_times": -2}),
         (LitePullSettings, {"auto_commit_interval_ms": 999}),
         (LitePullSettings, {"poll_timeout_ms": -1}),
+        (LitePullSettings, {"default_broker_id": -1}),
         (LitePullSettings, {"consumer_timeout_ms_when_suspend": 20_000}),
         (ProducerSettings, {"compress_level": 10}),
         (ProducerSettings, {"send_msg_timeout_ms": 0}),
