@@ -115,8 +115,8 @@ def _candidates(file: StoreFile, header: IndexHeader) -> Iterator[int]:
     yield header.slot_count
     if file.size <= TRY_ALL_SIZE_MAX:
         yield from range(1, (file.size - HEADER.size) // SLOT.size + 1)
-    elif header.end_log_offset > 0 and header.entry_count > 1:
-        yield from _searched(file, header)
+    elif header.entry_count > 1:
+        yield from _searched(file, header) if header.end_log_offset else _ending(file, header)
 
 
 def _searched(file: StoreFile, header: IndexHeader) -> Iterator[int]:
@@ -134,6 +134,19 @@ def _searched(file: StoreFile, header: IndexHeader) -> Iterator[int]:
                 yield slot_count
             found = chunk.find(wanted, found + 1)
         tail = data[-7:]
+
+
+def _ending(file: StoreFile, header: IndexHeader) -> Iterator[int]:
+    # The keys of the first record of a log alone: its log offset is 0, which is no number to
+    # look for. The newest entry is the end of what is not zero: ``previous``, or the hash.
+    end = HEADER.size
+    for pos, data in file.windows(HEADER.size):
+        if used := len(data.rstrip(b"\0")):
+            end = pos + used
+    word = end - 1 - (end - 1 - HEADER.size) % SLOT.size
+    newest = entry_pos(header.entry_count - 1, slot_count=0)
+    for field_pos in (0, ENTRY.size - SLOT.size):
+        yield (word - field_pos - newest) // SLOT.size
 
 
 def _score(file: StoreFile, header: IndexHeader, slot_count: int) -> float:

@@ -35,21 +35,27 @@ def test_geometry_is_that_of_the_broker_conf(golden: Golden, name: str) -> None:
     assert found.index_entry_count == wanted["maxIndexNum"]
 
 
-def write_index(path: Path, *, slot_count: int, entry_count: int, keys: int) -> StoreFile:
-    """Write an index file of ``keys`` entries as a broker does, sparse."""
+def write_index(
+    path: Path, *, slot_count: int, entry_count: int, keys: int, first: int = 1300, step: int = 300
+) -> StoreFile:
+    """Write an index file of ``keys`` entries as a broker does, sparse.
+
+    Args:
+        first, step: log offset of the first record, and from one to the next.
+    """
     newest: dict[int, int] = {}
     with path.open("wb") as file:
         for number in range(1, keys + 1):
             key_hash = number * 7_919_017 % (1 << 31)
             slot = key_hash % slot_count
-            entry = IndexEntry(key_hash, 1000 + number * 300, 0, newest.get(slot, 0))
+            entry = IndexEntry(key_hash, first + (number - 1) * step, 0, newest.get(slot, 0))
             file.seek(entry_pos(number, slot_count=slot_count))
             file.write(entry.encode())
             newest[slot] = number
         for slot, number in newest.items():
             file.seek(slot_pos(slot))
             file.write(number.to_bytes(4, "big"))
-        header = IndexHeader(1, 2, 1300, 1000 + keys * 300, len(newest), keys + 1)
+        header = IndexHeader(1, 2, first, first + (keys - 1) * step, len(newest), keys + 1)
         file.seek(0)
         file.write(header.encode())
         file.truncate(index_file_size(slot_count, entry_count))
@@ -66,6 +72,23 @@ def test_shape_is_solved_for_any_settings(
 ) -> None:
     file = write_index(
         tmp_path / "index", slot_count=slot_count, entry_count=entry_count, keys=keys
+    )
+
+    assert detect_shape(file) == IndexShape(slot_count, entry_count)
+
+
+@pytest.mark.parametrize(("slot_count", "entry_count"), [(50_000, 200_000), (1_000_003, 4_000_000)])
+@pytest.mark.parametrize("keys", [1, 2, 3])
+def test_shape_is_solved_where_only_the_first_record_of_the_log_has_keys(
+    tmp_path: Path, slot_count: int, entry_count: int, keys: int
+) -> None:
+    file = write_index(
+        tmp_path / "index",
+        slot_count=slot_count,
+        entry_count=entry_count,
+        keys=keys,
+        first=0,
+        step=0,
     )
 
     assert detect_shape(file) == IndexShape(slot_count, entry_count)
