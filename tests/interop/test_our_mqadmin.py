@@ -143,7 +143,7 @@ def test_a_java_group_is_seen_and_sent_back(ask: Ask, servers: Servers, toolbox:
     lag = ask("group", "lag", job_group(topic), topic)
     assert [row["client_id"] for row in lag] == [client_id] * 2
     # A broker moves a group only once it has a position in every queue.
-    ask("wait", "lag", job_group(topic), topic, "--for", "2m")
+    ask("wait", "lag", job_group(topic), topic, "--within", "2m")
     group = ask("group", "show", job_group(topic))[0]
     assert (group["online"], group["connections"][0]["client_id"]) == (True, client_id)
     ask("offset", "reset", job_group(topic), topic, "--to", "0", "-y", exit_code=1)
