@@ -38,7 +38,12 @@ Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
 class Arguments:
     """Which file, and what of it."""
 
-    file: Annotated[Path, argument("lines of JSON as `offset export` writes them", kind=Kind.FILE)]
+    file: Annotated[
+        Path,
+        argument(
+            "lines of JSON as `offset export` writes them; - is standard input", kind=Kind.FILE
+        ),
+    ]
     group: Annotated[tuple[str, ...], option("only of this group", kind=Kind.GROUP)] = ()
     broker: Annotated[
         str | None, option("for lines without a broker (of a store)", kind=Kind.BROKER)
@@ -51,6 +56,10 @@ class Arguments:
     examples=(
         ("mqadmin offset import billing.jsonl --dry-run", "what would move"),
         ("mqadmin offset import all.jsonl --group billing -y", "one group of a file"),
+        (
+            "mqadmin offset show billing -n old:9876 -o jsonl | mqadmin offset import - -y",
+            "from another cluster",
+        ),
     ),
     rows=OffsetChange,
     columns=("group", *OFFSET_COLUMNS),
@@ -64,7 +73,7 @@ async def import_offsets(call: Call, args: Arguments) -> Outcome:
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(args)
+    wanted = _wanted(args, _text(call, args.file))
     admin = await call.admin()
     addresses = [place.address for place in await masters(admin, every=True)]
     planned: list[tuple[str, Move]] = []
@@ -89,10 +98,15 @@ async def import_offsets(call: Call, args: Arguments) -> Outcome:
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
-def _wanted(args: Arguments) -> Wanted:
+def _text(call: Call, file: Path) -> str:
+    if str(file) == "-":
+        return call.console.stdin.read()
+    return file.read_text(encoding="utf-8")
+
+
+def _wanted(args: Arguments, text: str) -> Wanted:
     found: Wanted = {}
-    lines = args.file.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         where = f"{args.file} line {number}"
@@ -123,4 +137,5 @@ def _read(where: str, line: str) -> GroupOffset:
             consumer_offset=int(row["consumer_offset"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Usage(f"{where}: {error!r}", hint="`offset export` writes such a file") from None
+        said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise Usage(f"{where}: {said}", hint="`offset export` writes such a file") from None

@@ -95,8 +95,11 @@ def test_offsets_go_into_a_file_and_out_of_it(at: Run, topic: str, tmp_path: Pat
     written = rows(at("offset", "export", "FileG", "--to", str(file), "-ojson"))[0]
     at("offset", "reset", "FileG", topic, "--to", "0", "-y")
     planned = rows(at("offset", "import", str(file), "--dry-run", "-ojson"))
+    shown = at("offset", "show", "FileG", "-ojsonl").out
+    kept = rows(at("offset", "import", "-", "--dry-run", "-ojson", stdin=shown))
     done = rows(at("offset", "import", str(file), "-y", "-ojson"))
 
+    assert [(row["old_offset"], row["how"]) for row in kept] == [(0, "unchanged")] * 2
     assert (written["groups"], written["rows"]) == (1, 2)
     assert {row["how"] for row in planned} == {"would change"}
     assert [(row["old_offset"], row["new_offset"]) for row in done] == [(0, 2)] * 2
