@@ -106,13 +106,18 @@ async def change_group(
         create: make a group that is not there; else it is not found.
 
     Raises:
-        Usage: a number is below zero.
+        Usage: a number is below zero, or none of 32 bits.
         NotFound: there is no such cluster or broker.
     """
     for name in ("retry_queue_nums", "broker_id", "which_broker_when_consume_slowly"):
         value = getattr(wanted, name)
         if value is not None and value < 0:
             raise Usage(f"{name.replace('_', ' ')}: {value} is below 0")
+    for name in ("retry_queue_nums", "retry_max_times"):
+        # A Java broker holds them in an int.
+        value = getattr(wanted, name)
+        if value is not None and not -(2**31) <= value < 2**31:
+            raise Usage(f"{name.replace('_', ' ')}: {value} does not fit 32 bits")
     admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
 

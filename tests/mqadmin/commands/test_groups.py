@@ -107,6 +107,8 @@ def test_java_deletes_a_group_of_one_broker(at: Run, servers: Addresses) -> None
     ("words", "exit_code"),
     [
         (("group", "create", "a b"), 2),
+        (("group", "create", "g", "--retry-max", "2147483648"), 2),
+        (("group", "update", "g", "--retry-queues", "2147483648"), 2),
         (("group", "create", "g", "--cluster", "None"), 3),
         (("group", "create", "g", "--broker", "127.0.0.1:1"), 4),
         (("group", "update", "never-made", "--retry-max", "2"), 3),
