@@ -26,7 +26,7 @@ def written(at: Run, directory: Path, *words: str) -> dict[str, Any]:
 
 
 def test_topics_and_groups_are_written(at: Run, servers: Addresses, tmp_path: Path) -> None:
-    at("topic", "create", "EXPORTED", "-q", "3")
+    at("topic", "create", "DOCUMENTED", "-q", "3")
     at("group", "create", "EXPORT_G", "--retry-max", "5")
     at("topic", "create", "%RETRY%EXPORT_G", "-q", "1")
 
@@ -36,7 +36,7 @@ def test_topics_and_groups_are_written(at: Run, servers: Addresses, tmp_path: Pa
     special = written(at, tmp_path, "exportMetadata", "-c", "DefaultCluster", "-s")
 
     assert list(both) == ["exportTime", "topicConfigTable", "subscriptionGroupTable"]
-    assert both["topicConfigTable"]["EXPORTED"]["writeQueueNums"] == 3
+    assert both["topicConfigTable"]["DOCUMENTED"]["writeQueueNums"] == 3
     assert both["subscriptionGroupTable"]["EXPORT_G"]["retryMaxTimes"] == 5
     assert "subscriptionGroupTable" not in topics
     assert "topicConfigTable" not in groups
