@@ -50,9 +50,9 @@ def test_a_write_is_not_repeated(run: Callable[..., Result]) -> None:
 
 
 def test_what_follows_by_itself_is_not_watched(at: Callable[..., Result]) -> None:
-    at("topic", "create", "FOLLOWED", "-q", "1")
+    at("topic", "create", "NOT_WATCHED", "-q", "1")
 
-    done = at("message", "tail", "FOLLOWED", "--watch")
+    done = at("message", "tail", "NOT_WATCHED", "--watch")
 
     assert done.exit_code == 2
     assert "by itself" in done.err
