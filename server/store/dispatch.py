@@ -11,7 +11,7 @@ Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher
 CommitLogDispatcherBuildConsumeQueue).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -77,6 +77,21 @@ class Dispatcher:
         last = entries[-1]
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
+
+    def resume(self, queues: Iterable[ConsumeQueue], entries: list[DispatchEntry]) -> None:
+        """Go on with what a start left for later.
+
+        Args:
+            queues: some are not written or not synced.
+            entries: records whose keys the index had no space for.
+        """
+        for queue in queues:
+            if queue.unwritten_size:
+                self.dirty[queue] = None
+            elif queue.unsynced:
+                self.unsynced[queue] = None
+        self._waiting = entries
+        self._in_part = bool(entries)
 
     @property
     def keys_wait(self) -> bool:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from server.store.calls import RecoveryReport
+from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
 from server.store.dispatch import Dispatcher
 from server.store.errors import StoreFailed
 from server.store.faststart import Plan, can_start_fast, plan_queues
+from server.store.flush import OUT_OF_SPACE
 from server.store.geometry import log_file_size, queue_file_size_of
 from server.store.index import Index
 from server.store.indexfiles import load_index
@@ -98,13 +99,15 @@ class _Opening:
         self._config = config
         self._disk = disk
         self._paths = paths
-        self._lock_ns = lock_ns
         self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
-        self._point = read_safe_point(disk, paths)
+        self._lock_ns = lock_ns
+        self._point = point = read_safe_point(disk, paths)
+        self._is_ours = point is not None and point.writer is Writer.RUNNING
+        self._is_ours = self._is_ours and point is not None and point.lock_ns == lock_ns
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
         """Log offset at which a file ended too early."""
-        since = UNKNOWN if self._point is None else self._point.moment
+        since = UNKNOWN if point is None else point.moment
         self._listing = Listing(disk, paths, since=since)
         for path in self._listing.strangers:
             if path.name.endswith(SUFFIX):
@@ -119,6 +122,7 @@ class _Opening:
         table = self._table(queue_file_size)
         last_store_ms = self._checkpoint.physic_ms
         index: Index | None = None
+        keys: list[DispatchEntry] = []
         progress = self._progress(log, table)
         if end_known:
             index = self._open_index()
@@ -134,14 +138,16 @@ class _Opening:
             is_min_known = self._point is None or self._is_min_known(log)
         else:
             recovered = self._recover(log, table, now_ms, fast=True)
-            is_min_known = self._is_min_known(log) or not len(table.asleep)
             if recovered is None:
-                is_min_known = True
                 table = self._table(queue_file_size)
                 recovered = self._recover(log, table, now_ms, fast=False)
             assert recovered is not None
-            progress, index, last_ms = recovered
-            last_store_ms = last_ms or last_store_ms
+            progress, index, recovery = recovered
+            keys = recovery.keys
+            is_min_known = self._is_min_known(log) or (
+                progress.is_claimed and not len(table.asleep)
+            )
+            last_store_ms = recovery.last_store_ms or last_store_ms
         if not is_min_known:
             self._correct_min(table, log)
         progress.point.min_of = log.min_offset if is_min_known else -1
@@ -149,9 +155,7 @@ class _Opening:
         dispatcher = Dispatcher(index)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
-        for queue in table.queues.values():
-            if queue.unsynced:
-                dispatcher.unsynced[queue] = None
+        dispatcher.resume(table.queues.values(), keys)
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
         return OpenedStore(
@@ -196,26 +200,24 @@ class _Opening:
 
     def _recover(
         self, log: CommitLog, table: QueueTable, now_ms: int, *, fast: bool
-    ) -> tuple[Progress, Index | None, int] | None:
+    ) -> tuple[Progress, Index | None, Recovery] | None:
         """Make log, queues and index agree; None when it has to be done from the beginning.
 
         Returns:
-            What to say of it, the index, and the store time (ms) of the last record met.
+            What to say of it, the index, and what was done.
+
+        Raises:
+            OSError: the disk refused, or has no space for what the tail alone does not give.
         """
-        point = self._point
-        is_ours = point is not None and self._lock_ns == point.lock_ns
-        is_ours = is_ours and point is not None and point.writer is Writer.RUNNING
+        point, is_ours = self._point, self._is_ours
         if point is not None and is_ours:
             drop_late_files(log, point.safe_log_offset, self._report)
         can_start = fast and point is not None
         if point is not None and can_start:
             can_start = can_start_fast(
-                point,
-                log,
-                clean=self._report.clean,
-                cut_at=self._cut_at,
-                lock_ns=self._lock_ns,
-            )
+                point, log,
+                clean=self._report.clean, cut_at=self._cut_at, lock_ns=self._lock_ns,
+            )  # fmt: skip
         plan: Plan | None = None
         progress = self._progress(log, table, point=point if can_start else None)
         if point is not None and can_start:
@@ -231,28 +233,27 @@ class _Opening:
         else:
             index = self._open_index()
         recovery = Recovery(
-            self._disk,
-            self._paths,
-            self._config,
-            log=log,
-            table=table,
-            index=index,
-            point=point,
-            checkpoint=self._checkpoint,
-            report=self._report,
-            plan=plan,
-            progress=progress,
-            seen=self._listing.queues,
+            self._disk, self._paths, self._config,
+            log=log, table=table, index=index, point=point, checkpoint=self._checkpoint,
+            report=self._report, plan=plan, progress=progress, seen=self._listing.queues,
             is_ours=is_ours,
-        )
+        )  # fmt: skip
         if not recovery.run(now_ms, cut_at=self._cut_at):
             return None
-        # A short tail is synced with the first upkeep: a start waits for no sync then.
-        is_short = plan is not None and plan.is_tail_only and is_ours
-        is_short = is_short and point is not None and has_marked_files(index, point.index)
-        if not is_short or log.end - progress.point.safe_log_offset > SHORT_TAIL_SIZE:
+        is_tail = plan is not None and plan.is_tail_only and is_ours
+        is_tail = is_tail and point is not None and has_marked_files(index, point.index)
+        is_short = is_tail and log.end - progress.point.safe_log_offset <= SHORT_TAIL_SIZE
+        if recovery.no_space is not None:
+            if not is_tail:
+                raise recovery.no_space
+            self._note_no_space("queues and index", recovery.no_space)
+        elif not is_short:
+            # A short tail is synced with the first upkeep: a start waits for no sync then.
             progress.claim(log_end=log.end, index=index)
-        return progress, index, recovery.last_store_ms
+        return progress, index, recovery
+
+    def _note_no_space(self, what: str, error: OSError) -> None:
+        self._report.notes.append(f"no space for {what}: {error}; written when there is some")
 
     def _rewound_index(self, log: CommitLog, point: SafePoint) -> tuple[Index | None, int]:
         if not self._config.message_index_enable:
@@ -286,7 +287,14 @@ class _Opening:
         point.deleted_topics = {
             topic: end for topic, end in point.deleted_topics.items() if end > log.min_offset
         }
-        write_safe_point(self._disk, self._paths, point)
+        try:
+            write_safe_point(self._disk, self._paths, point)
+        except OSError as error:
+            # What it says since before is still true, if it says that our broker runs.
+            if error.errno not in OUT_OF_SPACE or not self._is_ours:
+                raise
+            self._note_no_space("dispatch.json", error)
+            self._disk.fsync_dir(self._paths.root)
         return point
 
     def _read_checkpoint(self) -> Checkpoint:

@@ -52,6 +52,8 @@ class Progress:
         self.point = point
         self.behind: set[tuple[str, int]] = set()
         """Queues that are built again from below the safe point."""
+        self.is_claimed = False
+        """The point tells of every queue as it is."""
         self._disk = disk
         self._paths = paths
         self._log = log
@@ -62,20 +64,27 @@ class Progress:
     def save(self, until: int, rebuilds: Rebuilds, index: Index | None) -> None:
         """Say that every record below log offset ``until`` is in its queue and in the index.
 
+        On a disk without space for all of it nothing is said.
+
         Raises:
             OSError: the disk refused.
         """
         point = self.point
-        point.min_of = -1
         part = until < point.safe_log_offset
+        told: list[tuple[str, int, QueueRow]] = []
         for (topic, queue_id), rebuild in rebuilds.items():
             if rebuild is None or rebuild.next is None:
                 continue
             if part and (topic, queue_id) not in self.behind:
                 continue
             first = rebuild.settle()
+            if rebuild.no_space is not None:
+                return
             # The first kept entry is looked for when the store is open.
-            point.queues.put(topic, queue_id, QueueRow(first, first, rebuild.next))
+            told.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
+        point.min_of = -1
+        for topic, queue_id, row in told:
+            point.queues.put(topic, queue_id, row)
             point.behind.pop((topic, queue_id), None)
             if part:
                 point.behind[topic, queue_id] = until
@@ -129,6 +138,7 @@ class Progress:
         for topic, queue_id, row in self._table.rows():
             if row.end > row.first:
                 self.point.queues.put(topic, queue_id, row)
+        self.is_claimed = True
 
 
 def sync_index(index: Index | None) -> IndexMark | None:

@@ -40,6 +40,8 @@ class Resume(NamedTuple):
     """What was wrong with it; empty when all is well."""
     is_whole: bool = False
     """Nothing is behind ``next``: the files are as the safe point says."""
+    first: int | None = None
+    """First entry, when the files are just those of the entries from there to ``next``."""
 
 
 class QueueCheck:
@@ -105,8 +107,9 @@ class QueueCheck:
         if doubt:
             return self._below_safe(queue, first, believed, safe)._replace(doubt=doubt)
         is_row = min(known) == first * ENTRY_SIZE and max(known) < end * ENTRY_SIZE
-        is_whole = number == end and is_row and self._is_end(queue, end)
-        return Resume(number, safe, is_whole=is_whole)
+        if number < end or not is_row:
+            return Resume(number, safe)
+        return Resume(number, safe, is_whole=self._is_end(queue, end), first=first)
 
     def _below_safe(self, queue: ConsumeQueue, first: int, believed: Resume, safe: int) -> Resume:
         """Return ``believed``, or what of it is behind the safe point.

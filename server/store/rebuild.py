@@ -15,12 +15,16 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirty
 
 from typing import Final
 
+from server.store.flush import OUT_OF_SPACE
 from server.store.queue import ConsumeQueue, queue_bases
 from server.store.queuecheck import Resume
 from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
 
 _BUFFER_SIZE: Final = 64 << 10
+_BLOCK_SIZE: Final = 4096
+_UNWRITTEN_MAX: Final = 1 << 20
+"""Bytes of entries that a full disk may leave in memory, of each queue."""
 _ZEROS: Final = bytes(64 << 10)
 _NO_ENTRY: Final = (0, 0, 0)
 
@@ -59,8 +63,12 @@ class QueueRebuild:
         self._log_min = log_min
         self._buffer = bytearray()
         self._buffer_start = 0
+        self.no_space: OSError | None = None
+        """Why entries stay in memory; housekeeping writes them when there is space."""
+        # What the check of the queue knows; without it the files are looked at.
+        self._known = resume or Resume(None, 0)
         self._resume(resume)
-        self._bases = self._usable_bases()
+        self._bases = self._usable_bases() if self._known.first is None else self._known_bases()
 
     def _resume(self, resume: Resume | None) -> None:
         if resume is None or resume.next is None:
@@ -71,6 +79,11 @@ class QueueRebuild:
             for base in queue_bases(self._disk, self.queue.directory):
                 if base >= resume.next * ENTRY_SIZE:
                     self._remove(base)
+
+    def _known_bases(self) -> list[int]:
+        """Return the starts of the files of the entries that were there before."""
+        first, end = self._known.first or 0, self._known.next or 0
+        return list(range(first * ENTRY_SIZE, end * ENTRY_SIZE, self._files.file_size))
 
     def _usable_bases(self) -> list[int]:
         """Return the starts of the files that form one row up to the last, all of one size."""
@@ -99,25 +112,42 @@ class QueueRebuild:
         """Take the entry of a record; ``queue_offset`` is where it belongs."""
         if self.next is None or queue_offset < self.next:
             self.flush()
+            if self._buffer and self.no_space is not None:
+                raise self.no_space
             self._start = self._buffer_start = self.next = queue_offset
             self._believed = False
+            if self._known.first is not None:
+                self._known = Resume(None, 0)
+                self._bases = self._usable_bases()
         if self.next < queue_offset:
             self._buffer += FILLER * (queue_offset - self.next)
         self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
         self.next = queue_offset + 1
-        if len(self._buffer) >= _BUFFER_SIZE:
+        if len(self._buffer) >= (_BUFFER_SIZE if self.no_space is None else _UNWRITTEN_MAX):
             self.flush()
 
     def flush(self) -> None:
         """Compare what was collected with the files, and write it where it differs.
+
+        On a full disk it stays in memory, as the entries of a running broker do.
 
         Raises:
             OSError: the disk refused.
         """
         if not self._buffer:
             return
+        try:
+            self._write()
+        except OSError as error:
+            if error.errno not in OUT_OF_SPACE or len(self._buffer) >= _UNWRITTEN_MAX:
+                raise
+            self.no_space = error
+
+    def _write(self) -> None:
         wanted = bytes(self._buffer)
-        found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
+        found = b""
+        if not self._known.is_whole:
+            found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
             if self._keeps_units:
                 wanted = _keep_ext(found, wanted)
@@ -139,10 +169,10 @@ class QueueRebuild:
         while pos < end:
             in_file = pos % file_size
             size = min(file_size - in_file, end - pos)
-            path = self.queue.path_at(pos - in_file)
-            data = (
-                b"" if self._disk.stat(path) is None else self._files.get(path).pread(size, in_file)
-            )
+            try:
+                data = self._files.get(self.queue.path_at(pos - in_file)).pread(size, in_file)
+            except FileNotFoundError:
+                data = b""
             parts.append(data.ljust(size, b"\0"))
             pos += size
         return b"".join(parts)
@@ -163,11 +193,13 @@ class QueueRebuild:
             first = self._first_entry()
         else:
             first = self.settle()
-        bases = self._cut(self.next)
-        self._fix_lengths(bases)
+        if not self._known.is_whole:
+            self._cut(self.next)
         queue = self.queue
         queue.first = first
-        queue.max_offset = queue.next_offset = queue.tail_start = queue.written_count = self.next
+        queue.max_offset = queue.next_offset = self.next
+        queue.tail = self._buffer
+        queue.tail_start = queue.written_count = self.next - len(self._buffer) // ENTRY_SIZE
         queue.min_offset = min_offset_of(queue, self._log_min)
 
     def settle(self) -> int:
@@ -225,41 +257,52 @@ class QueueRebuild:
         log_offset, size, _ = CQ_ENTRY.unpack_from(data, at)
         return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
 
-    def _cut(self, end: int) -> list[int]:
-        """Remove everything from entry ``end`` on; returns the starts of the files left."""
-        file_size = self._files.file_size
+    def _cut(self, end: int) -> None:
+        """Remove everything from entry ``end`` on, and give what is left its full length."""
         end_pos = end * ENTRY_SIZE
-        left: list[int] = []
+        in_file = end_pos % self._files.file_size
+        if self._known.first is not None:
+            # All other files are there for entries, and their lengths are right.
+            if in_file:
+                self._erase(end_pos - in_file, in_file)
+            return
         for base in queue_bases(self._disk, self.queue.directory):
             if base >= end_pos:
                 self._remove(base)
                 continue
-            left.append(base)
-            start = end_pos - base
-            if start >= file_size:
-                continue
-            file = self._files.get(self.queue.path_at(base))
-            pos = file.next_data(start)
-            while pos is not None and pos < file_size:
-                data = file.pread(min(len(_ZEROS), file_size - pos), pos)
-                if not data:
-                    break
-                if data != _ZEROS[: len(data)]:
-                    self.changed = True
-                    file.pwrite(_ZEROS[: len(data)], pos)
-                    self.queue.note_written(base)
-                pos = file.next_data(pos + len(data))
-        return left
+            self._erase(base, end_pos - base)
+            self._fix_length(base)
 
-    def _fix_lengths(self, bases: list[int]) -> None:
-        for base in bases:
-            path = self.queue.path_at(base)
-            stat = self._disk.stat(path)
-            if stat is not None and stat.size != self._files.file_size:
-                file = self._files.get(path)
-                file.truncate(self._files.file_size)
-                self.queue.note_written(base)
+    def _erase(self, base: int, start: int) -> None:
+        """Make a file zeros from ``start`` on."""
+        file_size = self._files.file_size
+        if start >= file_size:
+            return
+        try:
+            file = self._files.get(self.queue.path_at(base))
+        except FileNotFoundError:
+            # There is no space for it yet.
+            return
+        pos = file.next_data(start)
+        while pos is not None and pos < file_size:
+            # To the end of the block first: behind it there is a hole, nearly always.
+            size = _BLOCK_SIZE - pos % _BLOCK_SIZE if pos == start else len(_ZEROS)
+            data = file.pread(min(size, file_size - pos), pos)
+            if not data:
+                break
+            if data != _ZEROS[: len(data)]:
                 self.changed = True
+                file.pwrite(_ZEROS[: len(data)], pos)
+                self.queue.note_written(base)
+            pos = file.next_data(pos + len(data))
+
+    def _fix_length(self, base: int) -> None:
+        path = self.queue.path_at(base)
+        stat = self._disk.stat(path)
+        if stat is not None and stat.size != self._files.file_size:
+            self._files.get(path).truncate(self._files.file_size)
+            self.queue.note_written(base)
+            self.changed = True
 
 
 def _keep_ext(found: bytes, wanted: bytes) -> bytes:

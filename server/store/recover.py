@@ -23,6 +23,7 @@ from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk
 from server.store.faststart import Plan
+from server.store.flush import OUT_OF_SPACE
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.progress import SAVE_EVERY_SIZE, Progress
@@ -38,6 +39,8 @@ from storefmt.paths import StorePaths
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 _ENTRIES_A_STEP: Final = 512
+_KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
+"""Records whose keys may wait in memory when the disk is full."""
 
 
 class Recovery:
@@ -88,7 +91,10 @@ class Recovery:
         self._start = max(start, log.min_offset)
         self._save_at = self._start + SAVE_EVERY_SIZE
         self._file_number = 0
-        self._keys: list[DispatchEntry] = []
+        self.keys: list[DispatchEntry] = []
+        """Records whose keys the index had no space for, in the end."""
+        self.no_space: OSError | None = None
+        """Why not all of queues and index is in their files; memory has it."""
         self._zeros_from: int | None = None
         self._doubtful_from: int | None = None
         self._now_ms = 0
@@ -125,6 +131,7 @@ class Recovery:
         self._log.set_end(end)
         self._queues.finish(end)
         self._finish_index(end)
+        self.no_space = self._queues.no_space or (self.no_space if self.keys else None)
         return True
 
     def _drop_caches(self, bases: list[int]) -> None:
@@ -216,8 +223,8 @@ class Recovery:
         if self._index is not None and found.log_offset >= self._index_from:
             entry = entry_of(found, tags_code)
             if entry.keys and self._index_lacks(self._index, entry):
-                self._keys.append(entry)
-                if len(self._keys) >= _ENTRIES_A_STEP:
+                self.keys.append(entry)
+                if len(self.keys) % _ENTRIES_A_STEP == 0:
                     self._put_keys(self._index)
         if found.log_offset >= self._save_at:
             self._save(found.log_offset + found.size)
@@ -228,13 +235,21 @@ class Recovery:
             return
         if self._index is not None:
             self._put_keys(self._index)
-        self._progress.save(until, self._queues.rebuilds, self._index)
+        if self.no_space is None:
+            self._progress.save(until, self._queues.rebuilds, self._index)
         self._save_at = until + SAVE_EVERY_SIZE
 
     def _put_keys(self, index: Index) -> None:
-        entries, self._keys = self._keys, []
-        if entries:
-            index.dispatch_all(entries, self._now_ms)
+        if not self.keys:
+            return
+        try:
+            index.dispatch_all(self.keys, self._now_ms)
+        except OSError as error:
+            if error.errno not in OUT_OF_SPACE or len(self.keys) >= _KEYS_WAITING_MAX:
+                raise
+            self.no_space = error
+        else:
+            self.keys = []
 
     def _index_lacks(self, index: Index, found: DispatchEntry) -> bool:
         """Tell whether a record with keys is in no index file; drops files that skipped it."""
@@ -270,11 +285,12 @@ class Recovery:
         if number == len(index.files):
             return
         self._report.rebuilt_index_files += index.drop_from(number)
+        self.keys = []
         start = index.files[-1].end_log_offset if index.files else self._log.min_offset
         for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
             if isinstance(item, Found) and item.log_offset < end:
-                self._keys.append(entry_of(item, 0))
-                if len(self._keys) >= _ENTRIES_A_STEP:
+                self.keys.append(entry_of(item, 0))
+                if len(self.keys) % _ENTRIES_A_STEP == 0:
                     self._put_keys(index)
         self._put_keys(index)
 

@@ -74,10 +74,10 @@ class QueueRecovery:
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
         row = self._table.asleep.pop(topic, queue_id)
-        # Of a queue that was asleep all below its end is right.
-        resume = (
-            self._resumes.get((topic, queue_id)) if row is None else Resume(row.end, self._safe)
-        )
+        resume = self._resumes.get((topic, queue_id))
+        if row is not None:
+            # Of a queue that was asleep all below its end is right, and nothing is behind it.
+            resume = Resume(row.end, self._safe, is_whole=True, first=row.first)
         try:
             queue = self._table.make(topic, queue_id)
         except BadCall as error:
@@ -223,6 +223,12 @@ class QueueRecovery:
     def is_settled(self) -> bool:
         """Tell whether every record so far has its place."""
         return not self._suspects
+
+    @property
+    def no_space(self) -> OSError | None:
+        """Return why some entries are only in memory, None where all are in their files."""
+        errors = (rebuild.no_space for rebuild in self.rebuilds.values() if rebuild)
+        return next((error for error in errors if error), None)
 
     def _forget(self, queue: ConsumeQueue) -> None:
         self._table.queues.pop((queue.topic, queue.queue_id), None)

@@ -12,6 +12,7 @@ from server.store.calls import PutStatus
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
+from storefmt.message import decode_record
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
@@ -247,3 +248,37 @@ def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
     assert place.queue_offset == 0
     assert after.max_offset("topic-a", 0) == 1
     assert after.written_offset == place.size
+
+
+def full(name: str, path: Path) -> None:
+    """Refuse what takes new space, as an ``on_call``."""
+    if name in {"create", "mkdir", "allocate"}:
+        raise OSError(errno.ENOSPC, "told to fail")
+
+
+@pytest.mark.parametrize("messages", range(1, MESSAGES, 3))
+def test_start_after_a_kill_needs_no_space(messages: int) -> None:
+    """What the killed one had only in memory is in memory again, until there is space."""
+    disk, history, chance = SimDisk(), History(), random.Random(messages)
+    killed = open_store(config_for(), disk=disk)
+    while history.number < messages:
+        send(killed, history, chance)
+    if messages % 2:
+        # The disk was full before, too: entries and keys of these are in no file.
+        disk.on_call = full
+        with contextlib.suppress(StoreFull):
+            for _ in range(8):
+                send(killed, history, chance)
+    disk.on_call = full
+
+    store = check(disk, history)
+
+    disk.on_call = SimDisk().on_call
+    send(store, history, chance)
+    store.close(history.now_ms)
+    after = check(disk.crash(messages), history)
+    assert after.recovery.clean
+    for body in history.acknowledged.values():
+        key = f"k{body.partition(b':')[0].decode()}"
+        found = after.query("topic-a", key, count_max=32).records
+        assert body in {decode_record(data).body for data in found}

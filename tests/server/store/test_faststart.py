@@ -12,6 +12,7 @@ import pytest
 
 from server.store import opening, recover
 from server.store.config import StoreConfig
+from server.store.disk import FilePath, FileStat, RealDisk
 from server.store.store import MessageStore
 from server.store.walk import Found
 from tests.server.store.simdisk import PowerCut, SimDisk
@@ -280,6 +281,49 @@ def run(disk: SimDisk, chance: random.Random) -> None:
             store.end_flush(job)
         if chance.random() < 0.02:
             delete_topic(store, "gone")
+
+
+class Counting(RealDisk):
+    """A disk that counts looks at directories and files of queues."""
+
+    def __init__(self) -> None:
+        self.looks: list[str] = []
+
+    def list(self, path: FilePath) -> list[str]:
+        self._note(path)
+        return super().list(path)
+
+    def stat(self, path: FilePath) -> FileStat | None:
+        self._note(path)
+        return super().stat(path)
+
+    def _note(self, path: FilePath) -> None:
+        if "consumequeue" in Path(path).parts:
+            self.looks.append(str(path))
+
+
+@pytest.mark.parametrize("are_entries_written", [False, True])
+def test_queues_that_all_go_on_are_listed_once(tmp_path: Path, are_entries_written: bool) -> None:
+    """The listing of all queues at the start knows their files: thousands need no second look."""
+    config = small_config(tmp_path / "store")
+    store = open_store(config)
+    for number in range(2):
+        for queue_id in range(30):
+            store.put(message(queue_id, queue_id=queue_id), START_MS)
+        store.write(START_MS)
+        if not number:
+            sync(store)
+    if are_entries_written:
+        assert store.housekeeping(START_MS + 3_602_000) is None
+    abandon(store)
+    disk = Counting()
+
+    store = open_store(config, disk=disk)
+
+    assert [store.max_offset("topic-a", queue_id) for queue_id in range(30)] == [2] * 30
+    assert len(bodies(store, "topic-a", 29)) == 2
+    assert disk.looks == []
+    store.close(START_MS)
 
 
 def contents(disk: SimDisk) -> dict[str, bytes]:
