@@ -5,11 +5,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from remoting.acl import is_signed, sign
 from remoting.aio.server import ServerConn
+from remoting.aio.tls import ClientTls
 from remoting.command import Command
 from remoting.direct import DirectClient, drive
 from remoting.errors import (
@@ -19,6 +21,7 @@ from remoting.errors import (
     RemotingError,
     RequestTimedOut,
 )
+from tests.remoting.aio.certificates import server_tls, write
 from tests.remoting.aio.peers import Desk, echo
 
 ASK = 34
@@ -26,13 +29,13 @@ START_MAX_S = 30.0
 
 
 @contextmanager
-def serving(answer: Callable[[ServerConn, Command], None]) -> Iterator[Desk]:
+def serving(answer: Callable[[ServerConn, Command], None], **options: object) -> Iterator[Desk]:
     """Run a server in a loop of its own, since the client blocks this thread."""
     ready = threading.Event()
     made: list[tuple[Desk, asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        async with Desk(answer) as desk:
+        async with Desk(answer, **options) as desk:  # type: ignore[arg-type]
             over = asyncio.Event()
             made.append((desk, asyncio.get_running_loop(), over))
             ready.set()
@@ -151,6 +154,22 @@ def test_a_server_that_sends_garbage_loses_the_connection(garbage: bytes) -> Non
         pytest.raises(ConnectionLost),
     ):
         drive(asker.invoke(desk.address, Command(code=ASK)))
+
+
+def test_a_client_that_checks_meets_only_the_server_it_trusts(tmp_path: Path) -> None:
+    mine, other = write(tmp_path, "mine"), write(tmp_path, "other")
+    trusting, wary = (
+        ClientTls(auth_server=True, trust_cert_path=files.cert) for files in (mine, other)
+    )
+
+    with serving(echo, tls=server_tls(mine)) as desk:
+        with client(tls=trusting) as asker:
+            for size in (0, 3_000_000):
+                ask = asker.invoke(desk.address, Command(code=ASK, body=b"x" * size))
+                assert drive(ask).body == b"x" * size
+        assert len(desk.conns) == 1
+        with client(tls=wary) as asker, pytest.raises(ConnectFailed, match="cannot connect to"):
+            drive(asker.invoke(desk.address, Command(code=ASK)))
 
 
 def test_requests_are_signed_and_observed() -> None:
