@@ -286,7 +286,8 @@ async def play(address: str, steps: list[Step]) -> list[Shown]:
     finally:
         for client in clients.values():
             await client.close()
-    await eventually(lambda: brokers_at(address), lambda names: not names)
+    # One that registered without a body stays: the routes have nothing of it.
+    await eventually(lambda: brokers_at(address), lambda names: set(names) <= {"empty"})
     return found
 
 
