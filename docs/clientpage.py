@@ -102,6 +102,8 @@ def _default(item: "Field[Any]") -> str:
         return "required"
     if isinstance(value, Enum):
         return value.name
+    if isinstance(value, frozenset):
+        return ", ".join(f"{code.name} {code:d}" for code in sorted(value))
     if callable(value):
         return f"`{value.__name__}`"
     return f"`{value!r}`"

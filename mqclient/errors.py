@@ -96,7 +96,7 @@ class BadRequest(ClientError):
     exit_code = 2
 
 
-_RETRIABLE: Final = frozenset(
+RETRIABLE: Final = frozenset(
     {
         ResponseCode.SYSTEM_ERROR,
         ResponseCode.SYSTEM_BUSY,
@@ -154,5 +154,5 @@ def refusal(code: int, remark: str | None, *, address: str, what: str) -> Client
         remark=text,
         address=address,
         hint=_HINTS.get(code, ""),
-        retriable=code in _RETRIABLE,
+        retriable=code in RETRIABLE,
     )

@@ -273,7 +273,7 @@ class Producer(Queries):
             try:
                 result = await self._try(out, messages, target, deadline_s - now_s())
             except ClientError as error:
-                if not error.retriable or not tries_left or now_s() >= deadline_s:
+                if not self._is_tried_again(error) or not tries_left or now_s() >= deadline_s:
                     raise
                 self._client.forget_route(out.topic)
             else:
@@ -312,6 +312,11 @@ class Producer(Queries):
         if self.settings.send_latency_fault_enable:
             return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
         return self._turns.pick(queues, avoid=avoid)
+
+    def _is_tried_again(self, error: ClientError) -> bool:
+        if error.code is None:
+            return error.retriable
+        return error.code in self.settings.retry_response_codes
 
     async def _try(
         self, out: Outgoing, messages: Sequence[Message], queue: MessageQueue, timeout_s: float

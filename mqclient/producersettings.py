@@ -6,6 +6,7 @@ Source: client/producer/DefaultMQProducer.java (4.9.7).
 from dataclasses import dataclass
 from typing import Final
 
+from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX
 from mqclient.pushsettings import check_range
 from mqclient.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
@@ -33,6 +34,8 @@ class ProducerSettings:
         compress_level: 0 to 9.
         retry_times_when_send_failed: more tries after a failed one, at another broker where
             there is one.
+        retry_response_codes: refusals after which there is another try; Java's, and those of a
+            broker that is busy, which has stored nothing.
         retry_another_broker_when_not_store_ok: try again, too, when the message is stored but
             its disk or slave is late; it then may be stored twice.
         max_message_size: bytes of a body, or of a batch.
@@ -47,6 +50,7 @@ class ProducerSettings:
     compress_type: Compression = Compression.ZLIB
     compress_level: int = 5
     retry_times_when_send_failed: int = 2
+    retry_response_codes: frozenset[int] = RETRIABLE
     retry_another_broker_when_not_store_ok: bool = False
     max_message_size: int = BODY_SIZE_MAX
     create_topic_key: str = TEMPLATE_TOPIC

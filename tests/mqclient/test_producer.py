@@ -149,6 +149,18 @@ def test_refusal_is_tried_again_only_where_java_does(code: int, count: int) -> N
     assert run(act) == count
 
 
+@pytest.mark.parametrize(("code", "count"), [(13, 3), (14, 1)])
+def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
+        settings = ProducerSettings(retry_response_codes=frozenset({13}))
+        with pytest.raises(BrokerRefused):
+            await Producer(client, settings=settings).send(Message("T", b"x"))
+        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
+
+    assert run(act) == count
+
+
 def test_send_to_a_chosen_queue_is_tried_once() -> None:
     async def act(fake: FakeServer, client: MQClient) -> int:
         fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="no")

@@ -14,6 +14,7 @@ from mqclient.errors import BadRequest
 from mqclient.litesettings import LitePullSettings
 from mqclient.producersettings import ProducerSettings
 from mqclient.pushsettings import PushSettings
+from remoting.codes import ResponseCode
 
 # Java's name where it is not ours in camelCase; None where Java's class has no such field.
 OTHER_NAMES: Mapping[str, str | None] = {
@@ -41,15 +42,20 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "connect_broker_by_user": None,
     "default_broker_id": None,
 }
-# Given in another form here: an object there, a time from now, the client's own limit.
-OTHER_DEFAULTS = {"allocate_strategy", "consume_from_ms", "send_msg_timeout_ms"}
+# Given in another form here: an object there, a time from now, the client's own limit; or more
+# than Java's.
+OTHER_DEFAULTS = {
+    "retry_response_codes",
+    "allocate_strategy",
+    "consume_from_ms",
+    "send_msg_timeout_ms",
+}
 # Not a parameter of the settings: given to the constructor, a method, or the client; or about
 # threads that are not there.
 NOT_HERE = {
     "DefaultMQProducer": {
         "defaultMQProducerImpl",
         "producerGroup",
-        "retryResponseCodes",
         "retryTimesWhenSendAsyncFailed",
         "traceDispatcher",
     },
@@ -104,6 +110,14 @@ def test_parameters_and_defaults_are_javas(java_class: str, shared: Path) -> Non
             assert default == fact["default"], item.name
 
     assert set(java) - named == NOT_HERE[java_class]
+
+
+def test_javas_retry_codes_are_among_ours(shared: Path) -> None:
+    known = json.loads((shared / "facts/config.json").read_text())
+    java = known["classes"]["DefaultMQProducer"]["fields"]["retryResponseCodes"]["default"]
+
+    busy = {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL}
+    assert ProducerSettings().retry_response_codes == {*java, *busy}
 
 
 @pytest.mark.parametrize("name", PAGES)
