@@ -330,8 +330,8 @@ __mqadmin_of() {
       arguments='@file|'
       ;;
     'message print')
-      options='--broker --from --to --start --tag --key --property --grep --limit --scan --count-tags --no-body'
-      values='--broker=@broker|--from=|--to=|--start=|--tag=|-t=|--key=|-k=|--property=|-p=|--grep=|--limit=|-c=|--scan='
+      options='--broker --from --to --start --tag --key --property --grep --json --limit --bytes --scan --count-tags --no-body'
+      values='--broker=@broker|--from=|--to=|--start=|--tag=|-t=|--key=|-k=|--property=|-p=|--grep=|--json=|--limit=|-c=|--bytes=|--scan='
       arguments='@topic||'
       ;;
     'message query')
@@ -374,8 +374,8 @@ __mqadmin_of() {
       arguments='@topic||'
       ;;
     'message tail')
-      options='--from --count --tag --grep --key --queue --no-follow --no-body'
-      values='--from=|--count=|-c=|--tag=|-t=|--grep=|--key=|-k=|--queue='
+      options='--from --count --bytes --scan --tag --grep --key --property --json --queue --no-follow --no-body'
+      values='--from=|--count=|-c=|--bytes=|--scan=|--tag=|-t=|--grep=|--key=|-k=|--property=|-p=|--json=|--queue='
       arguments='@topic|'
       ;;
     'message trace')

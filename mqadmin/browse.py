@@ -5,9 +5,11 @@ given; what they do with it is here.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from mqadmin.allowance import Allowance
 from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.messages import MessageRow, row_of
@@ -26,6 +28,7 @@ class Wish:
         queue: ``ID`` or ``BROKER:ID``; all where None. ``broker`` all its queues.
         start: not what lies before this queue offset.
         tags: an expression of tags, as ``A || B``.
+        bytes_max: end before bodies of more bytes in all, as they are stored.
         scan: look at so many messages of each queue at most; for brokers only.
     """
 
@@ -36,6 +39,7 @@ class Wish:
     start: int | None = None
     tags: str = "*"
     limit: int | None = None
+    bytes_max: int | None = None
     scan: int | None = None
     no_body: bool = False
     count_tags: bool = False
@@ -47,18 +51,23 @@ async def browse(call: Call, wish: Wish) -> Outcome:
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
-        Usage: the limit is negative.
+        Usage: a limit is negative.
     """
     if wish.limit is not None and wish.limit < 0:
         raise Usage(f"limit {wish.limit} is negative")
     if wish.scan is not None and (wish.scan < 1 or call.is_offline):
         raise Usage(f"--scan {wish.scan}", hint="above zero, and of brokers only")
+    size = Allowance(wish.bytes_max, "--bytes")
     if call.is_offline:
-        return Outcome(stored(call, wish))
+        return Outcome(_within(size, stored(call, wish)))
     consumer, spans = await parts(call, wish)
     if wish.scan is not None:
         spans = [replace(one, end=min(one.end, one.start + wish.scan)) for one in spans]
-    return Outcome(_online(call, consumer, spans, wish))
+    return Outcome(_online(call, consumer, spans, wish, size))
+
+
+def _within(size: Allowance, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
+    return takewhile(lambda row: size.take(row.body_size), rows)
 
 
 async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:
@@ -74,12 +83,15 @@ async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:
 
 
 async def _online(
-    call: Call, consumer: PullConsumer, spans: list[Span], wish: Wish
+    call: Call, consumer: PullConsumer, spans: list[Span], wish: Wish, size: Allowance
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
     async for message in read(consumer, spans, wish.filter, tags=wish.tags, count_max=wish.limit):
+        row = row_of(message, body=not wish.no_body)
+        if not size.take(row.body_size):
+            break
         counts[message.tags or ""] += 1
-        yield row_of(message, body=not wish.no_body)
+        yield row
     _tell_tags(call, wish, counts)
 
 

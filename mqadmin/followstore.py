@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mqadmin.allowance import Allowance
 from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.messages import BodyForm, MessageRow
@@ -31,6 +32,8 @@ class Follow:
         start: earliest, latest or a time.
         wanted: which records; its ``begin_ms`` is that of ``start``.
         count: end after so many.
+        bytes_max: end before bodies of more bytes in all.
+        scan: end after so many were looked at.
         follow: False ends at what is there now.
         queue_id: only this queue of the topic.
     """
@@ -38,6 +41,8 @@ class Follow:
     start: str
     wanted: Filter
     count: int | None
+    bytes_max: int | None = None
+    scan: int | None = None
     follow: bool
     body: BodyForm
     queue_id: int | None = None
@@ -47,7 +52,7 @@ def follow(call: Call, wish: Follow) -> Outcome:
     """Return rows that go on until ``count`` or Ctrl-C.
 
     Raises:
-        Usage: the count is not positive.
+        Usage: the count is not positive, or a limit negative.
         NotAStore: the directory is no store.
     """
     if wish.count is not None and wish.count < 1:
@@ -62,7 +67,8 @@ def follow(call: Call, wish: Follow) -> Outcome:
             start = _file_before(store, begin_ms)
         follower = Follower(store.paths.commitlog, start)
     wanted = replace(wish.wanted, begin_ms=begin_ms)
-    return Outcome(_rows(call, replace(wish, wanted=wanted), follower), follow=True)
+    limits = Allowance(wish.scan, "--scan"), Allowance(wish.bytes_max, "--bytes")
+    return Outcome(_rows(call, replace(wish, wanted=wanted), follower, *limits), follow=True)
 
 
 def _file_before(store: StoreDir, begin_ms: int) -> int:
@@ -76,20 +82,28 @@ def _file_before(store: StoreDir, begin_ms: int) -> int:
     return start
 
 
-def _rows(call: Call, wish: Follow, follower: Follower) -> Iterator[MessageRow]:
+def _rows(
+    call: Call, wish: Follow, follower: Follower, scan: Allowance, size: Allowance
+) -> Iterator[MessageRow]:
     count = 0
     while True:
         for found in follower.poll():
             if isinstance(found, Skipped):
                 call.warn(f"log offset {found.log_offset}: {found.why}")
-            elif wish.queue_id in (None, found.record.queue_id) and wish.wanted.wants(found.record):
-                yield row_at(
+                continue
+            if not scan.take():
+                return
+            if wish.queue_id in (None, found.record.queue_id) and wish.wanted.wants(found.record):
+                row = row_at(
                     found.record,
                     log_offset=found.log_offset,
                     file=f"commitlog/{found.file}",
                     body=wish.body,
                     warn=call.warn,
                 )
+                if not size.take(row.body_size):
+                    return
+                yield row
                 count += 1
                 if count == wish.count:
                     return

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from mqadmin.jsonwish import JsonWish
 from mqadmin.messages import BODY_SIZE_MAX
 from storefmt.errors import StoreError
 from storefmt.message import Record
@@ -23,6 +24,8 @@ class Filter:
     property: tuple[tuple[str, str], ...] = ()
     body: re.Pattern[str] | None = None
     """Found somewhere in the text of the body, decompressed."""
+    json: JsonWish | None = None
+    """What the body has where it is JSON."""
 
     def wants(self, record: Record) -> bool:
         """Return whether a record passes."""
@@ -43,15 +46,21 @@ class Filter:
             return False
         if self.producer is not None and record.properties.get("PGROUP") != self.producer:
             return False
-        return self.body is None or self._in_body(self.body, record)
+        if self.body is None and self.json is None:
+            return True
+        text = _text_of(record)
+        if self.body is not None and self.body.search(text) is None:
+            return False
+        return self.json is None or self.json.is_in(text)
 
-    def _in_body(self, pattern: re.Pattern[str], record: Record) -> bool:
-        try:
-            raw = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
-        except StoreError:
-            # What cannot be decompressed is looked at as it is stored.
-            raw = record.body
-        return pattern.search(raw.decode("utf-8", "replace")) is not None
+
+def _text_of(record: Record) -> str:
+    try:
+        raw = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
+    except StoreError:
+        # What cannot be decompressed is looked at as it is stored.
+        raw = record.body
+    return raw.decode("utf-8", "replace")
 
 
 def parse_pattern(text: str) -> re.Pattern[str]:

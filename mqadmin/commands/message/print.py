@@ -10,6 +10,7 @@ from typing import Annotated
 
 from mqadmin.browse import Wish, browse
 from mqadmin.call import Call
+from mqadmin.jsonwish import JsonWish, parse_json_wish
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
 from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, falsehood, option
@@ -42,7 +43,12 @@ class Arguments:
         re.Pattern[str] | None,
         option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
     ] = None
+    json: Annotated[
+        JsonWish | None,
+        option("with this in a JSON body", metavar="PATH[=VALUE]", parse=parse_json_wish),
+    ] = None
     limit: Annotated[int | None, option("so many at most", short="c")] = None
+    bytes: Annotated[int | None, option("bodies of so many bytes in all at most")] = None
     scan: Annotated[int | None, option("look at so many of each queue at most")] = None
     count_tags: Annotated[bool, option("say at the end how many there are of each tag")] = False
     no_body: Annotated[bool, option("leave the bodies out")] = False
@@ -65,6 +71,7 @@ TIMES = (
         ("mqadmin message print orders --from -1h", "the last hour of all queues"),
         ("mqadmin message print orders broker-a:3 --start 17 -c 10", "ten of one queue"),
         ("mqadmin message print orders -p region=eu -o jsonl", "by a property, for a program"),
+        ("mqadmin message print orders --json 'order.items[0].id=17'", "by a field of the body"),
         ("mqadmin message print orders --grep '\"total\": 0' --scan 10000", "by what is in it"),
     ),
     rows=MessageRow,
@@ -114,6 +121,7 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
         end_ms=bound_ms(args.to, now_ms),
         property=args.property,
         body=args.grep,
+        json=args.json,
     )
     return await browse(
         call,
@@ -125,6 +133,7 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
             start=args.start,
             tags=args.tag,
             limit=args.limit,
+            bytes_max=args.bytes,
             scan=args.scan,
             no_body=args.no_body,
             count_tags=args.count_tags,

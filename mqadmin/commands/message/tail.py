@@ -9,12 +9,15 @@ again. No offset is committed: a tail is no consumer that anybody else would not
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Final
 
+from mqadmin.allowance import Allowance
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.jsonwish import JsonWish, parse_json_wish
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
 from mqadmin.reading import TOOLS_GROUP
@@ -44,12 +47,22 @@ class Arguments:
         option("earliest, latest or a TIME", metavar="WHERE", kind=Kind.TIME, parse=parse_start),
     ] = "latest"
     count: Annotated[int | None, option("end after so many", short="c")] = None
+    bytes: Annotated[int | None, option("end before bodies of more bytes in all")] = None
+    scan: Annotated[int | None, option("end after so many were looked at")] = None
     tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
     grep: Annotated[
         re.Pattern[str] | None,
         option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
     ] = None
     key: Annotated[str | None, option("with this key or unique key", short="k")] = None
+    property: Annotated[
+        tuple[tuple[str, str], ...],
+        option("with this property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
+    ] = ()
+    json: Annotated[
+        JsonWish | None,
+        option("with this in a JSON body", metavar="PATH[=VALUE]", parse=parse_json_wish),
+    ] = None
     queue: Annotated[
         str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
     ] = None
@@ -65,6 +78,7 @@ class Arguments:
         ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
         ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then end"),
         ("mqadmin message tail orders --grep 'error|failed'", "by what is in the body"),
+        ("mqadmin message tail orders -p region=eu --json total=0", "by property and field"),
         ("mqadmin message tail orders --store DIR", "as a broker on this machine writes it"),
     ),
     rows=MessageRow,
@@ -92,14 +106,25 @@ async def tail(call: Call, args: Arguments) -> Outcome:
     ends = None
     if args.no_follow:
         ends = await asyncio.gather(*(consumer.max_offset(queue) for queue in queues))
-    wanted = Filter(key=args.key, body=args.grep)
+    scan, size = Allowance(args.scan, "--scan"), Allowance(args.bytes, "--bytes")
     followers = [
         Follower(
-            call, consumer, queue, starts[spot], ends[spot] if ends else None, args.tag, wanted
+            call,
+            consumer,
+            queue,
+            starts[spot],
+            end=ends[spot] if ends else None,
+            tag=args.tag,
+            wanted=_wanted(args),
+            scan=scan,
         )
         for spot, queue in enumerate(queues)
     ]
-    return Outcome(_rows(followers, args), follow=True)
+    return Outcome(_rows(followers, args, size), follow=True)
+
+
+def _wanted(args: Arguments) -> Filter:
+    return Filter(key=args.key, body=args.grep, property=args.property, json=args.json)
 
 
 def _stored(call: Call, args: Arguments) -> Outcome:
@@ -112,13 +137,10 @@ def _stored(call: Call, args: Arguments) -> Outcome:
     tags = [tag.strip() for tag in args.tag.split("||")]
     wish = Follow(
         start=args.from_,
-        wanted=Filter(
-            topic=args.topic,
-            tags=() if "*" in tags else tuple(tags),
-            key=args.key,
-            body=args.grep,
-        ),
+        wanted=replace(_wanted(args), topic=args.topic, tags=() if "*" in tags else tuple(tags)),
         count=args.count,
+        bytes_max=args.bytes,
+        scan=args.scan,
         follow=not args.no_follow,
         body="none" if args.no_body else "inflated",
         queue_id=None if number is None else int(number),
@@ -139,24 +161,36 @@ async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms
 
 @dataclass(slots=True)
 class Follower:
-    """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one."""
+    """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
+
+    ``scan`` is how many messages all of them may look at together.
+    """
 
     call: Call
     consumer: PullConsumer
     queue: MessageQueue
     queue_offset: int
+    _: KW_ONLY
     end: int | None
     tag: str
     wanted: Filter
+    scan: Allowance
 
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
-        """Put messages into ``out``; None at the end, an error where it cannot go on."""
+        """Put messages into ``out``; None at the end, an error where it cannot go on.
+
+        ``StopAsyncIteration`` ends them all: so many were looked at.
+        """
         try:
             while self.end is None or self.queue_offset < self.end:
                 pulled = await self._pull()
                 for message in pulled.messages if pulled is not None else ():
-                    there = self.end is None or message.queue_offset < self.end
-                    if there and self.wanted.wants(message.record):
+                    if self.end is not None and message.queue_offset >= self.end:
+                        continue
+                    if not self.scan.take():
+                        await out.put(StopAsyncIteration())
+                        return
+                    if self.wanted.wants(message.record):
                         await out.put(message)
         except Exception as error:
             await out.put(error)
@@ -183,7 +217,7 @@ class Follower:
         return pulled
 
 
-async def _rows(followers: list[Follower], args: Arguments) -> AsyncIterator[Row]:
+async def _rows(followers: list[Follower], args: Arguments, size: Allowance) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
@@ -194,10 +228,15 @@ async def _rows(followers: list[Follower], args: Arguments) -> AsyncIterator[Row
             found = await out.get()
             if found is None:
                 running -= 1
+            elif isinstance(found, StopAsyncIteration):
+                break
             elif isinstance(found, Exception):
                 raise found
             else:
-                yield row_of(found, body=not args.no_body)
+                row = row_of(found, body=not args.no_body)
+                if not size.take(row.body_size):
+                    break
+                yield row
                 left = None if left is None else left - 1
     finally:
         for task in tasks:

@@ -164,6 +164,39 @@ def test_messages_are_found_by_what_is_in_their_body(at: Run, topic: str) -> Non
     assert at("message", "print", topic, "--scan", "0").exit_code == 2
 
 
+def followed(at: Run, topic: str, *words: str) -> list[object]:
+    """Return the bodies that a tail from the first message to the last one shows."""
+    done = at("message", "tail", topic, "--from", "earliest", "--no-follow", *words, "-ojsonl")
+    assert done.exit_code == 0, done.err
+    return sorted(json.loads(line)["body"] for line in done.out.splitlines())
+
+
+def test_messages_are_chosen_by_fields_of_json_and_properties(at: Run, topic: str) -> None:
+    for number, body in enumerate(['{"id": 1}', '{"id": 2}', '{"id": "1"}', "id=1"]):
+        region = "eu" if number < 2 else "us"
+        at("message", "send", topic, body, "-p", f"region={region}", "--queue", "0")
+
+    for show in (lambda *words: bodies(at("message", "print", topic, *words, "-ojson")),
+                 lambda *words: followed(at, topic, *words)):  # fmt: skip
+        assert show("--json", "id=1") == ['{"id": 1}']
+        assert show("--json", "id", "-p", "region=us") == ['{"id": "1"}']
+        assert show("-p", "region=eu") == ['{"id": 1}', '{"id": 2}']
+    assert at("message", "tail", topic, "--json", "a..b").exit_code == 2
+
+
+def test_what_is_shown_and_looked_at_has_limits(at: Run, topic: str) -> None:
+    fill(at, topic, 4)
+    first = ("--queue", "0")
+
+    assert bodies(at("message", "print", topic, "--bytes", "5", "-ojson")) == ["m0", "m2"]
+    assert followed(at, topic, *first, "--bytes", "3") == ["m0"]
+    assert followed(at, topic, *first, "--scan", "1") == ["m0"]
+    assert followed(at, topic, "--scan", "3", "--grep", "none") == []
+    for option in ("--bytes", "--scan"):
+        assert at("message", "tail", topic, option, "-1").exit_code == 2
+    assert at("message", "print", topic, "--bytes", "-1").exit_code == 2
+
+
 def test_a_message_leaves_a_trace_where_one_is_asked_for(at: Run, topic: str) -> None:
     (sent,) = rows(at("sendMessage", "-t", topic, "-p", "x", "-m", "true", "--output", "json"))
 

@@ -51,6 +51,7 @@ def _is_written(run: Run, servers: Addresses, queue_id: str) -> bool:
         ("message", "query", "time", TOPIC, "--from", "-1h"),
         ("message", "print", TOPIC, "--tag", "B"),
         ("message", "print", TOPIC, "1", "--start", "1"),
+        ("message", "print", TOPIC, "1", "--bytes", "3"),
     ],
 )
 def test_messages_are_those_of_the_broker(
@@ -131,11 +132,20 @@ def test_a_store_is_followed_traced_and_exported(
         *("message", "tail", TOPIC, "--from", "earliest", "--queue", "1", "-t", "B"),
         *("--no-follow", *where, "-ojsonl"),
     )
+    few = run(
+        *("message", "tail", TOPIC, "--from", "earliest", "--queue", "1", "--bytes", "3"),
+        *("--no-follow", *where, "-ojsonl"),
+    )
+    none = run(
+        *("message", "tail", TOPIC, "--from", "earliest", "--scan", "1", "--json", "x"),
+        *("--no-follow", *where, "-ojsonl"),
+    )
     life = rows(run("message", "trace", "k1", "--topic", TOPIC, *where, "-ojson"))
     export = rows(run("message", "export", TOPIC, "--to", str(file), *where, "-ojson"))
 
     assert len(tail.out.splitlines()) == 3
     assert {json.loads(line)["queue_id"] for line in queue.out.splitlines()} == {1}
+    assert (len(few.out.splitlines()), none.out) == (1, "")
     assert life[0]["step"] == "store"
     assert {row["group"] for row in life if row["step"] == "group"} == {GROUP}
     assert export[0]["rows"] == len(messages) == len(file.read_text().splitlines())
