@@ -145,6 +145,7 @@ __mqadmin_of() {
       ;;
     'cluster list')
       options='--totals'
+      arguments='@cluster|'
       ;;
     'cluster rt')
       options='--cluster --count --size --every --log --room'

@@ -294,6 +294,7 @@ complete -c mqadmin -n '__mqadmin_at \'broker status\'' -l cluster -d 'of the ma
 complete -c mqadmin -n '__mqadmin_at \'broker write-perm add\' 0' -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'broker write-perm wipe\' 0' -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'cluster list\'' -l totals -d 'show messages of yesterday and today'
+complete -c mqadmin -n '__mqadmin_at \'cluster list\' 0' -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l cluster -d 'only this cluster' -x -a '(__mqadmin_names cluster)'
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l count -d 'messages to each broker; one more goes first, unmeasured' -x
 complete -c mqadmin -n '__mqadmin_at \'cluster rt\'' -l size -d 'bytes of a body' -x

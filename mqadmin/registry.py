@@ -74,6 +74,7 @@ class JavaOption(NamedTuple):
         has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
         value: what a flag without value stands for, where the field is no bool.
         parse: how Java reads the value, where we read ours in another way.
+        since_5: the tool of 4.9 does not have it, that of 5.x has.
     """
 
     short: str
@@ -83,6 +84,7 @@ class JavaOption(NamedTuple):
     value: str = ""
     required: bool = False
     parse: Parse | None = None
+    since_5: bool = False
 
 
 class Branch(NamedTuple):

@@ -111,8 +111,30 @@ def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
             for option in known[java.name]["options"]
             if not option["common"]
         }
-        actual = {(flag.short, flag.long, flag.has_arg, flag.required) for flag in java.options}
+        actual = {
+            (flag.short, flag.long, flag.has_arg, flag.required)
+            for flag in java.options
+            if not flag.since_5
+        }
         assert actual == expected, java.name
+
+
+def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
+    facts = json.loads((shared / "facts" / "mqadmin-5.4.0.json").read_text())
+    known = {
+        (one["name"], option["short"], option["long"], option["hasArg"])
+        for one in facts
+        for option in one["options"]
+    }
+
+    newer = {
+        (java.name, flag.short, flag.long, flag.has_arg)
+        for _, java in declared()
+        for flag in java.options
+        if flag.since_5
+    }
+    assert newer
+    assert newer <= known
 
 
 def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
-from mqadmin.parameters import option
-from mqadmin.places import Place, all_brokers
+from mqadmin.parameters import Kind, argument, option
+from mqadmin.places import Place, all_brokers, processes
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
 from mqclient.errors import ClientError
@@ -26,8 +26,11 @@ TOTALS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Which columns."""
+    """Which brokers, and which columns."""
 
+    cluster: Annotated[str | None, argument("only brokers of this cluster", kind=Kind.CLUSTER)] = (
+        None
+    )
     totals: Annotated[bool, option("show messages of yesterday and today")] = False
 
 
@@ -69,6 +72,7 @@ class BrokerRow(Row):
     "list clusters and brokers with versions and rates",
     examples=(
         ("mqadmin cluster list", "who is there, and how busy"),
+        ("mqadmin cluster list DefaultCluster", "the brokers of one cluster"),
         ("mqadmin cluster list --totals", "messages of yesterday and today"),
     ),
     rows=BrokerRow,
@@ -79,14 +83,22 @@ class BrokerRow(Row):
             (
                 JavaOption("i", "interval", "watch"),
                 JavaOption("m", "moreStats", "totals", has_arg=False),
+                JavaOption("c", "clusterName", "cluster", since_5=True),
             ),
         ),
     ),
 )
 async def list_clusters(call: Call, args: Arguments) -> Outcome:
-    """Return one row a broker; exit code 5 where one does not answer."""
+    """Return one row a broker; exit code 5 where one does not answer.
+
+    Raises:
+        NotFound: there is no such cluster.
+    """
     admin = await call.admin()
-    places = await all_brokers(admin)
+    if args.cluster is None:
+        places = await all_brokers(admin)
+    else:
+        places = await processes(admin, cluster=args.cluster)
     rows = await asyncio.gather(*(_row(call, admin, place) for place in places))
     silent = [row for row in rows if row.error is not None]
     notes = tuple(f"{row.broker} at {row.address}: {row.error}" for row in silent)

@@ -150,6 +150,8 @@ def _line(group: str, trend: Trend) -> str:
             (
                 JavaOption("g", "groupName", "group"),
                 JavaOption("s", "showClientIP", "no_clients", parse=falsehood),
+                JavaOption("t", "topicName", "topic", since_5=True),
+                JavaOption("c", "cluster", since_5=True),
             ),
             preset=(("no_clients", ""),),
         ),

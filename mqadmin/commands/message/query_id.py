@@ -45,6 +45,8 @@ class Arguments:
                 JavaOption("d", "clientId"),
                 JavaOption("s", "sendMessage"),
                 JavaOption("u", "unitName"),
+                JavaOption("t", "topic", "topic", since_5=True),
+                JavaOption("c", "cluster", since_5=True),
             ),
             branches=(
                 Branch(("g", "d"), "message consume-direct"),

@@ -44,6 +44,10 @@ class Arguments:
             (
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("k", "msgKey", "key", required=True),
+                JavaOption("b", "beginTimestamp", "from_", since_5=True),
+                JavaOption("e", "endTimestamp", "to", since_5=True),
+                JavaOption("m", "maxNum", "count", since_5=True),
+                JavaOption("c", "cluster", since_5=True),
             ),
         ),
     ),

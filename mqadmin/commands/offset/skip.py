@@ -49,6 +49,7 @@ class Arguments:
                 JavaOption("g", "group", "group", required=True),
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("f", "force"),
+                JavaOption("c", "cluster", since_5=True),
             ),
         ),
     ),

@@ -38,7 +38,15 @@ class QueueStatus(Row):
     rows=QueueStatus,
     needs=Needs.EITHER,
     columns=("broker", "queue_id", "min_offset", "max_offset", "last_updated_time"),
-    java=(Java("topicStatus", (JavaOption("t", "topic", "topic", required=True),)),),
+    java=(
+        Java(
+            "topicStatus",
+            (
+                JavaOption("t", "topic", "topic", required=True),
+                JavaOption("c", "cluster", since_5=True),
+            ),
+        ),
+    ),
 )
 async def topic_status(call: Call, args: Arguments) -> Outcome:
     """Return one row a queue.

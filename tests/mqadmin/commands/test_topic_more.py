@@ -7,6 +7,7 @@ import pytest
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
+from tests.waiting import wait
 
 Run = Callable[..., Result]
 
@@ -145,3 +146,27 @@ def test_the_list_of_clusters_has_todays_totals(at: Run) -> None:
 
     assert isinstance(row["in_today"], int)
     assert row["in_yesterday"] == 0
+
+
+def test_flags_that_came_with_the_newer_java_tool_are_taken(at: Run) -> None:
+    at("topic", "create", "newer", "-q", "1")
+    (sent,) = rows(at("message", "send", "newer", "x", "-k", "k", "-ojson"))
+    json_ = ("--output", "json")
+    at("offset", "reset", "NEWER", "newer", "--to", "earliest", "-y")
+
+    (cluster,) = rows(at("clusterList", "-c", "DefaultCluster", *json_))
+    assert cluster["cluster"] == "DefaultCluster"
+    assert at("clusterList", "-c", "Other").exit_code == 3
+    (lag,) = rows(at("consumerProgress", "-g", "NEWER", "-t", "newer", *json_))
+    assert lag["lag"] == 1
+    assert len(rows(at("topicStatus", "-t", "newer", "-c", "DefaultCluster", *json_))) == 1
+    by_id = ("queryMsgById", "-i", str(sent["unique_key"]), "-t", "newer", *json_)
+    by_key = ("queryMsgByKey", "-t", "newer", "-k", "k", *json_)
+    for words in (by_id, (*by_key, "-b", "0", "-m", "1")):
+        found = wait(lambda words=words: at(*words), lambda done: done.exit_code == 0)
+        assert [row["keys"] for row in rows(found)] == [["k"]]
+    assert at(*by_key, "-e", "1").exit_code == 3
+    (skipped,) = rows(
+        at("skipAccumulatedMessage", "-g", "NEWER", "-t", "newer", "-c", "x", "-y", *json_)
+    )
+    assert skipped["new_offset"] == 1
