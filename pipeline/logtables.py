@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from pipeline.conditions import log_range, time_range
 from pipeline.errors import BadOption
+from pipeline.inflated import NEEDED, inflated
 from pipeline.reading import Reading
 from pipeline.stores import file_path
 from storefmt.columns import iter_batches
@@ -118,34 +119,46 @@ def read_log(split: Split, reading: Reading) -> Iterator[Any]:
     Raises:
         RecordDamaged: there is damage, and ``reading.fail_on_damage``.
     """
-    if not reading.body_matches:
-        yield from _messages(split, reading, reading.columns)
-        return
-    columns = tuple(dict.fromkeys((*reading.columns, "body")))
-    for batch in _messages(split, reading, columns):
-        hits = pc.match_substring_regex(batch.column("body"), reading.body_matches)
-        found = batch.filter(hits)
-        if found.num_rows:
-            yield found.select(list(reading.columns))
-
-
-def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
     try:
-        yield from iter_batches(
-            [file_path(split.path)],
-            columns=columns,
-            start=split.start,
-            end=split.end,
-            rows_max=reading.rows_max,
-            bytes_max=reading.bytes_max,
-            check_crc=reading.check_crc,
-            on_damage=None if reading.fail_on_damage else _unheard,
-        )
+        if reading.body_matches or (reading.decompress and "body" in reading.columns):
+            yield from _by_body(split, reading)
+        else:
+            yield from _messages(split, reading, reading.columns)
     except RecordDamaged as error:
         # Whoever reads this on the driver knows no split: the file must be named.
         raise RecordDamaged(
             f"{split.path}: {error}", kind=error.kind, pos=error.pos, field=error.field
         ) from error
+
+
+def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+    yield from iter_batches(
+        [file_path(split.path)],
+        columns=columns,
+        start=split.start,
+        end=split.end,
+        rows_max=reading.rows_max,
+        bytes_max=reading.bytes_max,
+        check_crc=reading.check_crc,
+        on_damage=None if reading.fail_on_damage else _unheard,
+    )
+
+
+def _by_body(split: Split, reading: Reading) -> Iterator[Any]:
+    columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
+    for batch in _messages(split, reading, columns):
+        for part, bodies in inflated(
+            batch, bytes_max=reading.bytes_max, fail_on_damage=reading.fail_on_damage
+        ):
+            if reading.body_matches:
+                hits = pc.match_substring_regex(bodies, reading.body_matches)
+                part, bodies = part.filter(hits), bodies.filter(hits)
+            if not part.num_rows:
+                continue
+            if reading.decompress:
+                at = columns.index("body")
+                part = part.set_column(at, part.schema.field(at), bodies)
+            yield part.select(list(reading.columns))
 
 
 def read_damage(split: Split, reading: Reading) -> Iterator[Any]:

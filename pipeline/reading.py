@@ -23,4 +23,7 @@ class Reading(NamedTuple):
     """Rows for which one of these is not true stay in the worker; their columns need not be
     among ``columns``."""
     body_matches: str = ""
-    """Only messages whose body has a match of this expression (RE2), where the table has bodies."""
+    """Only messages whose body, decompressed, has a match of this expression (RE2), where the
+    table has bodies."""
+    decompress: bool = False
+    """Bodies are those of the producers, not those of the log."""

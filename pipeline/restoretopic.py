@@ -15,6 +15,7 @@ import pyarrow as pa
 from pipeline.archive import ArchiveFile
 from pipeline.archivewrite import read_rows
 from pipeline.errors import BadArchive
+from pipeline.inflated import INFLATED_SIZE_MAX
 from pipeline.liveoptions import Sink
 from pipeline.livewrite import send_rows
 from pipeline.places import Place
@@ -22,7 +23,6 @@ from storefmt.errors import StoreError
 from storefmt.properties import SYSTEM_NAMES
 from storefmt.sysflag import inflate
 
-INFLATED_SIZE_MAX: Final = 64 << 20
 ROWS_MAX: Final = 1_000
 ID_COLUMN: Final = "restored_from"
 _COLUMNS: Final = (

@@ -2,7 +2,7 @@
 
 Rule: bodies are looked at where they are read; only hits leave the worker. An excerpt is text
 around the first match, with what is not UTF-8 shown as a replacement character. Compressed
-bodies are matched as they are stored. Both engines give the same rows, in log order.
+bodies are decompressed first. Both engines give the same rows, in log order.
 """
 
 import re
@@ -46,7 +46,7 @@ class Hit(NamedTuple):
 
 def grep(spark: "SparkSession", path: str, *, pattern: str) -> "DataFrame":
     """Return a frame with the messages that match, body and all, in log order."""
-    options = {"bodyMatches": pattern}
+    options = {"bodyMatches": pattern, "decompress": "true"}
     frame = commitlog(spark, path, columns=COLUMNS, options=options)
     return frame.orderBy("commit_log_offset")
 
@@ -58,7 +58,7 @@ def grep_local(path: str, *, pattern: str) -> Any:
         BadOption: the expression is none.
     """
     check_expression(pattern)
-    reading = Reading(columns=COLUMNS, body_matches=pattern)
+    reading = Reading(columns=COLUMNS, body_matches=pattern, decompress=True)
     batches = [batch for task in plan(path, reading) for batch in read(task, reading)]
     return pa.Table.from_batches(batches, schema=schema_of(reading.table, COLUMNS))
 

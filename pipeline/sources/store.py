@@ -4,6 +4,7 @@
 
 Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), ``splitBytes``,
 ``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail),
+``decompress`` (true: bodies as their producers gave them),
 ``pushdown`` (true: workers apply Spark's filters; wants a session that allows it, as
 ``pipeline.session`` does), and for the table commitlog ``topics`` (names with commas),
 ``topicsPattern`` (an RE2 expression that the whole name matches),
@@ -49,6 +50,7 @@ _OPTIONS: Final = (
     "batchBytes",
     "checkCrc",
     "onDamage",
+    "decompress",
     "bodyMatches",
     "pushdown",
     "topics",
@@ -83,6 +85,9 @@ def reading_of(options: Mapping[str, str]) -> Reading:
         columns = tuple(name.strip() for name in options["columns"].split(",") if name.strip())
     schema_of(table, columns)
     _choice(options, "pushdown", _NO_YES)
+    decompress = _choice(options, "decompress", _NO_YES)
+    if decompress and table != COMMITLOG:
+        raise BadOption(f"option decompress is for table {COMMITLOG}, not {table}")
     return Reading(
         table=table,
         columns=columns,
@@ -93,6 +98,7 @@ def reading_of(options: Mapping[str, str]) -> Reading:
         fail_on_damage=_choice(options, "onDamage", {"skip": False, "fail": True}),
         where=_conditions(options, table),
         body_matches=_expression(options, table),
+        decompress=decompress,
     )
 
 

@@ -84,6 +84,8 @@ def test_damage_is_a_table(spark: SparkSession, golden: Golden) -> None:
         ({"spiltBytes": "1"}, "spiltbytes"),  # Spark hands options over in lower case
         ({"splitBytes": "many"}, "whole number"),
         ({"onDamage": "ignore"}, "skip or fail"),
+        ({"decompress": "zlib"}, "false or true"),
+        ({"decompress": "true", "table": "files"}, "is for table commitlog"),
         ({"columns": "topic,colour"}, "colour"),
         ({"table": "queues"}, "queues"),
     ],

@@ -34,8 +34,8 @@ class HitRow(Row):
     "pipeline grep",
     "find messages by a match in their body, on Spark",
     details=(
-        "Bodies are looked at where they are read, so only hits travel. Compressed bodies are "
-        "matched as they are stored. `store get DIR LOG_OFFSET` shows a hit whole."
+        "Bodies are looked at where they are read, compressed ones decompressed, so only hits "
+        "travel. `store get DIR LOG_OFFSET` shows a hit whole."
     ),
     examples=(
         ("mqadmin pipeline grep /data/store 'card [0-9]{16}'", "numbers that should not be there"),

@@ -9,9 +9,14 @@ from pipeline.errors import BadOption
 from pipeline.jobs import grep
 from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
+from storefmt.sysflag import COMPRESSED, inflate
 from tests.golden import Golden
 
 PATTERN = "[0-9][0-9]"
+
+
+def given(record: Record) -> bytes:
+    return inflate(record.body, record.sys_flag, size_max=1 << 20)
 
 
 def expected(golden: Golden, name: str) -> list[int]:
@@ -19,7 +24,7 @@ def expected(golden: Golden, name: str) -> list[int]:
         return [
             item.log_offset
             for item in store.records()
-            if isinstance(item, Record) and re.search(PATTERN.encode(), item.body)
+            if isinstance(item, Record) and re.search(PATTERN.encode(), given(item))
         ]
 
 
@@ -35,6 +40,22 @@ def test_hits_are_those_of_a_plain_search(golden: Golden, name: str) -> None:
 def test_what_is_no_expression_is_refused(golden: Golden) -> None:
     with pytest.raises(BadOption, match="no regular expression"):
         grep.grep_local(str(golden.store("basic")), pattern="[")
+
+
+def test_compressed_bodies_are_searched_as_they_were_given(golden: Golden) -> None:
+    store = golden.store("kinds")
+    with StoreDir.open(store) as opened:
+        wanted = [
+            item.log_offset
+            for item in opened.records()
+            if isinstance(item, Record) and item.sys_flag & COMPRESSED and b"violin" in given(item)
+        ]
+
+    found = grep.rows_of(grep.grep_local(str(store), pattern="violin4"), pattern="violin4")
+
+    assert wanted
+    assert {hit.log_offset for hit in found} >= set(wanted)
+    assert all("violin4" in hit.excerpt for hit in found)
 
 
 @pytest.mark.spark
