@@ -496,8 +496,8 @@ __mqadmin_of() {
       repeats=1
       ;;
     'pipeline stats')
-      options='--engine --master --parquet --store'
-      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
+      options='--engine --master --parquet --by --store'
+      values='--engine=spark local|--master=|--parquet=@file|--by=queue producer tag|-b=queue producer tag|--store=@dir'
       arguments='@dir|'
       ;;
     'pipeline timeline')

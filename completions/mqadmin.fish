@@ -598,6 +598,7 @@ complete -c mqadmin -n '__mqadmin_at \'pipeline rewind plan\' 1 more' -a '(__fis
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l by -s b -d 'count by this, too' -x -a 'queue producer tag'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline stats\' 0' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline timeline\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'

@@ -75,7 +75,7 @@ def truth(text: str) -> bool:
 
 
 JOBS: Final[dict[str, Job]] = {
-    "stats": Job(stats.stats, stats.stats_local, stats.rows_of),
+    "stats": Job(stats.stats, stats.stats_local, stats.rows_of, {"by": Option()}),
     "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
     "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
     "grep": Job(grep.grep, grep.grep_local, grep.rows_of, {"pattern": Option(str, REQUIRED)}),

@@ -1,7 +1,8 @@
-"""``stats``: messages and bytes by topic and hour of the store time.
+"""``stats``: messages and bytes by topic and hour of the store time, or finer.
 
-Rule: both engines give the same rows in the same order, topic first, then hour. Bytes are
-those of whole records in the commit log: what a topic takes on disk, its queues left out.
+Rule: both engines give the same rows in the same order: topic, what else is counted by, hour.
+Bytes are those of whole records in the commit log: what a topic takes on disk, its queues left
+out.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.errors import BadOption
 from pipeline.frames import commitlog
-from pipeline.tables import Reading, plan, read
+from pipeline.tables import COMMITLOG, Reading, plan, read, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS: Final = ("topic", "store_timestamp", "store_size")
+_COLUMN_OF: Final = {"queue": "queue_id", "producer": "born_host", "tag": "tags"}
+WAYS: Final = tuple(_COLUMN_OF)
 
 
 class TopicHour(NamedTuple):
@@ -24,62 +28,83 @@ class TopicHour(NamedTuple):
     Attributes:
         hour_ms: start of the hour, epoch ms.
         bytes: of whole records.
+        producer: address it was sent from.
+        tag: None without one; the last three are None where it is not counted by them.
     """
 
     topic: str
     hour_ms: int
     messages: int
     bytes: int
+    queue_id: int | None = None
+    producer: str | None = None
+    tag: str | None = None
 
 
-def stats(spark: "SparkSession", path: str) -> "DataFrame":
-    """Return a frame ``topic, hour, messages, bytes`` of the store at ``path``."""
+def stats(spark: "SparkSession", path: str, *, by: str | None = None) -> "DataFrame":
+    """Return a frame ``topic, [what else], hour, messages, bytes`` of the store at ``path``.
+
+    Args:
+        by: queue, producer or tag, beside topic and hour.
+
+    Raises:
+        BadOption: it is none of them.
+    """
     from pyspark.sql import functions as fn
 
+    finer = _finer(by)
     hour = fn.date_trunc("hour", fn.col("store_timestamp")).alias("hour")
     counted = (
-        commitlog(spark, path, columns=COLUMNS)
-        .groupBy("topic", hour)
+        commitlog(spark, path, columns=(*COLUMNS, *finer))
+        .groupBy("topic", *finer, hour)
         .agg(fn.count("*").alias("messages"), fn.sum("store_size").alias("bytes"))
     )
-    return counted.orderBy("topic", "hour")
+    keys = ("topic", *finer, "hour")
+    return counted.orderBy(*(fn.asc_nulls_last(key) for key in keys))
 
 
-def stats_local(path: str) -> Any:
+def stats_local(path: str, *, by: str | None = None) -> Any:
     """Return the same as a ``pyarrow.Table``, counted in this process without Spark."""
     # Sums of the splits are small, so a store of any size takes little memory.
-    parts = [
-        _count(pa.Table.from_batches([batch]))
+    columns = (*COLUMNS, *_finer(by))
+    keys = ["topic", *_finer(by), "hour"]
+    parts = [_count(schema_of(COMMITLOG, columns).empty_table(), keys)]
+    parts += [
+        _count(pa.Table.from_batches([batch]), keys)
         for split in plan(path)
-        for batch in read(split, Reading(columns=COLUMNS))
+        for batch in read(split, Reading(columns=columns))
     ]
-    if not parts:
-        parts = [_count(pa.schema([("topic", pa.string())]).empty_table())]
-    total = pa.concat_tables(parts).group_by(["topic", "hour"])
+    total = pa.concat_tables(parts).group_by(keys)
     summed = total.aggregate([("messages", "sum"), ("bytes", "sum")])
-    table = summed.rename_columns(["topic", "hour", "messages", "bytes"])
-    return table.sort_by([("topic", "ascending"), ("hour", "ascending")])
+    table = summed.rename_columns([*keys, "messages", "bytes"])
+    return table.sort_by([(key, "ascending") for key in keys])
 
 
-def _count(table: Any) -> Any:
-    if not table.num_rows:
-        table = pa.table(
-            {
-                "topic": pa.array([], pa.string()),
-                "store_timestamp": pa.array([], pa.timestamp("us", "UTC")),
-                "store_size": pa.array([], pa.int32()),
-            }
-        )
+def _finer(by: str | None) -> tuple[str, ...]:
+    if by is None:
+        return ()
+    if by not in _COLUMN_OF:
+        raise BadOption(f"option by is {by!r}, expected {', '.join(WAYS)}")
+    return (_COLUMN_OF[by],)
+
+
+def _count(table: Any, keys: list[str]) -> Any:
     hours = pc.floor_temporal(table.column("store_timestamp"), unit="hour")
-    grouped = table.append_column("hour", hours).group_by(["topic", "hour"])
+    grouped = table.append_column("hour", hours).group_by(keys)
     counted = grouped.aggregate([("store_size", "count"), ("store_size", "sum")])
-    return counted.rename_columns(["topic", "hour", "messages", "bytes"])
+    return counted.rename_columns([*keys, "messages", "bytes"])
 
 
-def rows_of(table: Any) -> list[TopicHour]:
+def rows_of(table: Any, **_options: object) -> list[TopicHour]:
     """Return the rows of an Arrow table of either engine."""
     return [
-        TopicHour(row["topic"], _epoch_ms(row["hour"]), row["messages"], row["bytes"])
+        TopicHour(
+            row["topic"],
+            _epoch_ms(row["hour"]),
+            row["messages"],
+            row["bytes"],
+            *(row.get(column) for column in _COLUMN_OF.values()),
+        )
         for row in table.to_pylist()
     ]
 

@@ -1,21 +1,42 @@
-"""``pipeline stats``: messages and bytes of a store by topic and hour."""
+"""``pipeline stats``: messages and bytes of a store by topic and hour, or finer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 from mqadmin.call import Call
+from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqadmin.sparkjob import Engine, run_job
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments(Engine):
+    """What to count by, and where it runs."""
+
+    by: Annotated[
+        Literal["queue", "producer", "tag"] | None, option("count by this, too", short="b")
+    ] = None
+
+
 @dataclass(frozen=True, slots=True)
 class TopicHourRow(Row):
-    """What was stored of one topic within one hour."""
+    """What was stored of one topic within one hour.
+
+    The last three are null where it is not counted by them; ``tag`` also without a tag.
+    """
 
     topic: str
     hour_ms: EpochMs
     messages: int
     bytes: int
+    queue_id: int | None
+    producer: str | None
+    tag: str | None
+
+
+COLUMNS = ("topic", "hour_time", "messages", "bytes")
+BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
 
 
 @command(
@@ -28,12 +49,18 @@ class TopicHourRow(Row):
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),
+        ("mqadmin pipeline stats /data/store --by producer", "who sent how much, by hour"),
         ("mqadmin pipeline stats /mnt/store --master spark://host:7077", "on a cluster"),
     ),
     rows=TopicHourRow,
-    columns=("topic", "hour_time", "messages", "bytes"),
+    columns=COLUMNS,
     needs=Needs.STORE,
 )
-def count_by_hour(call: Call, args: Engine) -> Outcome:
-    """Return one row a topic and hour, sorted by both."""
-    return run_job(call, "stats", args, row=TopicHourRow)
+def count_by_hour(call: Call, args: Arguments) -> Outcome:
+    """Return one row a topic and hour, or queue, producer or tag of it, in that order."""
+    outcome = run_job(call, "stats", args, row=TopicHourRow, options={"by": args.by})
+    return outcome if args.by is None else replace(outcome, columns=_columns(args.by))
+
+
+def _columns(by: str) -> tuple[str, ...]:
+    return COLUMNS[0], BY[by], *COLUMNS[1:]

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs.stats import TopicHour, rows_of, stats, stats_local
+from pipeline.errors import BadOption
+from pipeline.jobs.stats import WAYS, TopicHour, rows_of, stats, stats_local
+from storefmt.hosts import address_text
+from storefmt.message import Record
+from storefmt.offline.storedir import StoreDir
 from tests.golden import Golden
 
 HOUR_MS = 3_600_000
@@ -40,13 +44,44 @@ def test_an_empty_log_gives_no_rows(tmp_path: Path) -> None:
     assert rows_of(stats_local(str(tmp_path))) == []
 
 
+@pytest.mark.parametrize("by", WAYS)
+def test_finer_rows_are_those_of_the_records(golden: Golden, by: str) -> None:
+    store = golden.store("kinds")
+    with StoreDir.open(store) as opened:
+        records = [item for item in opened.records() if isinstance(item, Record)]
+    names = {
+        "queue": lambda record: record.queue_id,
+        "producer": lambda record: address_text(record.born_host),
+        "tag": lambda record: record.tags,
+    }
+    expected = Counter((record.topic, names[by](record)) for record in records)
+
+    rows = rows_of(stats_local(str(store), by=by))
+    found: Counter[tuple[str, object]] = Counter()
+    for row in rows:
+        key = {"queue": row.queue_id, "producer": row.producer, "tag": row.tag}[by]
+        found[row.topic, key] += row.messages
+
+    assert found == expected
+    assert sum(row.bytes for row in rows) == sum(record.size for record in records)
+
+
+def test_what_nothing_is_counted_by_is_refused(golden: Golden) -> None:
+    with pytest.raises(BadOption, match="queue, producer, tag"):
+        stats_local(str(golden.store("kinds")), by="colour")
+
+
 @pytest.mark.spark
-def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
+@pytest.mark.parametrize("by", [None, *WAYS])
+def test_spark_gives_the_rows_of_the_local_engine(
+    spark: SparkSession, golden: Golden, by: str | None
+) -> None:
     store = str(golden.store("kinds"))
 
-    found = rows_of(stats(spark, store).toArrow())
+    found = rows_of(stats(spark, store, by=by).toArrow())
 
-    assert found == rows_of(stats_local(store)) == expected_rows(golden, "kinds")
+    assert found == rows_of(stats_local(store, by=by))
+    assert by or found == expected_rows(golden, "kinds")
 
 
 def run(directory: Path) -> subprocess.CompletedProcess[str]:
