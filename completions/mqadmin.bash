@@ -466,7 +466,7 @@ __mqadmin_of() {
       repeats=1
       ;;
     'pipeline grep')
-      options='--engine --master --parquet --store'
+      options='--engine --master --parquet --mask --store'
       values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
       arguments='@dir||'
       ;;

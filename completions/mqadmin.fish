@@ -562,6 +562,7 @@ complete -c mqadmin -n '__mqadmin_at \'pipeline extract\' 1 more' -a '(__fish_co
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l parquet -d 'also write the rows to this file' -r -F
+complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l mask -d 'show *** for what matches: tell where, not what'
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline grep\' 0' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline lag\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'

@@ -78,7 +78,12 @@ JOBS: Final[dict[str, Job]] = {
     "stats": Job(stats.stats, stats.stats_local, stats.rows_of, {"by": Option()}),
     "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
     "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
-    "grep": Job(grep.grep, grep.grep_local, grep.rows_of, {"pattern": Option(str, REQUIRED)}),
+    "grep": Job(
+        lambda spark, path, pattern, **_: grep.grep(spark, path, pattern=pattern),
+        lambda path, pattern, **_: grep.grep_local(path, pattern=pattern),
+        grep.rows_of,
+        {"pattern": Option(str, REQUIRED), "mask": Option(truth, "false")},
+    ),
     "verify": Job(
         verify.verify,
         verify.verify_local,

@@ -30,6 +30,7 @@ COLUMNS: Final = (
 )
 AROUND: Final = 40
 """Bytes of the excerpt before and after the start of a match."""
+MASK: Final = "***"
 
 
 class Hit(NamedTuple):
@@ -63,9 +64,17 @@ def grep_local(path: str, *, pattern: str) -> Any:
     return pa.Table.from_batches(batches, schema=schema_of(reading.table, COLUMNS))
 
 
-def rows_of(table: Any, *, pattern: str) -> list[Hit]:
-    """Return the rows of an Arrow table of either engine."""
-    starts = pc.find_substring_regex(table.column("body"), pattern)
+def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
+    """Return the rows of an Arrow table of either engine.
+
+    Args:
+        mask: excerpts have ``***`` for whatever matches.
+    """
+    bodies = table.column("body")
+    starts = pc.find_substring_regex(bodies, pattern)
+    if mask:
+        # Before the cut: half a match would be no match, and be shown.
+        bodies = pc.replace_substring_regex(bodies, pattern, MASK)
     return [
         Hit(
             row["topic"],
@@ -76,9 +85,11 @@ def rows_of(table: Any, *, pattern: str) -> list[Hit]:
             0
             if row["store_timestamp"] is None
             else round(row["store_timestamp"].timestamp() * 1000),
-            _excerpt(row["body"], start),
+            _excerpt(body, start),
         )
-        for row, start in zip(table.to_pylist(), starts.to_pylist(), strict=True)
+        for row, body, start in zip(
+            table.to_pylist(), bodies.to_pylist(), starts.to_pylist(), strict=True
+        )
     ]
 
 

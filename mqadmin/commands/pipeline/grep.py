@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.parameters import argument
+from mqadmin.parameters import argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqadmin.sparkjob import Engine, run_job
@@ -15,6 +15,7 @@ class Arguments(Engine):
     """What to look for, and where it runs."""
 
     pattern: Annotated[str, argument("regular expression (RE2), matched anywhere in a body")]
+    mask: Annotated[bool, option("show *** for what matches: tell where, not what")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class HitRow(Row):
         "travel. `store get DIR LOG_OFFSET` shows a hit whole."
     ),
     examples=(
-        ("mqadmin pipeline grep /data/store 'card [0-9]{16}'", "numbers that should not be there"),
+        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),
     ),
     rows=HitRow,
@@ -47,5 +48,5 @@ class HitRow(Row):
 )
 def find_matches(call: Call, args: Arguments) -> Outcome:
     """Return one row a message, in log order."""
-    options = {"pattern": args.pattern}
+    options = {"pattern": args.pattern, "mask": str(args.mask).lower()}
     return run_job(call, "grep", args, row=HitRow, options=options)

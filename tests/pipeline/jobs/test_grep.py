@@ -58,6 +58,17 @@ def test_compressed_bodies_are_searched_as_they_were_given(golden: Golden) -> No
     assert all("violin4" in hit.excerpt for hit in found)
 
 
+def test_what_matches_can_be_masked(golden: Golden) -> None:
+    table = grep.grep_local(str(golden.store("basic")), pattern=PATTERN)
+
+    shown = grep.rows_of(table, pattern=PATTERN)
+    masked = grep.rows_of(table, pattern=PATTERN, mask=True)
+
+    assert [hit[:-1] for hit in masked] == [hit[:-1] for hit in shown]
+    assert all("***" in hit.excerpt for hit in masked)
+    assert not any(re.search(PATTERN, hit.excerpt) for hit in masked)
+
+
 @pytest.mark.spark
 def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
     store = str(golden.store("kinds"))
