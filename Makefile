@@ -41,6 +41,7 @@ fuzz: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.client
+	$(BIN)/python -m benchmarks.delay
 	$(BIN)/python -m benchmarks.pipeline
 
 docs: $(VENV)/.dev
