@@ -12,11 +12,15 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
 from mqadmin.tlsfiles import TlsFiles
 from remoting.toolskeys import TOOLS_FILE, tools_keys
+
+SECRET_WAIT_S: Final = 60.0
+"""How long a command may take to say a key: it may ask for a passphrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Context:
     """One named set of servers, and what goes without saying there.
 
     Attributes:
-        secret_key: the key, or where it is: ``env:NAME`` or ``file:PATH``.
+        secret_key: the key, or where it is: ``env:NAME``, ``file:PATH`` or ``command:LINE``.
         protected: writes are refused unless the context is named on the line.
         address_map: advertised broker address, and the one to connect to instead.
         tls: how connections are secured; None leaves them plain.
@@ -109,16 +113,18 @@ class ContextFile:
 
 
 def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
-    """Return a key that is given itself, or as ``env:NAME`` or ``file:PATH``.
+    """Return a key that is given itself, or as ``env:NAME``, ``file:PATH`` or ``command:LINE``.
 
     Raises:
-        NotFound: the variable is not set, or the file cannot be read.
+        NotFound: the variable is not set, the file cannot be read, or the command says nothing.
     """
     if text is None:
         return None
     where, colon, name = text.partition(":")
-    if not colon or where not in {"env", "file"}:
+    if not colon or where not in {"env", "file", "command"}:
         return text
+    if where == "command":
+        return _told_by(name)
     if where == "env":
         found = env.get(name)
         if found is None:
@@ -128,6 +134,36 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
         return _text_of(os.path.expanduser(name)).strip()
     except OSError as error:
         raise NotFound(f"the context's secret key is in {name}: {error.strerror}") from None
+
+
+@cache
+def _told_by(line: str) -> str:
+    """Return what a command prints, as a key ring's or a password manager's; asked once."""
+    # Most contexts have no such command, and these take longer to load than a request takes.
+    import shlex
+    import subprocess
+
+    hint = "run it by hand; it has to print the key and nothing else"
+    try:
+        done = subprocess.run(
+            shlex.split(line),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=SECRET_WAIT_S,
+            check=False,
+            text=True,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NotFound(f"the context's secret key comes from {line!r}: {why}", hint=hint) from None
+    key = done.stdout.strip()
+    if done.returncode or not key:
+        raise NotFound(
+            f"the context's secret key comes from {line!r}, which ended with {done.returncode} and "
+            f"{'a' if key else 'no'} line",
+            hint=hint,
+        )
+    return key
 
 
 def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -83,6 +83,34 @@ def test_a_secret_is_read_from_where_it_is(tmp_path: Path) -> None:
             secret_of(missing, {})
 
 
+def test_a_secret_is_what_a_command_prints_and_is_asked_for_once(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    ring = tmp_path / "ring"
+    ring.write_text(f"#!/bin/sh\necho $1 >> {asked}\necho 'from the ring'\n")
+    ring.chmod(0o700)
+
+    for _ in range(2):
+        assert secret_of(f"command:{ring} 'mq ops'", {}) == "from the ring"
+
+    assert asked.read_text() == "mq ops\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("/nonexistent/ring", "No such file"),
+        ("false", "ended with 1 and no line"),
+        ("true", "ended with 0 and no line"),
+        ("sh -c 'echo key; exit 3'", "ended with 3 and a line"),
+        ("sh 'half", "No closing quotation"),
+    ],
+)
+def test_a_command_without_a_secret_is_named(line: str, why: str) -> None:
+    with pytest.raises(NotFound, match=why) as told:
+        secret_of(f"command:{line}", {})
+    assert "run it by hand" in told.value.hint
+
+
 def test_a_secret_is_shown_only_on_demand(run: Run) -> None:
     run("context", "add", "a", "h:1", "--access-key", "me", "--secret-key", "hidden")
 

@@ -74,8 +74,9 @@ class ContextChange(Row):
     "context add",
     "name a cluster, or change what a name means",
     details=(
-        "What is not given stays as it is. --access-key and --secret-key are kept too; a secret"
-        " may be\nnamed instead: env:NAME or file:PATH. The file is the user's alone (mode 600)."
+        "What is not given stays as it is. --access-key and --secret-key are kept too; a secret "
+        "may be\nnamed instead: env:NAME, file:PATH, or command:LINE for what a key ring or "
+        "password manager\nprints. The file is the user's alone (mode 600)."
     ),
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
@@ -88,6 +89,10 @@ class ContextChange(Row):
             "mqadmin context add safe mq:9876 --tls-ca ca.pem --access-key ops "
             "--secret-key env:MQ_SECRET",
             "over TLS, as a user",
+        ),
+        (
+            "mqadmin context add safe --secret-key 'command:secret-tool lookup mq ops'",
+            "the key stays in the key ring of the desktop",
         ),
     ),
     rows=ContextChange,
