@@ -242,7 +242,7 @@ __mqadmin_of() {
       values='--port=|-p=|--host='
       ;;
     'group')
-      words='config create delete lag list running show tps update'
+      words='config create delete import lag list running show tps update'
       ;;
     'group config')
       arguments='@group|'
@@ -256,6 +256,11 @@ __mqadmin_of() {
       options='--offsets --topics --cluster --broker'
       values='--cluster=@cluster|--broker=@broker'
       arguments='@group|'
+      ;;
+    'group import')
+      options='--cluster --broker'
+      values='--cluster=@cluster|--broker=@broker'
+      arguments='@file|'
       ;;
     'group lag')
       options='--no-clients'
@@ -675,7 +680,7 @@ __mqadmin_of() {
       values='--interval='
       ;;
     'topic')
-      words='clusters consumers create delete list order-conf perm route show status update'
+      words='clusters consumers create delete import list order-conf perm route show status update'
       ;;
     'topic clusters')
       arguments='@topic|'
@@ -692,6 +697,11 @@ __mqadmin_of() {
       options='--cluster'
       values='--cluster=@cluster'
       arguments='@topic|'
+      ;;
+    'topic import')
+      options='--cluster --broker'
+      values='--cluster=@cluster|--broker=@broker'
+      arguments='@file|'
       ;;
     'topic list')
       options='--kind --cluster --groups'

@@ -78,7 +78,9 @@ JAVA_NAMES: Final[dict[str, str]] = {
     "updatenamesrvconfig": "namesrv config set",
     "updateorderconf": "topic order-conf",
     "updatesubgroup": "group update",
+    "updatesubgrouplist": "group import",
     "updatetopic": "topic update",
+    "updatetopiclist": "topic import",
     "updatetopicperm": "topic perm",
     "wipewriteperm": "broker write-perm wipe",
 }

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.places import masters
-from mqadmin.rows import CHANGED, NOT_FOUND, REFUSED, Row
+from mqadmin.rows import (
+    CHANGED,
+    NOT_FOUND,
+    REFUSED,
+    UNCHANGED,
+    UNREACHABLE,
+    WOULD_CHANGE,
+    Row,
+)
 from mqadmin.things.topic import TopicThing
+from mqadmin.topicorder import set_order
 from mqadmin.topics import perm_text
 from mqadmin.writes import Declined, Done, carry_out, plan
 from mqclient.errors import NoRoute
@@ -32,9 +41,8 @@ SETTINGS: Final = (
     "perm",
     "topic_filter_type",
     "topic_sys_flag",
-    "order",
 )
-"""What the request sets; a broker of 5.x answers with more."""
+"""What the request sets; order is for the name servers, and a broker of 5.x answers with more."""
 ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
@@ -61,7 +69,6 @@ class Wanted:
             read_queue_nums=_or(self.read_queues, base.read_queue_nums),
             write_queue_nums=_or(self.write_queues, base.write_queue_nums),
             perm=_or(self.perm, base.perm),
-            order=base.order if self.order is None else self.order,
             topic_sys_flag=_with_bits(
                 base.topic_sys_flag, {FLAG_UNIT: self.unit, FLAG_UNIT_SUB: self.unit_sub}
             ),
@@ -131,7 +138,31 @@ async def change_topic(
     rows = [_row(wanted, one) for one in done]
     if any(row.result == CHANGED for row in rows):
         await _wait_for_route(admin, wanted.topic)
-    return rows
+    return rows if wanted.order is None else await _ordered(call, wanted, rows)
+
+
+async def _ordered(call: Call, wanted: Wanted, rows: list[TopicChange]) -> list[TopicChange]:
+    """Set at the name servers what rows say that went well, and tell it in them."""
+    well = [row for row in rows if row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)]
+    queues = {row.broker: row.write_queues or wanted.write_queues or QUEUES_DEFAULT for row in well}
+    if not queues:
+        return rows
+    add, remove = (queues, ()) if wanted.order else ({}, tuple(queues))
+    done = await set_order(call, wanted.topic, add=add, remove=remove)
+    bad = next((one for one in done if one.result in (REFUSED, UNREACHABLE)), None)
+    changed = next((one for one in done if one.result in (CHANGED, WOULD_CHANGE)), None)
+    told: list[TopicChange] = []
+    for row in rows:
+        if row not in well:
+            told.append(row)
+        elif bad is not None:
+            told.append(replace(row, result=bad.result, remark=f"order: {bad.remark}"))
+        elif changed is not None:
+            was = row.was | {"order_conf": changed.step.old}
+            told.append(replace(row, result=changed.result, order=wanted.order, was=was))
+        else:
+            told.append(replace(row, order=wanted.order))
+    return told
 
 
 async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:

@@ -10,9 +10,16 @@ from storefmt.fastjson import Json
 
 @dataclass(frozen=True, slots=True)
 class TopicThing(Thing[TopicConfig]):
-    """Named by the topic."""
+    """Named by the topic.
+
+    Attributes:
+        says_order: whether it is ordered counts, too. Brokers take that from the name servers
+            alone (``mqadmin.topicorder``), so a write that differs in it does not go through.
+    """
 
     kind: ClassVar[str] = "topic"
+
+    says_order: bool = False
 
     async def read(self) -> TopicConfig | None:
         """Return its settings."""
@@ -37,4 +44,5 @@ class TopicThing(Thing[TopicConfig]):
         """Compare what the request sets; a broker of 5.x answers with more."""
         if one is None or other is None:
             return one is other
-        return replace(one, extra={}) == replace(other, extra={})
+        order = one.order if self.says_order else other.order
+        return replace(one, extra={}, order=order) == replace(other, extra={})

@@ -98,7 +98,7 @@ def test_the_table_of_java_names_is_what_the_commands_declare() -> None:
 
 
 def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
-    # haStatus came with 5.x.
+    # Some came with 5.x.
     facts = [
         one
         for version in ("5.4.0", "4.9.7")

@@ -128,7 +128,7 @@ async def _wanted_steps(
 ) -> AsyncIterator[Step[object]]:
     """Yield a step for everything that the document names."""
     for name, broker, settings in _each(wanted, TOPICS.name):
-        topic = TopicThing(admin, places[broker], (name,))
+        topic = TopicThing(admin, places[broker], (name,), says_order=True)
         yield (await _step(topic, TOPICS, settings)).untyped()
     for name, broker, settings in _each(wanted, GROUPS.name):
         group = GroupThing(admin, places[broker], (name,))

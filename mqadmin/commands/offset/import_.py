@@ -13,6 +13,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
+from mqadmin.inputfile import text_of
 from mqadmin.offsetchange import (
     OFFSET_COLUMNS,
     Move,
@@ -73,7 +74,7 @@ async def import_offsets(call: Call, args: Arguments) -> Outcome:
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(args, _text(call, args.file))
+    wanted = _wanted(args, text_of(call, args.file))
     admin = await call.admin()
     addresses = [place.address for place in await masters(admin, every=True)]
     planned: list[tuple[str, Move]] = []
@@ -96,12 +97,6 @@ async def import_offsets(call: Call, args: Arguments) -> Outcome:
         keep(call, admin, group, own, title=f"offset import {group}")
     rows = [await store(admin, group, move) for group, move in planned]
     return Outcome(rows, exit_code=exit_code, notes=notes)
-
-
-def _text(call: Call, file: Path) -> str:
-    if str(file) == "-":
-        return call.console.stdin.read()
-    return file.read_text(encoding="utf-8")
 
 
 def _wanted(args: Arguments, text: str) -> Wanted:

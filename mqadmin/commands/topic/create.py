@@ -58,7 +58,7 @@ async def create_topic(call: Call, args: Arguments) -> Outcome:
         read_queues=args.queues if args.read_queues is None else args.read_queues,
         write_queues=args.queues if args.write_queues is None else args.write_queues,
         perm=args.perm,
-        order=args.order,
+        order=args.order or None,
     )
     rows = await change_topic(
         call, wanted, cluster=args.cluster, broker=args.broker, update=False, create=True

@@ -17,10 +17,10 @@ from mqadmin.places import namesrvs
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.things.setting import KvEntry
+from mqadmin.topicorder import NAMESPACE
 from mqadmin.writes import Declined, Done, carry_out, plan
 from storefmt.paths import check_topic_name
 
-NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 CONF: Final = re.compile(r"[^:;\s]+:[1-9][0-9]*(;[^:;\s]+:[1-9][0-9]*)*")
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +171,74 @@ def test_flags_that_came_with_the_newer_java_tool_are_taken(at: Run) -> None:
         at("skipAccumulatedMessage", "-g", "NEWER", "-t", "newer", "-c", "x", "-y", *json_)
     )
     assert skipped["new_offset"] == 1
+
+
+def test_an_ordered_topic_is_one_at_the_name_servers(at: Run) -> None:
+    json_ = ("--output", "json")
+    java = ("updateTopic", "-c", "DefaultCluster", "-t", "in-order", *json_)
+
+    def conf() -> object:
+        return rows(at("topic", "order-conf", "in-order", *json_))[0]["order_conf"]
+
+    planned = rows(at(*java, "-o", "true", "--dry-run"))[0]
+    assert (planned["result"], at("topic", "show", "in-order").exit_code) == ("would change", 3)
+    made = rows(at(*java, "-r", "4", "-w", "4", "-o", "true"))[0]
+    assert (made["result"], made["order"], conf()) == ("changed", True, "broker-a:4")
+    assert rows(at(*java, "-o", "true"))[0]["result"] == "unchanged"
+    assert rows(at(*java, "-w", "2"))[0]["was"] == {"write_queue_nums": 4}
+    assert conf() == "broker-a:4"
+
+    at("topic", "order-conf", "in-order", "broker-b:1;broker-a:4")
+    taken = rows(at(*java, "-o", "false"))[0]
+    assert taken["was"] == {"order_conf": "broker-b:1;broker-a:4"}
+    assert conf() == "broker-b:1"
+    created = rows(at("topic", "create", "in-order-2", "--order", *json_))[0]
+    assert (created["result"], created["order"]) == ("changed", True)
+
+
+def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Path) -> None:
+    topics, groups = tmp_path / "topics.json", tmp_path / "groups.json"
+    at("topic", "create", "filed-1", "-q", "2")
+    topics.write_text(
+        '[{"topicName": "filed-1", "readQueueNums": 4, "writeQueueNums": 3, "perm": 4},'
+        ' {"topicName": "filed-2", "order": true, "topicSysFlag": 1}]'
+    )
+    groups.write_text('[{"groupName": "filed", "retryMaxTimes": 3}]')
+
+    assert rows(at("topic", "import", str(topics), "--dry-run", "-ojson"))[1]["result"] == (
+        "would change"
+    )
+    made = rows(at("topic", "import", str(topics), "-ojson"))
+    again = rows(at("updateTopicList", "-c", "DefaultCluster", "-f", str(topics), "--output=json"))
+    (group,) = rows(at("updateSubGroupList", "-f", str(groups), "--output", "json"))
+
+    shown = [(r["topic"], r["read_queues"], r["write_queues"], r["perm"], r["order"]) for r in made]
+    assert shown == [("filed-1", 4, 3, "R--", False), ("filed-2", 16, 16, "RW-", True)]
+    assert made[0]["was"] == {"read_queue_nums": 2, "write_queue_nums": 2, "perm": 6}
+    assert [row["result"] for row in again] == ["unchanged", "unchanged"]
+    assert (group["group"], group["retry_max_times"]) == ("filed", 3)
+    assert group["consume_broadcast_enable"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "no JSON"),
+        ("[]", "empty array"),
+        ('{"topicName": "x"}', "expected an array"),
+        ('[{"topicName": "fine"}, {"topicName": "no good"}]', "no good"),
+        ('[{"topicName": "fine", "perm": "many"}]', "entry 1"),
+        ("[{}]", "topic"),
+    ],
+)
+def test_a_file_that_is_no_list_of_topics_changes_nothing(
+    at: Run, tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "topics.json"
+    file.write_text(text)
+
+    done = at("topic", "import", str(file))
+
+    assert done.exit_code == 2
+    assert says in done.err
+    assert at("topic", "show", "fine").exit_code == 3
