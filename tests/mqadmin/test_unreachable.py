@@ -13,8 +13,8 @@ from tests.mqadmin.conftest import Result
 Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
 FILES_FIRST = {
-    *("apply", "diff", "offset import", "message import", "undo", "message export"),
-    "pipeline archive",
+    *("apply", "diff", "undo", "message export", "pipeline archive"),
+    *("offset import", "topic import", "group import", "message import"),
 }
 """Commands that look at a file of the user before they ask a server."""
 WAITING = {"wait broker", "wait group", "wait lag", "wait topic"}
