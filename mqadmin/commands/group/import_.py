@@ -6,31 +6,13 @@ Rule: every entry is read before the first group is changed. Settings that an en
 those of Java's SubscriptionGroupConfig. Each group is a change of its own, with ``undo``.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
 from mqadmin.call import Call
-from mqadmin.errors import Usage
 from mqadmin.groupchange import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_group
-from mqadmin.inputfile import objects_of
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
+from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome, exit_code_of
 from storefmt.configs import SubscriptionGroup
-from storefmt.errors import StoreError
 from storefmt.paths import check_group_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The file, and where its groups go."""
-
-    file: Annotated[Path, argument("a JSON array of groups; - is standard input", kind=Kind.FILE)]
-    cluster: Annotated[str | None, option("on its masters", kind=Kind.CLUSTER)] = None
-    broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
-        None
-    )
 
 
 @command(
@@ -45,18 +27,9 @@ class Arguments:
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
-    java=(
-        Java(
-            "updateSubGroupList",
-            (
-                JavaOption("b", "brokerAddr", "broker"),
-                JavaOption("c", "clusterName", "cluster"),
-                JavaOption("f", "filename", "file", required=True),
-            ),
-        ),
-    ),
+    java=(Java("updateSubGroupList", JAVA_FLAGS),),
 )
-async def import_groups(call: Call, args: Arguments) -> Outcome:
+async def import_groups(call: Call, args: ListArguments) -> Outcome:
     """Return one row a group and broker.
 
     Raises:
@@ -64,14 +37,9 @@ async def import_groups(call: Call, args: Arguments) -> Outcome:
         BadCall: a name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    groups: list[SubscriptionGroup] = []
-    for number, entry in enumerate(objects_of(call, args.file), start=1):
-        try:
-            group = SubscriptionGroup.from_json(entry)
-        except StoreError as error:
-            raise Usage(f"{args.file} entry {number}: {error}") from None
+    groups = entries_of(call, args.file, SubscriptionGroup.from_json)
+    for group in groups:
         check_group_name(group.group_name)
-        groups.append(group)
     rows: list[GroupChange] = []
     for group in groups:
         wanted = WantedGroup(
