@@ -20,6 +20,12 @@ from mqadmin.writes import Done, carry_out, plan
 NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 
 
+async def order_entries(call: Call, topic: str) -> list[KvEntry]:
+    """Return the entry of a topic at each name server."""
+    admin = await call.admin()
+    return [KvEntry(admin, place, (NAMESPACE, topic)) for place in await namesrvs(call)]
+
+
 async def set_order(
     call: Call, topic: str, *, add: Mapping[str, int], remove: Collection[str] = ()
 ) -> list[Done[str]]:
@@ -29,8 +35,6 @@ async def set_order(
         add: the number of queues of each broker.
         remove: brokers that have none any more; without any the topic is ordered no longer.
     """
-    admin = await call.admin()
-    entries = [KvEntry(admin, place, (NAMESPACE, topic)) for place in await namesrvs(call)]
 
     def choose(old: str | None) -> str | None:
         parts = dict(part.split(":", 1) for part in (old or "").split(";") if ":" in part)
@@ -38,4 +42,8 @@ async def set_order(
         parts |= {broker: str(count) for broker, count in add.items()}
         return ";".join(f"{broker}:{count}" for broker, count in parts.items()) or None
 
-    return await carry_out(call, await plan(entries, choose), title=f"topic order-conf {topic}")
+    return await carry_out(
+        call,
+        await plan(await order_entries(call, topic), choose),
+        title=f"topic order-conf {topic}",
+    )

@@ -13,11 +13,9 @@ from typing import Annotated, Final, Literal
 from mqadmin.call import Call
 from mqadmin.errors import NotFound, Usage
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import namesrvs
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.things.setting import KvEntry
-from mqadmin.topicorder import NAMESPACE
+from mqadmin.topicorder import order_entries
 from mqadmin.writes import Declined, Done, carry_out, plan
 from storefmt.paths import check_topic_name
 
@@ -85,8 +83,6 @@ async def order_conf(call: Call, args: Arguments) -> Outcome:
         raise Usage(f"{args.conf!r} is no order configuration", hint="as broker-a:4;broker-b:4")
     if method != "put" and args.conf is not None:
         raise Usage(f"a configuration {args.conf!r} and --method {method}", hint="give one")
-    admin = await call.admin()
-    entries = [KvEntry(admin, place, (NAMESPACE, args.topic)) for place in await namesrvs(call)]
 
     def choose(old: str | None) -> str | None:
         if method != "put" and old is None:
@@ -95,7 +91,7 @@ async def order_conf(call: Call, args: Arguments) -> Outcome:
 
     done = await carry_out(
         call,
-        await plan(entries, choose),
+        await plan(await order_entries(call, args.topic), choose),
         title=f"topic order-conf {args.topic}",
         question=f"delete the order configuration of topic {args.topic}?"
         if method == "delete"
