@@ -30,7 +30,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 def shown(value: Value) -> str:
     """Return a cell for people: a list of words as words, everything else as in csv."""
-    if isinstance(value, list) and not any(isinstance(item, (list, dict)) for item in value):
+    if isinstance(value, list) and not _is_nested(value):
         return ", ".join(cell_text(item) for item in value)
     return cell_text(value)
 
