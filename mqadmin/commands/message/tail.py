@@ -159,6 +159,10 @@ async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms
     return await consumer.search_offset(queue, wanted_ms)
 
 
+class ScanOver(Exception):
+    """As many messages were looked at as ``--scan`` allows."""
+
+
 @dataclass(slots=True)
 class Follower:
     """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
@@ -179,7 +183,7 @@ class Follower:
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
         """Put messages into ``out``; None at the end, an error where it cannot go on.
 
-        ``StopAsyncIteration`` ends them all: so many were looked at.
+        ``ScanOver`` ends them all.
         """
         try:
             while self.end is None or self.queue_offset < self.end:
@@ -188,7 +192,7 @@ class Follower:
                     if self.end is not None and message.queue_offset >= self.end:
                         continue
                     if not self.scan.take():
-                        await out.put(StopAsyncIteration())
+                        await out.put(ScanOver())
                         return
                     if self.wanted.wants(message.record):
                         await out.put(message)
@@ -228,7 +232,7 @@ async def _rows(followers: list[Follower], args: Arguments, size: Allowance) -> 
             found = await out.get()
             if found is None:
                 running -= 1
-            elif isinstance(found, StopAsyncIteration):
+            elif isinstance(found, ScanOver):
                 break
             elif isinstance(found, Exception):
                 raise found
