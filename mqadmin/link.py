@@ -1,7 +1,7 @@
 """The way to the servers: one client per address list, with an event loop or without.
 
-    run(coroutine, direct=True)  main thread alone, blocking sockets, gone when it ends
-    run(coroutine)               the loop of ``mqadmin.loopthread``, connections are kept
+    run(work, direct=True)  main thread alone, blocking sockets, gone when it ends
+    run(work)               the loop of ``mqadmin.loopthread``, connections are kept
 
 A command that is declared ``direct`` asks one thing after another and needs no loop, which
 takes longer to load than most requests take. Where a loop runs anyway, as in the shell once
@@ -54,14 +54,14 @@ class Link:
         self._direct: dict[Target, MQClient] | None = None
         self.observer: OnExchange | None = None
 
-    def run(self, work: Coroutine[None, None, T], *, direct: bool = False) -> T:
-        """Run ``work`` and return its result; Ctrl-C cancels it.
+    def run(self, work: Callable[[], Coroutine[None, None, T]], *, direct: bool = False) -> T:
+        """Run the coroutine that ``work`` makes and return its result; Ctrl-C cancels it.
 
         Args:
             direct: it waits for nothing but requests, so it may run without a loop.
         """
         if direct and self._thread is None:
-            return self._run_direct(work)
+            return self._run_direct(work())
         return self._started().run(work)
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":

@@ -1,11 +1,13 @@
 """One event loop in a thread of its own, for commands that ask several things at a time.
 
     main thread                       loop thread
-    run(coroutine) ---- submit ---->  the coroutine
+    run(work) --------- begin ----->  the coroutine that work() makes
          |  <---- question, result ----  |
 
 The main thread waits on a queue, so that Ctrl-C reaches it and cancels the coroutine, and
-so that a command in the loop can have a question asked where standard input belongs.
+so that a command in the loop can have a question asked where standard input belongs. Only
+the loop thread makes coroutines: Ctrl-C may come between any two steps of the main thread,
+and one made there would be left behind, never awaited.
 """
 
 import asyncio
@@ -40,20 +42,26 @@ class LoopThread:
         )
         self._thread.start()
 
-    def run(self, work: Coroutine[None, None, T]) -> T:
-        """Run ``work`` in the loop and return its result; Ctrl-C cancels it."""
+    def run(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+        """Run ``work()`` in the loop and return its result; Ctrl-C cancels it."""
         # A queue of this run alone: one that was cancelled may still report its end.
         inbox = self._inbox = SimpleQueue()
-        future = self.submit(work)
-        future.add_done_callback(lambda _: inbox.put(None))
+        begun: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            begun.append(self._loop.create_task(work()))
+            begun[0].add_done_callback(lambda _: inbox.put(None))
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             while (question := inbox.get()) is not None:
                 said = question.ask()
                 self._loop.call_soon_threadsafe(_settle, question.answer, said)
         except KeyboardInterrupt:
-            future.cancel()
+            # Runs after ``begin`` in the loop, wherever Ctrl-C came in between.
+            self._loop.call_soon_threadsafe(_cancel, begun)
             raise
-        return future.result()
+        return begun[0].result()
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
         """Start ``work`` in the loop and return at once."""
@@ -80,6 +88,13 @@ async def _alone(last: Coroutine[None, None, None]) -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await last
+
+
+def _cancel(begun: "list[asyncio.Task[T]]") -> None:
+    for task in begun:
+        # Nobody waits for its end any more: an error of it is not one of the program.
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        task.cancel()
 
 
 def _settle(answer: "asyncio.Future[bool]", said: bool) -> None:

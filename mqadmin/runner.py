@@ -9,8 +9,9 @@ program, the shell and scripts all go through ``run_line``.
 
 import inspect
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, cast
 
@@ -150,13 +151,12 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
 def _run_once(call: Call, made: Command[object], arguments: object) -> int:
     """Run the command and print its rows; the exit code is the command's own."""
     console, workplace = call.console, call.workplace
-    answer = made.run(call, arguments)
-    if inspect.isawaitable(answer):
-        outcome = workplace.link.run(
-            cast("Coroutine[None, None, Outcome]", answer), direct=made.direct
-        )
+    run = partial(made.run, call, arguments)
+    if inspect.iscoroutinefunction(made.run):
+        asking = cast("Callable[[], Coroutine[None, None, Outcome]]", run)
+        outcome = workplace.link.run(asking, direct=made.direct)
     else:
-        outcome = answer
+        outcome = cast("Outcome", run())
     if outcome.follow and call.is_watched:
         raise Usage(f"{made.name} goes on by itself", hint="leave --watch out")
     for note in outcome.notes:
@@ -299,7 +299,7 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
             batch.append(row)
         return batch
 
-    while batch := workplace.link.run(following()):
+    while batch := workplace.link.run(following):
         yield from batch
         if failures:
             break

@@ -87,7 +87,7 @@ def _fetch(call: Call, *, wait_s: float | None) -> Names:
 
     patient = replace(call, settings=replace(call.settings, timeout=wait_s or 5.0))
     try:
-        found = call.workplace.link.run(asyncio.wait_for(fetch(patient), wait_s))
+        found = call.workplace.link.run(lambda: asyncio.wait_for(fetch(patient), wait_s))
     except (TimeoutError, ClientError, OSError):
         return {}
     return {kind.name.lower(): names for kind, names in found.by_kind.items()}

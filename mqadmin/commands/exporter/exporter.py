@@ -8,6 +8,7 @@ Requests: see ``mqadmin.scrape``.
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
@@ -64,11 +65,11 @@ def exporter(call: Call, args: Arguments) -> Outcome:
         CommandError: prometheus-client is not installed, or the port is taken.
     """
     if args.once:
-        return Outcome(list(_rows(call.workplace.link.run(_scrape(call)))))
+        return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
     if call.is_watched:
         raise Usage("exporter goes on by itself", hint="leave --watch out")
     # A first scrape tells at once where no server answers.
-    call.workplace.link.run(_scrape(call))
+    call.workplace.link.run(partial(_scrape, call))
     stop = _serve(call, args)
     try:
         threading.Event().wait()

@@ -5,6 +5,7 @@ Requests: see ``mqadmin.top.sample``.
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from mqadmin.call import Call
@@ -47,9 +48,9 @@ def top(call: Call, args: Arguments) -> Outcome:
     """
     link = call.workplace.link
     if args.once:
-        before = link.run(_look(call))
+        before = link.run(partial(_look, call))
         time.sleep(args.interval)
-        return Outcome(chosen(View(), rows_between(before, link.run(_look(call)))))
+        return Outcome(chosen(View(), rows_between(before, link.run(partial(_look, call)))))
     if not (call.console.out_is_tty and call.console.can_ask) or call.is_watched:
         raise Usage("top draws on a terminal", hint="`top --once` prints rows")
     # Only the live view needs a terminal library.
@@ -57,7 +58,7 @@ def top(call: Call, args: Arguments) -> Outcome:
 
     screen = Screen(
         look=lambda: link.submit(_look(call)),
-        first=link.run(_look(call)),
+        first=link.run(partial(_look, call)),
         title=f"mqadmin top   {call.target().namesrv}   every {args.interval:g} s",
         seconds=args.interval,
     )

@@ -122,9 +122,9 @@ def connected(at: Run, servers: Addresses) -> Iterator[None]:
         return client
 
     link = Link()
-    client = link.run(join())
+    client = link.run(join)
     yield
-    link.run(client.close())
+    link.run(client.close)
     link.close()
 
 

@@ -42,9 +42,9 @@ def odd(at: Run, servers: Addresses) -> Iterator[None]:
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
     link = Link()
     made = Odd()
-    client = link.run(made.join(servers.namesrv, servers.broker))
+    client = link.run(lambda: made.join(servers.namesrv, servers.broker))
     yield
-    link.run(made.leave(client, servers.broker))
+    link.run(lambda: made.leave(client, servers.broker))
     link.close()
 
 

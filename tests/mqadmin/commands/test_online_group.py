@@ -99,9 +99,9 @@ def member(at: Run, servers: Addresses) -> Iterator[Member]:
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
     link = Link()
     made = Member()
-    client = link.run(made.join(servers.namesrv, servers.broker))
+    client = link.run(lambda: made.join(servers.namesrv, servers.broker))
     yield made
-    link.run(made.leave(client, servers.broker))
+    link.run(lambda: made.leave(client, servers.broker))
     link.close()
 
 

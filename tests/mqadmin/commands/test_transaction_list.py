@@ -25,7 +25,7 @@ async def prepare(servers: Addresses) -> None:
 def test_open_transactions_are_listed(at: Callable[..., Result], servers: Addresses) -> None:
     at("topic", "create", TOPIC)
     link = Link()
-    link.run(prepare(servers))
+    link.run(lambda: prepare(servers))
     link.close()
 
     shown = at("transaction", "list", "--topic", TOPIC, "-ojson")

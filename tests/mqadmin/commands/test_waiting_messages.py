@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -52,7 +53,8 @@ def dead(at: Run, servers: Addresses, given_up: list[object]) -> list[object]:
     link = Link()
     for row in sent:
         shown = rows(at("message", "query", "id", str(row["msg_id"]), "-ojson"))[0]
-        link.run(give_up(servers, int(str(shown["log_offset"])), str(row["unique_key"])))
+        offset = int(str(shown["log_offset"]))
+        link.run(partial(give_up, servers, offset, str(row["unique_key"])))
     link.close()
     given_up += [f"k{i}" for i in range(3)]
     return given_up
