@@ -5,7 +5,7 @@ import gc
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import pytest
@@ -15,28 +15,25 @@ from mqadmin.loopthread import LoopThread
 
 
 @contextmanager
-def interrupted_after(steps: int) -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt in this thread after so many steps of ``mqadmin.loopthread``.
-
-    Yields:
-        The steps that are left: above zero, the block ended first.
-    """
-    left = [steps]
+def interrupted_after(steps: int) -> Iterator[None]:
+    """Raise KeyboardInterrupt in this thread after so many steps of ``mqadmin.loopthread``."""
+    left = steps
 
     def trace(frame: FrameType, event: str, _argument: object) -> object:
+        nonlocal left
         if frame.f_code.co_filename != loopthread.__file__:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
-            left[0] -= 1
-            if left[0] == 0:
+            left -= 1
+            if left == 0:
                 raise KeyboardInterrupt
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        yield left
+        yield
     finally:
         sys.settrace(before)
 
@@ -59,12 +56,9 @@ def test_ctrl_c_at_any_step_leaves_nothing_running_and_nothing_unawaited() -> No
         warnings.simplefilter("always")
         while not ended:
             steps += 1
-            try:
-                with interrupted_after(steps):
-                    assert thread.run(work) == "done"
+            with suppress(KeyboardInterrupt), interrupted_after(steps):
+                assert thread.run(work) == "done"
                 ended = True
-            except KeyboardInterrupt:
-                pass
         gc.collect()
 
     thread.stop(asyncio.sleep(0))
