@@ -1,6 +1,7 @@
 """Who is asked, and as whom: the options of source, sink and jobs that say it.
 
     namesrv (or nameServer), accessKey, secretKey, timeoutMs
+    addressMap (ADVERTISED=REAL,…)                  brokers that are reached elsewhere
     tls (true), tlsCa (a PEM file, or system), tlsCert, tlsKey, tlsKeyPassword
 
 Rule: files are read where a connection is made, by the driver and by every worker, so all have
@@ -18,19 +19,20 @@ from remoting.aio.tls import ClientTls
 
 TLS_OPTIONS: Final = ("tlsCa", "tlsCert", "tlsKey", "tlsKeyPassword")
 ACCESS_OPTIONS: Final = (
-    *("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs"),
+    *("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs", "addressMap"),
     *("tls", *TLS_OPTIONS),
 )
 
 
 class Access(NamedTuple):
-    """Who is asked, and as whom."""
+    """Who is asked, and as whom; ``address_map`` has advertised addresses, and the real ones."""
 
     namesrv: str
     access_key: str | None
     secret_key: str | None
     timeout_s: float
     tls: ClientTls | None = None
+    address_map: tuple[tuple[str, str], ...] = ()
 
     def client(self) -> MQClient:
         """Return a client; the caller closes it."""
@@ -40,6 +42,7 @@ class Access(NamedTuple):
             access_key=self.access_key,
             secret_key=self.secret_key,
             tls=self.tls,
+            address_map=dict(self.address_map),
         )
 
 
@@ -55,7 +58,21 @@ def access_of(options: Mapping[str, str], *, timeout_ms: int, tls: bool) -> Acce
     keys = options.get("accessKey"), options.get("secretKey")
     if bool(keys[0]) != bool(keys[1]):
         raise BadOption("options accessKey and secretKey go together: give both or none")
-    return Access(namesrv, *keys, timeout_ms / 1000, _tls(options, wanted=tls))
+    found = _tls(options, wanted=tls)
+    return Access(namesrv, *keys, timeout_ms / 1000, found, _address_map(options))
+
+
+def _address_map(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for text in options.get("addressMap", "").split(","):
+        advertised, _, real = text.strip().partition("=")
+        if advertised and real:
+            pairs.append((advertised, real))
+        elif text.strip():
+            raise BadOption(
+                f"option addressMap has {text.strip()!r}, expected HOST:PORT=HOST:PORT with commas"
+            )
+    return tuple(pairs)
 
 
 def _tls(options: Mapping[str, str], *, wanted: bool) -> ClientTls | None:

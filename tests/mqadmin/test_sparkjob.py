@@ -7,7 +7,6 @@ import pytest
 
 from mqadmin import sparkjob
 from mqadmin.call import Call
-from mqadmin.errors import Usage
 from mqadmin.link import Target
 from mqadmin.rows import Outcome, Row
 from mqadmin.sparkjob import Engine, run_live_job
@@ -52,8 +51,10 @@ def test_tls_is_options_and_secrets_are_none(monkeypatch: pytest.MonkeyPatch) ->
     }
 
 
-def test_addresses_that_jobs_cannot_map_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    mapped = Target("127.0.0.1:9876", 3.0, None, None, address_map=(("a:1", "b:2"),))
+def test_an_address_map_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = (("a:1", "b:2"), ("c:3", "d:4"))
+    mapped = Target("127.0.0.1:9876", 3.0, None, None, address_map=pairs)
 
-    with pytest.raises(Usage, match="at their own addresses"):
-        told(monkeypatch, mapped)
+    options, _ = told(monkeypatch, mapped)
+
+    assert options["addressMap"] == "a:1=b:2,c:3=d:4"
