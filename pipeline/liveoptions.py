@@ -9,7 +9,7 @@
     maxOffsetsPerTrigger, maxBytesPerTrigger                          how much at once
     minPartitions, maxRecordsPerPartition                             … by one task
     failOnDataLoss, pullBatchSize, pullTimeoutMs, reportGroup, columns, checkCrc
-    topic, dedup, dedupKey, sendsInFlight, sendRetries                 the sink
+    topic, dedup, dedupKey, sendsInFlight, sendRetries, deliverBy      the sink
 
 Rule: names and meanings are those of Spark's Kafka source, JSON is topic -> broker -> queue ->
 offset, with -2 for the earliest and -1 for the latest one. Spark lower-cases names, so all are
@@ -58,6 +58,7 @@ _SINK: Final = (
     "dedupKey",
     "sendsInFlight",
     "sendRetries",
+    "deliverBy",
     # Spark's own for a stream, which it hands to the sink as well.
     "checkpointLocation",
     "path",
@@ -125,7 +126,7 @@ class Live(NamedTuple):
 
 
 class Sink(NamedTuple):
-    """Where rows are sent."""
+    """Where rows are sent; ``by_timer``: what is for later waits in a timer of 5.x."""
 
     access: Access
     topic: str = ""
@@ -133,6 +134,7 @@ class Sink(NamedTuple):
     dedup_key: str = ""
     in_flight: int = 32
     retries: int = 3
+    by_timer: bool = False
 
 
 def live_of(options: Mapping[str, str], *, use: Use) -> Live:
@@ -191,6 +193,7 @@ def sink_of(options: Mapping[str, str]) -> Sink:
         dedup_key=dedup_key,
         in_flight=_number(options, "sendsInFlight") or 32,
         retries=_number(options, "sendRetries") or 3,
+        by_timer=_word(options, "deliverBy", {"level": False, "timer": True}),
     )
 
 

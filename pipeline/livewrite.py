@@ -1,7 +1,9 @@
 """Rows as messages: the sink of ``rocketmq``.
 
     columns  body (binary or string, needed), topic, tags, keys (string or list), properties (map),
-             flag, delay_level, sharding_key, broker_name, queue_id
+             flag, delay_level or deliver_at (a timestamp), sharding_key, broker_name, queue_id
+    later    by the shortest delay level that is not before its time, as 4.9 has them, or by
+             the property that timers of 5.x look at (option ``deliverBy``)
     lanes    rows of one sharding key or queue are sent one after the other, others side by side
 
 Rule: at least once. A send whose answer is lost is sent again, and Spark runs a task again that
@@ -13,7 +15,10 @@ Source: mqclient.producer; the ids follow Delta's (txnAppId, txnVersion).
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from mqclient.errors import ClientError, NoRoute
@@ -23,7 +28,8 @@ from mqclient.producersettings import ProducerSettings
 from pipeline.errors import BadOption
 from pipeline.liveoptions import Sink
 from remoting.bodies import MessageQueue
-from storefmt.properties import SYSTEM_NAMES
+from storefmt.properties import SYSTEM_NAMES, TIMER_DELIVER_MS
+from storefmt.vocabulary import DELAYS_MS
 
 DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
 SINK_COLUMNS: Final = (
@@ -34,6 +40,7 @@ SINK_COLUMNS: Final = (
     "properties",
     "flag",
     "delay_level",
+    "deliver_at",
     "sharding_key",
     "broker_name",
     "queue_id",
@@ -69,6 +76,8 @@ def check_columns(names: Iterable[str], sink: Sink) -> None:
             f"the rocketmq sink has no column {', '.join(sorted(have - known))}; "
             f"it has {', '.join(SINK_COLUMNS)}"
         )
+    if {"delay_level", "deliver_at"} <= have:
+        raise BadOption("the rocketmq sink has columns delay_level and deliver_at: give one")
     if "body" not in have:
         raise BadOption("the rocketmq sink needs a column body, string or binary")
     if "topic" not in have and not sink.topic:
@@ -84,7 +93,7 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
         run_id: what makes ids differ between writes: query, batch and partition.
 
     Raises:
-        BadOption: a row has no topic or no body.
+        BadOption: a row has no topic or no body, or is to be delivered too late.
         ClientError: a row could not be sent, whatever was tried; rows before it may be stored.
     """
     count = 0
@@ -93,7 +102,8 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
         try:
             sender = Sender(Producer(client, PRODUCER_GROUP, ProducerSettings()), sink)
             for batch in batches:
-                rows = list(outgoing(batch, sink, run_id=run_id, first_row=count))
+                now_ms = time.time_ns() // 1_000_000
+                rows = list(outgoing(batch, sink, run_id=run_id, first_row=count, now_ms=now_ms))
                 runner.run(sender.send_all(rows))
                 count += len(rows)
         finally:
@@ -101,7 +111,9 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
     return count
 
 
-def outgoing(batch: Any, sink: Sink, *, run_id: str, first_row: int) -> Iterator[Outgoing]:
+def outgoing(
+    batch: Any, sink: Sink, *, run_id: str, first_row: int, now_ms: int
+) -> Iterator[Outgoing]:
     """Yield the rows of a record batch as messages; raises BadOption as ``send_rows``."""
     for number, row in enumerate(batch.to_pylist(), first_row):
         topic, body = sink.topic or row.get("topic"), row["body"]
@@ -118,6 +130,13 @@ def outgoing(batch: Any, sink: Sink, *, run_id: str, first_row: int) -> Iterator
             properties[DEDUP_PROPERTY] = str(row[sink.dedup_key])
         elif sink.dedup:
             properties[DEDUP_PROPERTY] = f"{run_id}/{number}"
+        level = row.get("delay_level") or 0
+        if (moment := row.get("deliver_at")) is not None:
+            at_ms = _at_ms(moment, number)
+            if sink.by_timer:
+                properties[TIMER_DELIVER_MS] = str(at_ms)
+            else:
+                level = _level(at_ms - now_ms, number)
         message = Message(
             topic,
             body.encode() if isinstance(body, str) else body,
@@ -125,9 +144,28 @@ def outgoing(batch: Any, sink: Sink, *, run_id: str, first_row: int) -> Iterator
             keys=row.get("keys"),
             flag=row.get("flag") or 0,
             properties=properties,
-            delay_level=row.get("delay_level") or 0,
+            delay_level=level,
         )
         yield _addressed(message, row)
+
+
+def _at_ms(moment: object, number: int) -> int:
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise BadOption(f"row {number} has deliver_at {moment!r}, expected a timestamp")
+    return math.ceil(moment.timestamp() * 1000)
+
+
+def _level(delay_ms: int, number: int) -> int:
+    """Return the shortest delay level of so long, 0 for a time that has come."""
+    if delay_ms <= 0:
+        return 0
+    for level, level_ms in enumerate(DELAYS_MS, start=1):
+        if level_ms >= delay_ms:
+            return level
+    raise BadOption(
+        f"row {number} is to be delivered in {delay_ms / 1000:.0f} s, the longest delay level "
+        f"has {DELAYS_MS[-1] / 1000:.0f} s; brokers of 5.x can with option deliverBy=timer"
+    )
 
 
 def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
