@@ -8,6 +8,7 @@ Rule: records come whole and in the order asked for; one that is not there is le
 Source: store/CommitLog.java#getMessage.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from server.store.logfile import CommitLog
@@ -32,13 +33,38 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[bytes]:
     """Return the records, those that lie together read at once.
 
     Raises:
-        ColdRead: under ``no_wait``, for all of them that are not in the page cache.
+        ColdRead: under ``no_wait``, when not all of them are in the page cache.
     """
     chunks: list[bytes] = []
-    cold: list[ColdRead] = []
+    cold: dict[int, ColdRead] = {}
+    for together in _together(picked, log.file_size):
+        first, end = together[0][0], together[-1][1]
+        base = first - first % log.file_size
+        if base in cold:
+            # A try on the loop would have the disk begin, which is the thread's to wait for.
+            cold[base].also(end - first, first - base)
+            continue
+        try:
+            data = log.read(first, end - first)
+        except ColdRead as error:
+            cold[base] = error
+            continue
+        if data is not None and len(together) == 1:
+            chunks.append(data)
+        elif data is not None:
+            chunks += [data[start - first : stop - first] for start, stop in together]
+    if cold:
+        whole, *others = cold.values()
+        for other in others:
+            whole.join(other)
+        raise whole
+    return chunks
+
+
+def _together(picked: list[tuple[int, int]], file_size: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield the (start, end) of records that touch, in groups that one read is to fetch."""
     if not picked:
-        return chunks
-    file_size = log.file_size
+        return
     start = end = picked[0][0]
     together: list[tuple[int, int]] = []
     for log_offset, size in picked:
@@ -49,30 +75,8 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[bytes]:
             start = log_offset
             near = 0 <= gap <= _GAP_SIZE_MAX and log_offset % file_size >= gap > 0
             if together and not (near and log_offset + size - together[0][0] <= _MERGE_SIZE_MAX):
-                _read_into(log, chunks, together, cold)
+                yield together
                 together = []
         end = log_offset + size
     together.append((start, end))
-    _read_into(log, chunks, together, cold)
-    if cold:
-        for one in cold[1:]:
-            cold[0].join(one)
-        raise cold[0]
-    return chunks
-
-
-def _read_into(
-    log: CommitLog, chunks: list[bytes], together: list[tuple[int, int]], cold: list[ColdRead]
-) -> None:
-    first = together[0][0]
-    try:
-        data = log.read(first, together[-1][1] - first)
-    except ColdRead as error:
-        cold.append(error)
-        return
-    if data is None:
-        return
-    if len(together) == 1:
-        chunks.append(data)
-    else:
-        chunks += [data[start - first : end - first] for start, end in together]
+    yield together

@@ -25,7 +25,11 @@ class ColdRead(BlockingIOError):
 
     def __init__(self, fd: int, size: int, pos: int) -> None:
         super().__init__(errno.EAGAIN, "not in the page cache")
-        self._reads = [(os.dup(fd), size, pos)]
+        self._reads = [(os.dup(fd), [(size, pos)])]
+
+    def also(self, size: int, pos: int) -> None:
+        """Let ``warm`` read more of the same file, whether or not that is cold."""
+        self._reads[0][1].append((size, pos))
 
     def join(self, other: "ColdRead") -> None:
         """Take over what another one has to read."""
@@ -34,8 +38,13 @@ class ColdRead(BlockingIOError):
 
     def warm(self) -> None:
         """Read what was asked for into the page cache; for another thread."""
+        reads = [(fd, size, pos) for fd, parts in self._reads for size, pos in parts]
         try:
-            for fd, size, pos in self._reads:
+            # The disk is to have all of it before anybody waits for a part.
+            for fd, size, pos in reads if len(reads) > 1 else ():
+                with contextlib.suppress(OSError):
+                    os.posix_fadvise(fd, pos, size, os.POSIX_FADV_WILLNEED)
+            for fd, size, pos in reads:
                 # The outcome is for the read that comes again, errors as well.
                 with contextlib.suppress(OSError):
                     os.pread(fd, size, pos)
@@ -44,7 +53,7 @@ class ColdRead(BlockingIOError):
 
     def drop(self) -> None:
         """Give the descriptors back without a read."""
-        for fd, _, _ in self._reads:
+        for fd, _ in self._reads:
             os.close(fd)
         self._reads = []
 
