@@ -4,7 +4,10 @@
     10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
     nothing                      this call's cluster
 
-Requests: GET_BROKER_CLUSTER_INFO; on each master GET_ALL_TOPIC_CONFIG,
+Rule: a topic is ordered on a broker that its entry at the name servers names. The broker's own
+word is not asked: it follows up to 30 s later.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_KVLIST_BY_NAMESPACE; on each master GET_ALL_TOPIC_CONFIG,
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_BROKER_CONFIG and, with access control,
 GET_BROKER_CLUSTER_ACL_CONFIG.
 """
@@ -21,6 +24,7 @@ from mqadmin.errors import NotFound, Refused, Usage
 from mqadmin.groups import is_system
 from mqadmin.places import Place, masters
 from mqadmin.things.account import read_acl
+from mqadmin.topicorder import ordered_brokers
 from mqadmin.topics import kind_of
 
 if TYPE_CHECKING:
@@ -41,6 +45,7 @@ class Source:
 async def of_cluster(admin: "Admin", places: list[Place]) -> State:
     """Return every topic and group that a person made, broker by broker."""
     own = {place.broker for place in places} | {place.cluster for place in places}
+    ordered = await ordered_brokers(admin)
     state = State()
     topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
     for place in places:
@@ -49,7 +54,9 @@ async def of_cluster(admin: "Admin", places: list[Place]) -> State:
         )
         for name, topic in topic_table.topics.items():
             if kind_of(name, brokers_and_clusters=own) == "normal":
-                topics.setdefault(name, {})[place.broker] = TOPICS.describe(topic)
+                is_ordered = place.broker in ordered.get(name, ())
+                settings = TOPICS.describe(replace(topic, order=is_ordered))
+                topics.setdefault(name, {})[place.broker] = settings
         for name, group in group_table.groups.items():
             if not is_system(name):
                 groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)

@@ -1,4 +1,4 @@
-"""Create or change a consumer group on brokers: see ``mqadmin.writes`` for the steps.
+"""Create or change consumer groups on brokers: see ``mqadmin.writes`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateSubGroup does; a row says what each broker has afterwards, and what it had before.
@@ -6,7 +6,9 @@ updateSubGroup does; a row says what each broker has afterwards, and what it had
 Source: tools/command/consumer/UpdateSubGroupSubCommand.java (4.9.7).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 from mqadmin.call import Call
@@ -14,7 +16,7 @@ from mqadmin.errors import Usage
 from mqadmin.places import masters
 from mqadmin.rows import NOT_FOUND, REFUSED, Row
 from mqadmin.things.group import GroupThing
-from mqadmin.writes import Declined, Done, carry_out, plan
+from mqadmin.writes import Declined, Done, carry_out, plan_each, shortened
 from storefmt.configs import SubscriptionGroup
 
 Truth = Literal["true", "false"]
@@ -32,9 +34,13 @@ SETTINGS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedGroup:
-    """The settings that are named; None leaves one as it is."""
+    """The settings that are named; None leaves one as it is.
 
-    group: str
+    Attributes:
+        base: the group's name, and what it has if it is made new, or replaced.
+    """
+
+    base: SubscriptionGroup
     consume_enable: bool | None = None
     consume_from_min_enable: bool | None = None
     consume_broadcast_enable: bool | None = None
@@ -45,9 +51,9 @@ class WantedGroup:
     notify_consumer_ids_changed_enable: bool | None = None
     replace: bool = False
 
-    def over(self, old: SubscriptionGroup | None, base: SubscriptionGroup) -> SubscriptionGroup:
-        """Return the settings that a group with ``old`` ones, or ``base``, should have."""
-        start = base if old is None or self.replace else old
+    def over(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
+        """Return the settings that a group with ``old`` ones should have."""
+        start = self.base if old is None or self.replace else old
         named = {name: getattr(self, name) for name in SETTINGS}
         return replace(start, **{name: one for name, one in named.items() if one is not None})
 
@@ -88,20 +94,19 @@ def truth_of(text: Truth | None) -> bool | None:
     return None if text is None else text == "true"
 
 
-async def change_group(
+async def change_groups(
     call: Call,
-    wanted: WantedGroup,
+    wanted: Sequence[WantedGroup],
     *,
-    base: SubscriptionGroup,
     cluster: str | None,
     broker: str | None,
     update: bool,
     create: bool,
 ) -> list[GroupChange]:
-    """Bring a group to the wanted settings on each broker and return a row for each.
+    """Bring groups to the wanted settings on each broker and return a row for each of both.
 
     Args:
-        base: what a group has that is made new, or replaced.
+        wanted: groups that differ; all of them are one change for `undo`.
         update: change a group that is there with other settings; else that is refused.
         create: make a group that is not there; else it is not found.
 
@@ -109,6 +114,33 @@ async def change_group(
         Usage: a number is below zero, or none of 32 bits.
         NotFound: there is no such cluster or broker.
     """
+    for one in wanted:
+        _check(one)
+    admin = await call.admin()
+    places = await masters(admin, cluster=cluster, broker=broker)
+
+    def choose(wish: WantedGroup, old: SubscriptionGroup | None) -> SubscriptionGroup:
+        new = wish.over(old)
+        if old is None and not create:
+            raise Declined(NOT_FOUND)
+        if old is not None and not update and _difference(old, new):
+            raise Declined(REFUSED, "it is there with other settings")
+        return new
+
+    wishes = [(one, place) for one in wanted for place in places]
+    steps = await plan_each(
+        [
+            (GroupThing(admin, place, (one.base.group_name,)), partial(choose, one))
+            for one, place in wishes
+        ]
+    )
+    verb = "update" if update else "create"
+    names = shortened([one.base.group_name for one in wanted])
+    done = await carry_out(call, steps, title=f"group {verb} {names}")
+    return [_row(one, wish.over(one.step.old)) for (wish, _), one in zip(wishes, done, strict=True)]
+
+
+def _check(wanted: WantedGroup) -> None:
     for name in ("retry_queue_nums", "broker_id", "which_broker_when_consume_slowly"):
         value = getattr(wanted, name)
         if value is not None and value < 0:
@@ -118,24 +150,6 @@ async def change_group(
         value = getattr(wanted, name)
         if value is not None and not -(2**31) <= value < 2**31:
             raise Usage(f"{name.replace('_', ' ')}: {value} does not fit 32 bits")
-    admin = await call.admin()
-    places = await masters(admin, cluster=cluster, broker=broker)
-
-    def choose(old: SubscriptionGroup | None) -> SubscriptionGroup:
-        new = wanted.over(old, base)
-        if old is None and not create:
-            raise Declined(NOT_FOUND)
-        if old is not None and not update and _difference(old, new):
-            raise Declined(REFUSED, "it is there with other settings")
-        return new
-
-    verb = "update" if update else "create"
-    done = await carry_out(
-        call,
-        await plan([GroupThing(admin, place, (wanted.group,)) for place in places], choose),
-        title=f"group {verb} {wanted.group}",
-    )
-    return [_row(one, wanted.over(one.step.old, base)) for one in done]
 
 
 def _difference(old: SubscriptionGroup | None, new: SubscriptionGroup) -> dict[str, object]:

@@ -36,17 +36,23 @@ class ListArguments:
     )
 
 
-def entries_of(call: Call, file: Path, read: Callable[[Json], T]) -> list[T]:
+def entries_of(
+    call: Call, file: Path, read: Callable[[Json], T], *, name: Callable[[T], str]
+) -> list[T]:
     """Return the entries of a list, each as ``read`` has it.
 
     Raises:
-        Usage: the file is no list, or one of its entries is not what it should be.
+        Usage: the file is no list, one of its entries is not what it should be, or a name is
+            there twice.
         OSError: it cannot be read.
     """
-    found: list[T] = []
+    found: dict[str, T] = {}
     for number, entry in enumerate(objects_of(call, file), start=1):
         try:
-            found.append(read(entry))
+            one = read(entry)
         except StoreError as error:
             raise Usage(f"{file} entry {number}: {error}") from None
-    return found
+        if name(one) in found:
+            raise Usage(f"{file} entry {number}: {name(one)} is there twice", hint="keep one")
+        found[name(one)] = one
+    return [*found.values()]

@@ -1,11 +1,13 @@
-"""Create or change a topic on brokers, honestly: see ``mqadmin.writes`` for the steps.
+"""Create or change topics on brokers, honestly: see ``mqadmin.writes`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateTopic does; a row says what each broker has afterwards, and what it had before.
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.call import Call
@@ -21,9 +23,9 @@ from mqadmin.rows import (
     Row,
 )
 from mqadmin.things.topic import TopicThing
-from mqadmin.topicorder import set_order
+from mqadmin.topicorder import OrderWish, plan_order
 from mqadmin.topics import perm_text
-from mqadmin.writes import Declined, Done, carry_out, plan
+from mqadmin.writes import Declined, Done, carry_out, plan_each, shortened
 from mqclient.errors import NoRoute
 from storefmt.configs import TopicConfig
 
@@ -91,9 +93,9 @@ class TopicChange(Row):
     remark: str | None
 
 
-async def change_topic(
+async def change_topics(
     call: Call,
-    wanted: Wanted,
+    wanted: Sequence[Wanted],
     *,
     cluster: str | None,
     broker: str | None,
@@ -101,9 +103,10 @@ async def change_topic(
     create: bool,
     asks: bool = False,
 ) -> list[TopicChange]:
-    """Bring a topic to the wanted settings on each broker and return a row for each.
+    """Bring topics to the wanted settings on each broker and return a row for each of both.
 
     Args:
+        wanted: topics that differ; all of them are one change for `undo`.
         update: change a topic that is there with other settings; else that is refused.
         create: make a topic that is not there; else it is not found.
         asks: taking a permission away is asked for first.
@@ -112,57 +115,83 @@ async def change_topic(
         Usage: a number of queues is out of range.
         NotFound: there is no such cluster or broker.
     """
-    for count in (wanted.read_queues, wanted.write_queues):
-        if count is not None and not 1 <= count <= QUEUES_MAX:
-            raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
+    for one in wanted:
+        for count in (one.read_queues, one.write_queues):
+            if count is not None and not 1 <= count <= QUEUES_MAX:
+                raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
 
-    def choose(old: TopicConfig | None) -> TopicConfig:
-        new = wanted.over(old)
+    def choose(wish: Wanted, old: TopicConfig | None) -> TopicConfig:
+        new = wish.over(old)
         if old is None and not create:
             raise Declined(NOT_FOUND)
         if old is not None and not update and difference(old, new):
             raise Declined(REFUSED, "it is there with other settings")
         return new
 
-    steps = await plan([TopicThing(admin, place, (wanted.topic,)) for place in places], choose)
+    wishes = [(one, place) for one in wanted for place in places]
+    steps = await plan_each(
+        [(TopicThing(admin, place, (one.topic,)), partial(choose, one)) for one, place in wishes]
+    )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
-    question = f"take a permission of topic {wanted.topic} away on {takes} broker(s)?"
+    names = shortened([one.topic for one in wanted])
+    question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
         call,
         steps,
-        title=f"topic update {wanted.topic}",
+        title=f"topic update {names}",
         question=question if asks and takes else None,
     )
-    rows = [_row(wanted, one) for one in done]
-    if any(row.result == CHANGED for row in rows):
-        await _wait_for_route(admin, wanted.topic)
-    return rows if wanted.order is None else await _ordered(call, wanted, rows)
+    rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
+    for topic in dict.fromkeys(row.topic for row in rows if row.result == CHANGED):
+        await _wait_for_route(admin, topic)
+    return await _ordered(call, {one.topic: one for one in wanted}, rows)
 
 
-async def _ordered(call: Call, wanted: Wanted, rows: list[TopicChange]) -> list[TopicChange]:
+async def _ordered(
+    call: Call, wanted: Mapping[str, Wanted], rows: list[TopicChange]
+) -> list[TopicChange]:
     """Set at the name servers what rows say that went well, and tell it in them."""
-    well = [row for row in rows if row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)]
-    queues = {row.broker: row.write_queues or wanted.write_queues or QUEUES_DEFAULT for row in well}
-    if not queues:
-        return rows
-    add, remove = (queues, ()) if wanted.order else ({}, tuple(queues))
-    done = await set_order(call, wanted.topic, add=add, remove=remove)
-    bad = next((one for one in done if one.result in (REFUSED, UNREACHABLE)), None)
-    changed = next((one for one in done if one.result in (CHANGED, WOULD_CHANGE)), None)
-    told: list[TopicChange] = []
+    queues: dict[str, dict[str, int]] = {}
     for row in rows:
-        if row not in well:
-            told.append(row)
-        elif bad is not None:
-            told.append(replace(row, result=bad.result, remark=f"order: {bad.remark}"))
-        elif changed is not None:
-            was = row.was | {"order_conf": changed.step.old}
-            told.append(replace(row, result=changed.result, order=wanted.order, was=was))
-        else:
-            told.append(replace(row, order=wanted.order))
-    return told
+        wish = wanted[row.topic]
+        if wish.order is not None and _is_well(row):
+            count = row.write_queues or wish.write_queues or QUEUES_DEFAULT
+            queues.setdefault(row.topic, {})[row.broker] = count
+    wishes = [
+        OrderWish(topic, add=held) if wanted[topic].order else OrderWish(topic, remove=set(held))
+        for topic, held in queues.items()
+    ]
+    if not wishes:
+        return rows
+    steps = await plan_order(call, wishes)
+    done = await carry_out(call, steps, title=f"topic order-conf {shortened([*queues])}")
+    entries: dict[str, list[Done[str]]] = {}
+    for one in done:
+        entries.setdefault(one.step.thing.names[-1], []).append(one)
+    return [
+        _with_order(row, wanted[row.topic], entries[row.topic])
+        if row.topic in entries and _is_well(row)
+        else row
+        for row in rows
+    ]
+
+
+def _is_well(row: TopicChange) -> bool:
+    return row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)
+
+
+def _with_order(row: TopicChange, wish: Wanted, entries: Sequence[Done[str]]) -> TopicChange:
+    """Return a row that tells how its topic's entries at the name servers went, too."""
+    bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
+    if bad is not None:
+        return replace(row, result=bad.result, remark=f"order: {bad.remark}")
+    changed = next((one for one in entries if one.result in (CHANGED, WOULD_CHANGE)), None)
+    if changed is not None:
+        was = row.was | {"order_conf": changed.step.old}
+        return replace(row, result=changed.result, order=wish.order, was=was)
+    return replace(row, order=wish.order)
 
 
 async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:

@@ -9,15 +9,59 @@ Source: tools/command/topic/UpdateTopicSubCommand.java, broker/topic/TopicConfig
 (updateOrderTopicConfig) (4.9.7).
 """
 
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from mqadmin.call import Call
 from mqadmin.places import namesrvs
 from mqadmin.things.setting import KvEntry
-from mqadmin.writes import Done, carry_out, plan
+from mqadmin.writes import Step, plan_each
+
+if TYPE_CHECKING:
+    from mqclient.admin_broker import NamesrvCalls
 
 NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderWish:
+    """What the entry of one topic is to say; without any broker it goes.
+
+    Attributes:
+        add: brokers that have queues of the topic for good, and how many.
+        join: the same for brokers that the entry does not have yet.
+        remove: brokers that have none any more.
+    """
+
+    topic: str
+    add: dict[str, int] = field(default_factory=dict)
+    join: dict[str, int] = field(default_factory=dict)
+    remove: set[str] = field(default_factory=set)
+
+    def over(self, old: str | None) -> str | None:
+        """Return the entry after ``old``."""
+        entry = dict(parts(old))
+        had = {broker: count for broker, count in entry.items() if broker not in self.remove}
+        joining = {broker: str(count) for broker, count in self.join.items() if broker not in had}
+        new = had | joining | {broker: str(count) for broker, count in self.add.items()}
+        if new == entry:
+            return old
+        return ";".join(f"{broker}:{count}" for broker, count in new.items()) or None
+
+
+def parts(entry: str | None) -> list[tuple[str, str]]:
+    """Return brokers and numbers of queues of an entry, as they stand there."""
+    pairs = (part.partition(":") for part in (entry or "").split(";"))
+    return [(broker, count) for broker, colon, count in pairs if colon]
+
+
+async def ordered_brokers(admin: "NamesrvCalls") -> dict[str, frozenset[str]]:
+    """Return the brokers of every ordered topic, as the name server says that is asked."""
+    entries = await admin.kv_list(NAMESPACE)
+    return {
+        topic: frozenset(broker for broker, _ in parts(entry)) for topic, entry in entries.items()
+    }
 
 
 async def order_entries(call: Call, topic: str) -> list[KvEntry]:
@@ -26,24 +70,12 @@ async def order_entries(call: Call, topic: str) -> list[KvEntry]:
     return [KvEntry(admin, place, (NAMESPACE, topic)) for place in await namesrvs(call)]
 
 
-async def set_order(
-    call: Call, topic: str, *, add: Mapping[str, int], remove: Collection[str] = ()
-) -> list[Done[str]]:
-    """Give brokers queues of an ordered topic for good, or take them back.
+async def plan_order(call: Call, wishes: Sequence[OrderWish]) -> list[Step[str]]:
+    """Return the steps that bring the entries of topics to what is wished, at each name server.
 
-    Args:
-        add: the number of queues of each broker.
-        remove: brokers that have none any more; without any the topic is ordered no longer.
+    Raises:
+        Unreachable: no name server answered.
     """
-
-    def choose(old: str | None) -> str | None:
-        parts = dict(part.split(":", 1) for part in (old or "").split(";") if ":" in part)
-        parts = {broker: count for broker, count in parts.items() if broker not in remove}
-        parts |= {broker: str(count) for broker, count in add.items()}
-        return ";".join(f"{broker}:{count}" for broker, count in parts.items()) or None
-
-    return await carry_out(
-        call,
-        await plan(await order_entries(call, topic), choose),
-        title=f"topic order-conf {topic}",
+    return await plan_each(
+        [(entry, wish.over) for wish in wishes for entry in await order_entries(call, wish.topic)]
     )

@@ -1,10 +1,10 @@
 """A write that tells the truth: plan, ask, keep the old state, write, read back.
 
-    things --read--> steps (old, new) --confirm--> journal --> write --> read back
-                       | nothing differs                          |= new: changed
-                       v                                          |else: refused
-                     unchanged                                    v
-                                                                 done
+    things --read--> steps (old, new) --confirm--> journal --> write all --> read all back
+                       | nothing differs                                       |= new: changed
+                       v                                                       |else: refused
+                     unchanged                                                 v
+                                                                              done
 
 Rule: what is overwritten or removed is kept first; what is made new needs no keeping. Where
 one server fails the others are still asked, and the rows say which is which;
@@ -12,18 +12,21 @@ with ``--dry-run`` nothing is asked, kept or written.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Generic, TypeVar, cast
 
 from mqadmin.call import Call
 from mqadmin.errors import CommandError, Unreachable
 from mqadmin.journal import Saved
 from mqadmin.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
-from mqadmin.things.base import Thing
+from mqadmin.things.base import Listed, Thing
+from mqadmin.windowed import windowed
 from mqclient.errors import ClientError
 
 T = TypeVar("T")
+Choose = Callable[[T | None], T | None]
 
 
 class Declined(Exception):
@@ -33,6 +36,14 @@ class Declined(Exception):
         super().__init__(result)
         self.result = result
         self.remark = remark
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a server was not read or written; ``result`` is the one of the row."""
+
+    result: str
+    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +83,31 @@ class Done(Generic[T]):
     remark: str | None = None
 
 
-async def plan(things: Sequence[Thing[T]], choose: Callable[[T | None], T | None]) -> list[Step[T]]:
-    """Read every thing and work out what it shall be.
+async def plan(things: Sequence[Thing[T]], choose: Choose[T]) -> list[Step[T]]:
+    """Read every thing and work out what it shall be: see ``plan_each``."""
+    return await plan_each([(thing, choose) for thing in things])
+
+
+async def plan_each(wishes: Sequence[tuple[Thing[T], Choose[T]]]) -> list[Step[T]]:
+    """Read every thing and work out what it shall be, by a function of its own.
 
     Args:
-        choose: given what is there, returns what shall be, or raises ``Declined``.
+        wishes: the function is given what is there; it returns what shall be, or raises
+            ``Declined``.
 
     Raises:
         Unreachable: no server answered at all.
     """
-    steps = list(await asyncio.gather(*(_step(thing, choose) for thing in things)))
+    found = await _read([thing for thing, _ in wishes])
+    steps = [_step(thing, old, choose) for (thing, choose), old in zip(wishes, found, strict=True)]
     if steps and all(step.verdict == UNREACHABLE for step in steps):
         raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
     return steps
 
 
-async def _step(thing: Thing[T], choose: Callable[[T | None], T | None]) -> Step[T]:
-    try:
-        old = await thing.read()
-    except (ClientError, CommandError) as error:
-        result, remark = result_of(error)
-        return Step(thing, None, None, result, remark)
+def _step(thing: Thing[T], old: T | Failure | None, choose: Choose[T]) -> Step[T]:
+    if isinstance(old, Failure):
+        return Step(thing, None, None, old.result, old.remark)
     try:
         return Step(thing, old, choose(old))
     except Declined as no:
@@ -130,28 +145,92 @@ async def carry_out(
     kept = [step for step in writes if step.thing.is_kept]
     if any(step.old is not None for step in kept):
         call.keep(title, [*(step.thing.saved(step.old) for step in kept), *also], undoes=undoes)
-    # One after the other: when the first server refuses, a person may still stop the rest.
-    return [await _write(step) if step.is_write else _settled(step) for step in steps]
+    done = iter(await _written(writes))
+    return [next(done) if step.is_write else _settled(step) for step in steps]
 
 
 def _settled(step: Step[T]) -> Done[T]:
     return Done(step, step.verdict or UNCHANGED, step.old, step.remark)
 
 
-async def _write(step: Step[T]) -> Done[T]:
-    try:
-        await step.thing.write(step.new)
-        found = await step.thing.read()
-    except (ClientError, CommandError) as error:
-        return Done(step, *_failed(error, step.old))
+async def _written(steps: Sequence[Step[T]]) -> list[Done[T]]:
+    """Write the value of each step and read back those that were taken."""
+    failures = await _write(steps)
+    taken = [step.thing for step, no in zip(steps, failures, strict=True) if no is None]
+    read = await _read(taken)
+    now = iter(read)
+    return [
+        _checked(step, next(now)) if failure is None else _failed(step, failure)
+        for step, failure in zip(steps, failures, strict=True)
+    ]
+
+
+async def _write(steps: Sequence[Step[T]]) -> list[Failure | None]:
+    """Write the value of each step, one kind after the other, and return why that failed."""
+    failures: list[Failure | None] = []
+    for kind, run in groupby(steps, key=lambda step: type(step.thing)):
+        by_name = [[*named] for _, named in groupby(run, key=lambda step: step.thing.names)]
+        async for some in windowed(by_name, _write_named, width=kind.width):
+            failures += some
+    return failures
+
+
+async def _write_named(steps: Sequence[Step[T]]) -> list[Failure | None]:
+    # One after the other: when the first server refuses, a person may still stop the rest.
+    failures: list[Failure | None] = []
+    for step in steps:
+        try:
+            await step.thing.write(step.new)
+        except (ClientError, CommandError) as error:
+            failures.append(Failure(*result_of(error)))
+        else:
+            failures.append(None)
+    return failures
+
+
+def _checked(step: Step[T], found: T | Failure | None) -> Done[T]:
+    """Return how a write went, by what the server has now."""
+    if isinstance(found, Failure):
+        return _failed(step, found)
     if step.thing.same(found, step.new):
         return Done(step, CHANGED, found)
     return Done(step, REFUSED, found, "the server took it, but has something else")
 
 
-def _failed(error: ClientError | CommandError, old: T | None) -> tuple[str, T | None, str]:
-    result, remark = result_of(error)
-    return result, old, remark
+def _failed(step: Step[T], failure: Failure) -> Done[T]:
+    return Done(step, failure.result, step.old, failure.remark)
+
+
+async def _read(things: Sequence[Thing[T]]) -> list[T | Failure | None]:
+    """Return what each thing is, or why that is not known; a listing is read once for all of it."""
+    shelves: dict[Hashable, list[int]] = {}
+    for index, thing in enumerate(things):
+        shelf = thing.shelf if isinstance(thing, Listed) else index
+        shelves.setdefault(shelf, []).append(index)
+    found: list[T | Failure | None] = [None] * len(things)
+
+    async def read_shelf(indexes: list[int]) -> None:
+        one = things[indexes[0]]
+        try:
+            if isinstance(one, Listed) and len(indexes) > 1:
+                listing = await one.listing()
+                for index in indexes:
+                    # Things of one shelf are of one class.
+                    found[index] = cast("Listed[T, object]", things[index]).find(listing)
+            else:
+                found[indexes[0]] = await one.read()
+        except (ClientError, CommandError) as error:
+            for index in indexes:
+                found[index] = Failure(*result_of(error))
+
+    await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
+    return found
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return the first of some names and how many follow, for a title or a question."""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return "".join(names[:1]) + more
 
 
 def result_of(error: ClientError | CommandError) -> tuple[str, str]:

@@ -5,12 +5,13 @@ secret when it is asked, ours hides it; then the one that is given on the line i
 without one the change is refused. A list can only be emptied by making the account anew.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mqadmin.errors import Refused
 from mqadmin.journal import Saved
-from mqadmin.things.base import Thing
+from mqadmin.things.base import Listed, Thing
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
 from storefmt.fastjson import Json
 
@@ -34,7 +35,7 @@ async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigRes
 
 
 @dataclass(frozen=True, slots=True)
-class AccountThing(Thing[PlainAccessConfig]):
+class AccountThing(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessConfig]]):
     """Named by the access key.
 
     Attributes:
@@ -45,11 +46,14 @@ class AccountThing(Thing[PlainAccessConfig]):
 
     secret: str | None = None
 
-    async def read(self) -> PlainAccessConfig | None:
+    async def listing(self) -> Mapping[str | None, PlainAccessConfig]:
+        """Return the accounts of the broker by access key."""
+        found = (await read_acl(self.admin, self.place.address)).plain_access_configs
+        return {one.access_key: one for one in found or ()}
+
+    def find(self, listing: Mapping[str | None, PlainAccessConfig]) -> PlainAccessConfig | None:
         """Return the account."""
-        found = await read_acl(self.admin, self.place.address)
-        accounts = found.plain_access_configs or ()
-        return next((one for one in accounts if one.access_key == self.names[0]), None)
+        return listing.get(self.names[0])
 
     async def write(self, value: PlainAccessConfig | None) -> None:
         """Create, change or delete it."""

@@ -1,8 +1,15 @@
-"""The base of everything that a command may change."""
+"""The base of everything that a command may change.
+
+    Thing     read, write                  one thing on one server
+    Listed    listing --> find, find, …    its server tells it together with others of its kind
+
+Rule: things of equal shelves are read by one request, however many they are.
+"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from mqadmin.journal import Saved
 from mqadmin.places import Place
@@ -12,6 +19,9 @@ if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 T = TypeVar("T")
+L = TypeVar("L")
+MANY: Final = 64
+"""The width of things that a server saves as one file: changes that come together share a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,8 @@ class Thing(ABC, Generic[T]):
     kind: ClassVar[str]
     is_kept: ClassVar[bool] = True
     """Whether the journal has it: what a server makes again by itself is not kept."""
+    width: ClassVar[int] = 1
+    """How many of different names are written at once; the servers of one name never are."""
 
     admin: "Admin"
     place: Place
@@ -65,3 +77,25 @@ class Thing(ABC, Generic[T]):
             names=self.names,
             before=None if value is None else self.encode(value),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Thing[T], Generic[T, L]):
+    """A thing that is read from a listing of the server."""
+
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the listing."""
+        return type(self), self.place.address
+
+    @abstractmethod
+    async def listing(self) -> L:
+        """Return all of the kind that the server has."""
+
+    @abstractmethod
+    def find(self, listing: L) -> T | None:
+        """Return what a listing has of this thing, None where it has none."""
+
+    async def read(self) -> T | None:
+        """Return what the server has, None where it has none."""
+        return self.find(await self.listing())

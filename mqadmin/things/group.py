@@ -1,15 +1,16 @@
 """The settings of a consumer group on one broker."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mqadmin.things.base import Thing
+from mqadmin.things.base import MANY, Listed
 from storefmt.configs import SubscriptionGroup
 from storefmt.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)
-class GroupThing(Thing[SubscriptionGroup]):
+class GroupThing(Listed[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
     """Named by the group.
 
     Attributes:
@@ -17,12 +18,17 @@ class GroupThing(Thing[SubscriptionGroup]):
     """
 
     kind: ClassVar[str] = "group"
+    width: ClassVar[int] = MANY
 
     remove_offset: bool = False
 
-    async def read(self) -> SubscriptionGroup | None:
+    async def listing(self) -> Mapping[str, SubscriptionGroup]:
+        """Return the groups of the broker."""
+        return (await self.admin.subscription_groups(self.place.address)).groups
+
+    def find(self, listing: Mapping[str, SubscriptionGroup]) -> SubscriptionGroup | None:
         """Return its settings."""
-        return (await self.admin.subscription_groups(self.place.address)).groups.get(self.names[0])
+        return listing.get(self.names[0])
 
     async def write(self, value: SubscriptionGroup | None) -> None:
         """Create, replace or delete it."""

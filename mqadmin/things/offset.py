@@ -4,17 +4,21 @@ Rule: a member that is online would overwrite what is stored behind its back; wi
 write is refused. A broker cannot forget one offset, so None cannot be written either.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mqadmin.errors import Refused
-from mqadmin.things.base import Thing
+from mqadmin.things.base import Listed
 from remoting.bodies import MessageQueue
 from storefmt.fastjson import Json
 
+Offsets = Mapping[tuple[str, str], Mapping[int, int]]
+"""By topic and group; the next offset by queue id."""
+
 
 @dataclass(frozen=True, slots=True)
-class OffsetThing(Thing[int]):
+class OffsetThing(Listed[int, Offsets]):
     """Named by group, topic and queue id."""
 
     kind: ClassVar[str] = "offset"
@@ -25,11 +29,14 @@ class OffsetThing(Thing[int]):
         _, topic, queue_id = self.names
         return MessageQueue(topic=topic, broker_name=self.place.broker, queue_id=int(queue_id))
 
-    async def read(self) -> int | None:
-        """Return what is stored; asked for one queue, a broker says 0 where nothing is."""
+    async def listing(self) -> Offsets:
+        """Return the offsets of the broker; asked for one queue, it says 0 where nothing is."""
+        return await self.admin.all_consumer_offsets(self.place.address)
+
+    def find(self, listing: Offsets) -> int | None:
+        """Return what is stored."""
         group, topic, queue_id = self.names
-        table = await self.admin.all_consumer_offsets(self.place.address)
-        return table.get((topic, group), {}).get(int(queue_id))
+        return listing.get((topic, group), {}).get(int(queue_id))
 
     async def write(self, value: int | None) -> None:
         """Store an offset."""

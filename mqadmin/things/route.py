@@ -1,29 +1,42 @@
 """That a name server knows a topic: brokers register it, and it stays until it is deleted."""
 
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mqadmin.errors import Refused
-from mqadmin.things.base import Thing
+from mqadmin.things.base import Listed
 from storefmt.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)
-class RouteThing(Thing[bool]):
+class RouteThing(Listed[bool, Collection[str]]):
     """Named by the topic, and a cluster where only its queues are meant."""
 
     kind: ClassVar[str] = "route"
     is_kept: ClassVar[bool] = False
 
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the listing; with a cluster it is no matter of a listing alone."""
+        _, *clusters = self.names
+        return type(self), self.place.address, self.names if clusters else ()
+
+    async def listing(self) -> Collection[str]:
+        """Return the topics that the name server knows."""
+        return set(await self.admin.topic_list(address=self.place.address))
+
+    def find(self, listing: Collection[str]) -> bool | None:
+        """Return True where the name server lists the topic."""
+        return self.names[0] in listing or None
+
     async def read(self) -> bool | None:
         """Return True where the name server lists the topic, in the cluster if one is named."""
         topic, *clusters = self.names
-        address = self.place.address
-        if topic not in await self.admin.topic_list(address=address):
-            return None
-        if not clusters:
-            return True
-        route = await self.admin.topic_route_at(address, topic)
+        listed = self.find(await self.listing())
+        if not listed or not clusters:
+            return listed
+        route = await self.admin.topic_route_at(self.place.address, topic)
         return any(data.cluster in clusters for data in route.broker_datas) or None
 
     async def write(self, value: bool | None) -> None:

@@ -3,11 +3,12 @@
 Rule: the value is the text that the server says. A setting cannot be removed; an entry can.
 """
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mqadmin.errors import Refused
-from mqadmin.things.base import Thing
+from mqadmin.things.base import MANY, Listed, Thing
 from storefmt.fastjson import Json
 
 
@@ -59,13 +60,27 @@ class NamesrvSetting(TextThing):
 
 
 @dataclass(frozen=True, slots=True)
-class KvEntry(TextThing):
+class KvEntry(TextThing, Listed[str, Mapping[str, str]]):
     """Named by namespace and key."""
 
     kind: ClassVar[str] = "kv"
+    width: ClassVar[int] = MANY
+
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the namespace."""
+        return type(self), self.place.address, self.names[0]
+
+    async def listing(self) -> Mapping[str, str]:
+        """Return the entries of the namespace."""
+        return await self.admin.kv_list(self.names[0], address=self.place.address)
+
+    def find(self, listing: Mapping[str, str]) -> str | None:
+        """Return its text."""
+        return listing.get(self.names[1])
 
     async def read(self) -> str | None:
-        """Return its text."""
+        """Return its text, without the rest of the namespace."""
         namespace, key = self.names
         return await self.admin.kv_get(namespace, key, address=self.place.address)
 

@@ -1,29 +1,32 @@
-"""A topic on one broker: its settings; its messages go with it and do not come back."""
+"""A topic on one broker: its settings; its messages go with it and do not come back.
 
+Rule: whether it is ordered is no setting of it. Brokers take that from the name servers
+(``mqadmin.topicorder``) and do not look at what a request says of it.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mqadmin.things.base import Thing
+from mqadmin.things.base import MANY, Listed
 from storefmt.configs import TopicConfig
 from storefmt.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)
-class TopicThing(Thing[TopicConfig]):
-    """Named by the topic.
-
-    Attributes:
-        says_order: whether it is ordered counts, too. Brokers take that from the name servers
-            alone (``mqadmin.topicorder``), so a write that differs in it does not go through.
-    """
+class TopicThing(Listed[TopicConfig, Mapping[str, TopicConfig]]):
+    """Named by the topic."""
 
     kind: ClassVar[str] = "topic"
+    width: ClassVar[int] = MANY
 
-    says_order: bool = False
+    async def listing(self) -> Mapping[str, TopicConfig]:
+        """Return the topics of the broker."""
+        return (await self.admin.topic_configs(self.place.address)).topics
 
-    async def read(self) -> TopicConfig | None:
+    def find(self, listing: Mapping[str, TopicConfig]) -> TopicConfig | None:
         """Return its settings."""
-        return (await self.admin.topic_configs(self.place.address)).topics.get(self.names[0])
+        return listing.get(self.names[0])
 
     async def write(self, value: TopicConfig | None) -> None:
         """Create, replace or delete it."""
@@ -44,5 +47,4 @@ class TopicThing(Thing[TopicConfig]):
         """Compare what the request sets; a broker of 5.x answers with more."""
         if one is None or other is None:
             return one is other
-        order = one.order if self.says_order else other.order
-        return replace(one, extra={}, order=order) == replace(other, extra={})
+        return replace(one, extra={}, order=other.order) == replace(other, extra={})

@@ -16,7 +16,7 @@ from tests.interop.reading import await_dispatched
 from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
 from tests.interop.toolbox import Toolbox
 from tests.mqadmin.conftest import console_of
-from tests.waiting import eventually
+from tests.waiting import eventually, wait
 
 pytestmark = pytest.mark.java
 
@@ -74,6 +74,39 @@ def test_topics_are_changed_and_come_back(ask: Ask, servers: Servers) -> None:
     assert results(ask("undo", "--dry-run")) == {"would change"}
     assert results(ask("undo")) == {"changed"}
     assert results(ask("topic", "create", topic, "-q", "2", *where)) == {"unchanged"}
+
+
+def test_an_ordered_topic_is_applied_exported_and_learnt_by_the_broker(
+    ask: Ask, servers: Servers, tmp_path: Path
+) -> None:
+    topic, broker = "AdmApplied", servers.broker.name
+    file = tmp_path / "cluster.yaml"
+    settings = {"read_queues": 2, "write_queues": 2, "perm": "RW-", "order": True}
+    file.write_text(yaml.safe_dump({"topics": {topic: {broker: settings}}}))
+
+    def ordered() -> bool:
+        exported: bool = ask("export")[0]["topics"][topic]["*"]["order"]
+        return exported
+
+    def learnt() -> bool:
+        ask("export", "metadata", "--directory", str(tmp_path))
+        told = json.loads((tmp_path / "metadata.json").read_text())["topicConfigTable"]
+        is_ordered: bool = told[topic]["order"]
+        return is_ordered
+
+    assert results(ask("apply", str(file), "--dry-run")) == {"would change"}
+    assert results(ask("apply", str(file))) == {"changed"}
+    assert results(ask("apply", str(file))) == {"unchanged"}
+    assert ordered()
+    assert ask("topic", "order-conf", topic)[0]["order_conf"] == f"{broker}:2"
+    # A broker asks the name server whenever it registers: now, since another topic is made.
+    ask("topic", "create", f"{topic}Next", "-q", "1", "--broker", broker)
+    wait(learnt)
+    file.write_text(yaml.safe_dump({"topics": {topic: {broker: settings | {"order": False}}}}))
+    assert ask("diff", str(file), exit_code=1)
+    assert results(ask("apply", str(file))) == {"changed", "unchanged"}
+    assert not ordered()
+    ask("topic", "order-conf", topic, exit_code=3)
 
 
 def test_groups_are_changed_deleted_and_come_back(ask: Ask, servers: Servers) -> None:

@@ -4,14 +4,16 @@
 
 Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
 
-Requests: see ``mqadmin.declaredfrom``; UPDATE_AND_CREATE_TOPIC,
+Rule: that a topic is ordered is told to the name servers, where brokers learn it.
+
+Requests: see ``mqadmin.declaredfrom``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG, DELETE_KV_CONFIG,
 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER, DELETE_TOPIC_IN_NAMESRV
 and DELETE_SUBSCRIPTIONGROUP.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from mqadmin.call import Call
 from mqadmin.declared import ACCOUNTS, GROUPS, SECRET, TOPICS, Settings, State, expand
@@ -26,13 +28,18 @@ from mqadmin.things.account import AccountThing
 from mqadmin.things.base import Thing
 from mqadmin.things.group import GroupThing
 from mqadmin.things.route import RouteThing
+from mqadmin.things.setting import KvEntry
 from mqadmin.things.topic import TopicThing
-from mqadmin.writes import Step, carry_out, plan
+from mqadmin.topicorder import OrderWish, plan_order
+from mqadmin.writes import Step, carry_out, plan, plan_each
+from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 T = TypeVar("T")
+ORDER: Final = "order"
+"""The kind of a row about a topic's entry at a name server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,7 @@ async def apply(call: Call, args: Arguments) -> Outcome:
     places = {place.broker: place for place in await masters(admin, cluster=args.cluster)}
     wanted = expand(document, places)
     _check_brokers(wanted, places)
-    steps = [step async for step in _wanted_steps(admin, wanted, places)]
+    steps = await _wanted_steps(call, wanted, places)
     question = None
     if args.prune:
         having = await of_cluster(admin, list(places.values()))
@@ -99,8 +106,8 @@ async def apply(call: Call, args: Arguments) -> Outcome:
     done = await carry_out(call, steps, title=f"apply {args.file}", question=question)
     rows = [
         AppliedRow(
-            one.step.thing.kind,
-            one.step.thing.names[0],
+            ORDER if isinstance(one.step.thing, KvEntry) else one.step.thing.kind,
+            one.step.thing.names[-1],
             one.step.thing.place.broker,
             _shown(one.step.old),
             _shown(one.value),
@@ -124,26 +131,73 @@ def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
 
 
 async def _wanted_steps(
-    admin: "Admin", wanted: State, places: Mapping[str, Place]
-) -> AsyncIterator[Step[object]]:
-    """Yield a step for everything that the document names."""
-    for name, broker, settings in _each(wanted, TOPICS.name):
-        topic = TopicThing(admin, places[broker], (name,), says_order=True)
-        yield (await _step(topic, TOPICS, settings)).untyped()
-    for name, broker, settings in _each(wanted, GROUPS.name):
-        group = GroupThing(admin, places[broker], (name,))
-        yield (await _step(group, GROUPS, settings)).untyped()
-    for name, broker, settings in _each(wanted, ACCOUNTS.name):
-        secret = settings.get(SECRET)
-        account = AccountThing(
-            admin, places[broker], (name,), secret=str(secret) if secret is not None else None
-        )
-        yield (await _step(account, ACCOUNTS, settings)).untyped()
+    call: Call, wanted: State, places: Mapping[str, Place]
+) -> list[Step[object]]:
+    """Return a step for everything that the document names."""
+    admin = await call.admin()
+    topics = await plan_each(
+        [
+            _wish(TopicThing(admin, places[broker], (name,)), TOPICS, settings)
+            for name, broker, settings in _each(wanted, TOPICS.name)
+        ]
+    )
+    order = await plan_order(call, _order_wishes(wanted, topics))
+    groups = await plan_each(
+        [
+            _wish(GroupThing(admin, places[broker], (name,)), GROUPS, settings)
+            for name, broker, settings in _each(wanted, GROUPS.name)
+        ]
+    )
+    accounts = await plan_each(
+        [
+            _wish(
+                AccountThing(admin, places[broker], (name,), secret=_secret(settings)),
+                ACCOUNTS,
+                settings,
+            )
+            for name, broker, settings in _each(wanted, ACCOUNTS.name)
+        ]
+    )
+    return [
+        *(step.untyped() for step in topics),
+        *(step.untyped() for step in order),
+        *(step.untyped() for step in groups),
+        *(step.untyped() for step in accounts),
+    ]
 
 
-async def _step(thing: Thing[T], kind: Section[T], settings: Settings) -> Step[T]:
-    steps = await plan([thing], lambda old: kind.over(old, thing.names[0], settings))
-    return steps[0]
+def _wish(
+    thing: Thing[T], kind: Section[T], settings: Settings
+) -> tuple[Thing[T], Callable[[T | None], T]]:
+    return thing, lambda old: kind.over(old, thing.names[0], settings)
+
+
+def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
+    """Return the entries at the name servers of topics whose order the document names.
+
+    A broker that an entry has keeps its number there, which a person may have set, as long as
+    the topic's own number stays.
+    """
+    wishes: dict[str, OrderWish] = {}
+    for step in topics:
+        name, broker = step.thing.names[0], step.thing.place.broker
+        is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
+        if is_ordered is None or step.verdict or step.new is None:
+            continue
+        wish = wishes.setdefault(name, OrderWish(name))
+        count = step.new.write_queue_nums
+        if not is_ordered:
+            wish.remove.add(broker)
+        elif step.old is not None and step.old.write_queue_nums == count:
+            wish.join[broker] = count
+        else:
+            wish.add[broker] = count
+    return [*wishes.values()]
+
+
+def _secret(settings: Settings) -> str | None:
+    secret = settings.get(SECRET)
+    return str(secret) if secret is not None else None
 
 
 def _each(state: State, section: str) -> Iterator[tuple[str, str, Settings]]:
@@ -210,8 +264,15 @@ def _gone(_: object) -> None:
 
 
 def _shown(value: object) -> dict[str, object] | None:
-    """Return the settings of a thing for the row; a route has none."""
-    for kind in (TOPICS, GROUPS, ACCOUNTS):
+    """Return the settings of a thing for the row; a route has none.
+
+    A broker's own word on order is left out: there is a row for what the name servers say.
+    """
+    if isinstance(value, str):
+        return {"order_conf": value}
+    if isinstance(value, TopicConfig):
+        return {key: one for key, one in TOPICS.describe(value).items() if key != "order"}
+    for kind in (GROUPS, ACCOUNTS):
         if type(value) is type(kind.fresh("x")):
             return dict(kind.describe(value))  # type: ignore[arg-type]
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.call import Call
-from mqadmin.groupchange import COLUMNS, GroupChange, WantedGroup, change_group
+from mqadmin.groupchange import COLUMNS, GroupChange, WantedGroup, change_groups
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, exit_code_of
@@ -53,16 +53,15 @@ async def create_group(call: Call, args: Arguments) -> Outcome:
     """
     check_group_name(args.group)
     wanted = WantedGroup(
-        group=args.group,
+        base=SubscriptionGroup(args.group),
         consume_enable=not args.disabled,
         consume_broadcast_enable=not args.no_broadcast,
         retry_max_times=args.retry_max,
         retry_queue_nums=args.retry_queues,
     )
-    rows = await change_group(
+    rows = await change_groups(
         call,
-        wanted,
-        base=SubscriptionGroup(args.group),
+        [wanted],
         cluster=args.cluster,
         broker=args.broker,
         update=False,

@@ -3,11 +3,11 @@
     [{"groupName": "billing", "retryMaxTimes": 3}, {"groupName": "mail"}, …]
 
 Rule: every entry is read before the first group is changed. Settings that an entry leaves out are
-those of Java's SubscriptionGroupConfig. Each group is a change of its own, with ``undo``.
+those of Java's SubscriptionGroupConfig. The file is one change for ``undo``.
 """
 
 from mqadmin.call import Call
-from mqadmin.groupchange import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_group
+from mqadmin.groupchange import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_groups
 from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
 from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome, exit_code_of
@@ -37,21 +37,20 @@ async def import_groups(call: Call, args: ListArguments) -> Outcome:
         BadCall: a name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    groups = entries_of(call, args.file, SubscriptionGroup.from_json)
+    groups = entries_of(
+        call, args.file, SubscriptionGroup.from_json, name=lambda one: one.group_name
+    )
     for group in groups:
         check_group_name(group.group_name)
-    rows: list[GroupChange] = []
-    for group in groups:
-        wanted = WantedGroup(
-            group=group.group_name, **{name: getattr(group, name) for name in SETTINGS}
-        )
-        rows += await change_group(
-            call,
-            wanted,
-            base=group,
-            cluster=args.cluster,
-            broker=args.broker,
-            update=True,
-            create=True,
-        )
+    rows = await change_groups(
+        call,
+        [
+            WantedGroup(base=group, **{name: getattr(group, name) for name in SETTINGS})
+            for group in groups
+        ],
+        cluster=args.cluster,
+        broker=args.broker,
+        update=True,
+        create=True,
+    )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

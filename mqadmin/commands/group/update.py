@@ -13,7 +13,7 @@ from mqadmin.groupchange import (
     Truth,
     WantedGroup,
     as_java_makes,
-    change_group,
+    change_groups,
     truth_of,
 )
 from mqadmin.parameters import Kind, argument, option
@@ -87,7 +87,7 @@ async def update_group(call: Call, args: Arguments) -> Outcome:
     """
     check_group_name(args.group)
     wanted = WantedGroup(
-        group=args.group,
+        base=as_java_makes(args.group),
         consume_enable=truth_of(args.consume),
         consume_from_min_enable=truth_of(args.from_min),
         consume_broadcast_enable=truth_of(args.broadcast),
@@ -98,10 +98,9 @@ async def update_group(call: Call, args: Arguments) -> Outcome:
         notify_consumer_ids_changed_enable=truth_of(args.notify),
         replace=args.replace,
     )
-    rows = await change_group(
+    rows = await change_groups(
         call,
-        wanted,
-        base=as_java_makes(args.group),
+        [wanted],
         cluster=args.cluster,
         broker=args.broker,
         update=True,

@@ -11,7 +11,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import TopicChange, Wanted, change_topic
+from mqadmin.topicchange import TopicChange, Wanted, change_topics
 from mqadmin.topics import parse_perm
 from storefmt.paths import check_topic_name
 
@@ -60,7 +60,7 @@ async def create_topic(call: Call, args: Arguments) -> Outcome:
         perm=args.perm,
         order=args.order or None,
     )
-    rows = await change_topic(
-        call, wanted, cluster=args.cluster, broker=args.broker, update=False, create=True
+    rows = await change_topics(
+        call, [wanted], cluster=args.cluster, broker=args.broker, update=False, create=True
     )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -3,14 +3,14 @@
     [{"topicName": "orders", "readQueueNums": 8, "writeQueueNums": 8, "perm": 6}, …]
 
 Rule: every entry is read before the first topic is changed. Settings that an entry leaves out are
-those of Java's TopicConfig: 16 queues, perm 6. Each topic is a change of its own, with ``undo``.
+those of Java's TopicConfig: 16 queues, perm 6. The file is one change for ``undo``.
 """
 
 from mqadmin.call import Call
 from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
 from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import FLAG_UNIT, FLAG_UNIT_SUB, TopicChange, Wanted, change_topic
+from mqadmin.topicchange import FLAG_UNIT, FLAG_UNIT_SUB, TopicChange, Wanted, change_topics
 from storefmt.configs import TopicConfig
 from storefmt.paths import check_topic_name
 
@@ -37,14 +37,17 @@ async def import_topics(call: Call, args: ListArguments) -> Outcome:
         BadCall: a name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    topics = entries_of(call, args.file, TopicConfig.from_json)
+    topics = entries_of(call, args.file, TopicConfig.from_json, name=lambda one: one.topic_name)
     for topic in topics:
         check_topic_name(topic.topic_name)
-    rows: list[TopicChange] = []
-    for topic in topics:
-        rows += await change_topic(
-            call, _wanted(topic), cluster=args.cluster, broker=args.broker, update=True, create=True
-        )
+    rows = await change_topics(
+        call,
+        [_wanted(topic) for topic in topics],
+        cluster=args.cluster,
+        broker=args.broker,
+        update=True,
+        create=True,
+    )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 

@@ -10,7 +10,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import TopicChange, Wanted, change_topic
+from mqadmin.topicchange import TopicChange, Wanted, change_topics
 from mqadmin.topics import parse_perm
 from storefmt.paths import check_topic_name
 
@@ -59,9 +59,9 @@ async def set_topic_perm(call: Call, args: Arguments) -> Outcome:
         NotFound: there is no such cluster or broker.
     """
     check_topic_name(args.topic)
-    rows = await change_topic(
+    rows = await change_topics(
         call,
-        Wanted(topic=args.topic, perm=args.perm),
+        [Wanted(topic=args.topic, perm=args.perm)],
         cluster=args.cluster,
         broker=args.broker,
         update=True,

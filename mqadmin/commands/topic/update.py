@@ -11,7 +11,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import TopicChange, Wanted, change_topic
+from mqadmin.topicchange import TopicChange, Wanted, change_topics
 from mqadmin.topics import parse_perm
 from storefmt.paths import check_topic_name
 
@@ -87,7 +87,7 @@ async def update_topic(call: Call, args: Arguments) -> Outcome:
         unit_sub=None if args.unit_sub is None else args.unit_sub == "true",
         replace=args.replace,
     )
-    rows = await change_topic(
-        call, wanted, cluster=args.cluster, broker=args.broker, update=True, create=args.create
+    rows = await change_topics(
+        call, [wanted], cluster=args.cluster, broker=args.broker, update=True, create=args.create
     )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

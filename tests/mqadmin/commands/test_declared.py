@@ -90,6 +90,52 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     assert here("diff", str(file)).exit_code == 0
 
 
+def order_conf(here: Run, topic: str) -> str | None:
+    """Return what the name server says of a topic's order."""
+    said = here("topic", "order-conf", topic, "-ojson")
+    return rows(said)[0]["order_conf"] if said.exit_code == 0 else None
+
+
+def test_order_goes_to_the_name_server_and_comes_back(here: Run, tmp_path: Path) -> None:
+    file = tmp_path / "ordered.yaml"
+
+    def write(**settings: object) -> None:
+        file.write_text(yaml.safe_dump({"topics": {"ORDERED": {"*": settings}}}))
+
+    def applied(*more: str) -> dict[str, tuple[str, dict[str, Any] | None]]:
+        done = here("apply", str(file), "-ojson", *more)
+        assert done.exit_code == 0, done.err
+        return {row["kind"]: (row["result"], row["now"]) for row in rows(done)}
+
+    write(write_queues=2, order=True)
+    planned = applied("--dry-run")
+    assert planned["order"] == ("would change", {"order_conf": "broker-a:2"})
+    assert order_conf(here, "ORDERED") is None
+    made = applied()
+    assert {result for result, _ in made.values()} == {"changed"}
+    assert made["topic"][1] == {"read_queues": 8, "write_queues": 2, "perm": "RW-", "sys_flag": 0}
+    assert made["order"] == ("changed", {"order_conf": "broker-a:2"})
+    assert {result for result, _ in applied().values()} == {"unchanged"}
+    assert here("diff", str(file), "-ojson").out.count("ORDERED") == 0
+
+    document = yaml.safe_load(here("export").out)
+    assert document["topics"]["ORDERED"]["*"]["order"] is True
+    assert order_conf(here, "ORDERED") == "broker-a:2"
+    # A number that a person chose stays, until the topic's own one changes.
+    assert here("topic", "order-conf", "ORDERED", "broker-a:1;elsewhere:3").exit_code == 0
+    assert {result for result, _ in applied().values()} == {"unchanged"}
+    write(write_queues=4, order=True)
+    assert applied()["order"] == ("changed", {"order_conf": "broker-a:4;elsewhere:3"})
+    write(write_queues=4)
+    assert "order" not in applied()
+    write(order=False)
+    told = [row for row in rows(here("diff", str(file), "-ojson")) if row["name"] == "ORDERED"]
+    assert [(row["setting"], row["left"], row["right"]) for row in told] == [("order", False, True)]
+    assert applied()["order"] == ("changed", {"order_conf": "elsewhere:3"})
+    assert here("undo", "-y").exit_code == 0
+    assert order_conf(here, "ORDERED") == "broker-a:4;elsewhere:3"
+
+
 def test_a_section_that_is_left_out_is_not_pruned(here: Run) -> None:
     here("topic", "create", "STAYS", "-q", "1")
 

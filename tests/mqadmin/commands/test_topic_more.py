@@ -229,6 +229,7 @@ def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Pat
         ('[{"topicName": "fine"}, {"topicName": "no good"}]', "no good"),
         ('[{"topicName": "fine", "perm": "many"}]', "entry 1"),
         ("[{}]", "topic"),
+        ('[{"topicName": "fine"}, {"topicName": "fine"}]', "entry 2: fine is there twice"),
     ],
 )
 def test_a_file_that_is_no_list_of_topics_changes_nothing(
