@@ -365,7 +365,8 @@ __mqadmin_of() {
       arguments='@topic|'
       ;;
     'message query unique-key')
-      options='--all --no-body'
+      options='--from --to --all --no-body'
+      values='--from=|--to='
       arguments='@topic||'
       ;;
     'message resend')
@@ -434,8 +435,8 @@ __mqadmin_of() {
       arguments='@file|'
       ;;
     'offset reset')
-      options='--to --queue --cpp'
-      values='--to=|--queue='
+      options='--to --queue --broker --cpp'
+      values='--to=|--queue=|--broker=@broker'
       arguments='@group|@topic|'
       ;;
     'offset show')

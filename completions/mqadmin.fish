@@ -478,6 +478,8 @@ complete -c mqadmin -n '__mqadmin_at \'message query time\'' -l to -d 'stored th
 complete -c mqadmin -n '__mqadmin_at \'message query time\'' -l limit -s c -d 'so many at most' -x
 complete -c mqadmin -n '__mqadmin_at \'message query time\'' -l no-body -d 'leave the bodies out'
 complete -c mqadmin -n '__mqadmin_at \'message query time\' 0' -a '(__mqadmin_names topic)'
+complete -c mqadmin -n '__mqadmin_at \'message query unique-key\'' -l from -d 'stored then or later' -x
+complete -c mqadmin -n '__mqadmin_at \'message query unique-key\'' -l to -d 'stored then or before' -x
 complete -c mqadmin -n '__mqadmin_at \'message query unique-key\'' -l all -d 'every copy of it, not only the first'
 complete -c mqadmin -n '__mqadmin_at \'message query unique-key\'' -l no-body -d 'leave the body out'
 complete -c mqadmin -n '__mqadmin_at \'message query unique-key\' 0' -a '(__mqadmin_names topic)'
@@ -520,6 +522,7 @@ complete -c mqadmin -n '__mqadmin_at \'offset import\'' -l broker -d 'for lines 
 complete -c mqadmin -n '__mqadmin_at \'offset import\' 0' -F
 complete -c mqadmin -n '__mqadmin_at \'offset reset\'' -l to -d 'earliest, latest, a TIME, +N, -N or N' -x
 complete -c mqadmin -n '__mqadmin_at \'offset reset\'' -l queue -d 'only this queue' -x
+complete -c mqadmin -n '__mqadmin_at \'offset reset\'' -l broker -d 'only there: a name or HOST:PORT' -x -a '(__mqadmin_names broker)'
 complete -c mqadmin -n '__mqadmin_at \'offset reset\'' -l cpp -d 'members are clients in C++: tell them in their form'
 complete -c mqadmin -n '__mqadmin_at \'offset reset\' 0' -a '(__mqadmin_names group)'
 complete -c mqadmin -n '__mqadmin_at \'offset reset\' 1' -a '(__mqadmin_names topic)'

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
-from mqadmin.errors import Refused
+from mqadmin.errors import NotFound, Refused
 from mqadmin.offsetchange import (
     Move,
     OffsetChange,
@@ -58,6 +58,9 @@ class Reset:
         tuple[str, ...],
         option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE),
     ] = ()
+    broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
+        None
+    )
     cpp: Annotated[bool, option("members are clients in C++: tell them in their form")] = False
 
 
@@ -68,6 +71,16 @@ async def move_group(call: Call, args: Reset, *, title: str) -> Outcome:
     route = await admin.topic_route(args.topic)
     masters = routes.masters(route)
     queues = routes.subscribe_queues(args.topic, route)
+    if args.broker is not None:
+        masters = {
+            name: address for name, address in masters.items() if args.broker in (name, address)
+        }
+        queues = [queue for queue in queues if queue.broker_name in masters]
+        if not queues:
+            raise NotFound(
+                f"topic {args.topic} has no queue on broker {args.broker}",
+                hint=f"`topic route {args.topic}` shows where it is",
+            )
     if args.queue:
         queues = [choose_queue(queues, text, None) for text in args.queue]
     members = await asyncio.gather(

@@ -188,11 +188,15 @@ def _from_java(found: Found, java: Java, options: Given) -> Given:
     made = found.command
     by_name = {parameter.name: parameter for parameter in made.parameters}
     given = {parameter.name for parameter, _ in options}
+    unused = {parameter.metavar for parameter, _ in options if parameter.name == UNUSED}
+    refused = next((f for f in java.options if f.refused and f.short in unused), None)
+    if refused is not None:
+        raise Usage(f"{java.name} {refused.spelled} is not taken", hint=refused.refused)
     for flag in java.options:
         if flag.required and flag.field not in given:
-            raise Usage(f"{java.name} needs -{flag.short}/--{flag.long.strip()}")
+            raise Usage(f"{java.name} needs {flag.spelled}")
     if java.any_of and not given & set(java.any_of):
-        flags = [f"-{f.short}/--{f.long.strip()}" for f in java.options if f.field in java.any_of]
+        flags = [flag.spelled for flag in java.options if flag.field in java.any_of]
         raise Usage(f"{java.name} needs one of {', '.join(flags)}")
     native: Given = [pair for pair in _preset(found, made.parameters) if pair[0].name not in given]
     for parameter, text in options:

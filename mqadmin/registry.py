@@ -65,6 +65,10 @@ class Needs(Enum):
     NONE = auto()
 
 
+NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
+"""Why a flag of the 5.x tool is refused about what only brokers of 5.x have."""
+
+
 class JavaOption(NamedTuple):
     """A flag of the Java tool: ``-t``, ``--topic``, and the field it fills.
 
@@ -75,6 +79,7 @@ class JavaOption(NamedTuple):
         value: what a flag without value stands for, where the field is no bool.
         parse: how Java reads the value, where we read ours in another way.
         since_5: the tool of 4.9 does not have it, that of 5.x has.
+        refused: why it is not taken, or what says the same here; empty for one that is.
     """
 
     short: str
@@ -85,6 +90,13 @@ class JavaOption(NamedTuple):
     required: bool = False
     parse: Parse | None = None
     since_5: bool = False
+    refused: str = ""
+
+    @property
+    def spelled(self) -> str:
+        """Return both of its names, as ``-t/--topic``."""
+        short = f"-{self.short}/" if self.short else ""
+        return f"{short}--{self.long.strip()}"
 
 
 class Branch(NamedTuple):

@@ -1,16 +1,18 @@
 """The commands as a whole: names, declarations, and the Java tool's names and flags."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mqadmin.catalog import JAVA_NAMES, everything, find, fold, native_name
+from mqadmin.errors import Usage
 from mqadmin.helptext import command_help, overview
 from mqadmin.output.columns import choose
 from mqadmin.parser import Parsed, parse
-from mqadmin.registry import Command, Java, Needs
+from mqadmin.registry import Command, Java, JavaOption, Needs
 from mqadmin.settings import GLOBALS
 
 COMMANDS = list(everything())
@@ -122,7 +124,7 @@ def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
 def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
     facts = json.loads((shared / "facts" / "mqadmin-5.4.0.json").read_text())
     known = {
-        (one["name"], option["short"], option["long"], option["hasArg"])
+        (one["name"], option["short"] or "", option["long"], option["hasArg"])
         for one in facts
         for option in one["options"]
     }
@@ -135,6 +137,40 @@ def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
     }
     assert newer
     assert newer <= known
+
+
+def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(shared: Path) -> None:
+    facts = json.loads((shared / "facts" / "mqadmin-5.4.0.json").read_text())
+    # One name may lead to several commands, of which the first has the newer flags.
+    flags: dict[str, set[str]] = {}
+    for _, java in declared():
+        named = {flag.short or flag.long.strip() for flag in java.options}
+        flags.setdefault(java.name, set()).update(named)
+
+    left = [
+        (one["name"], option["short"] or option["long"])
+        for one in facts
+        for option in one["options"]
+        if one["name"] in flags and not option["common"]
+        if (option["short"] or option["long"]) not in flags[one["name"]]
+    ]
+
+    assert left == []
+
+
+REFUSED = [(java.name, flag) for _, java in declared() for flag in java.options if flag.refused]
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), REFUSED, ids=[f"{name}{flag.spelled}" for name, flag in REFUSED]
+)
+def test_a_newer_option_without_a_meaning_is_refused_by_its_name(
+    name: str, flag: JavaOption
+) -> None:
+    with pytest.raises(Usage, match=re.escape(f"{name} {flag.spelled} is not taken")) as caught:
+        parse([name, f"--{flag.long}", "x"])
+
+    assert caught.value.hint == flag.refused
 
 
 def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> None:

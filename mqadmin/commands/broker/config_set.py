@@ -63,6 +63,8 @@ class Arguments:
             (
                 JavaOption("b", "brokerAddr", "broker"),
                 JavaOption("c", "clusterName", "cluster"),
+                # Slaves are always meant with a cluster.
+                JavaOption("a", "updateAllBroker", since_5=True),
                 JavaOption("k", "key", "key", required=True),
                 JavaOption("v", "value", "value", required=True),
             ),

@@ -17,7 +17,7 @@ from mqadmin.groupchange import (
     truth_of,
 )
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import NOT_IN_4, Java, JavaOption, command
 from mqadmin.rows import Outcome, exit_code_of
 from storefmt.paths import check_group_name
 
@@ -72,6 +72,9 @@ class Arguments:
                 JavaOption("i", "brokerId", "broker_id"),
                 JavaOption("w", "whichBrokerWhenConsumeSlowly", "slow_broker_id"),
                 JavaOption("a", "notifyConsumerIdsChanged", "notify"),
+                JavaOption("o", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
+                JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
+                JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
             ),
             preset=(("create", "true"),),
             any_of=("broker", "cluster"),

@@ -14,7 +14,7 @@ from mqadmin.jsonwish import JsonWish, parse_json_wish
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
 from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, falsehood, option
-from mqadmin.registry import Java, JavaOption, Needs, command
+from mqadmin.registry import NOT_IN_4, Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
 from mqadmin.times import When
@@ -78,7 +78,14 @@ TIMES = (
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
     java=(
-        Java("printMsg", (JavaOption("t", "topic", "topic", required=True), *TIMES)),
+        Java(
+            "printMsg",
+            (
+                JavaOption("t", "topic", "topic", required=True),
+                *TIMES,
+                JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4),
+            ),
+        ),
         Java(
             "printMsgByQueue",
             (

@@ -47,6 +47,7 @@ class Arguments:
                 JavaOption("u", "unitName"),
                 JavaOption("t", "topic", "topic", since_5=True),
                 JavaOption("c", "cluster", since_5=True),
+                JavaOption("f", "bodyFormat", since_5=True),
             ),
             branches=(
                 Branch(("g", "d"), "message consume-direct"),

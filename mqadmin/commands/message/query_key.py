@@ -4,7 +4,7 @@ Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
@@ -14,6 +14,8 @@ from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
 from mqadmin.times import When
+
+KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class Arguments:
                 JavaOption("e", "endTimestamp", "to", since_5=True),
                 JavaOption("m", "maxNum", "count", since_5=True),
                 JavaOption("c", "cluster", since_5=True),
+                JavaOption("p", "keyType", since_5=True, refused=KEYS_ONLY),
+                JavaOption("l", "lastKey", since_5=True, refused="--from starts further on"),
             ),
         ),
     ),

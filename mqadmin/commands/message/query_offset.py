@@ -43,6 +43,7 @@ class Arguments:
                 JavaOption("t", "topic", "topic", required=True),
                 JavaOption("i", "queueId", "queue", required=True),
                 JavaOption("o", "offset", "queue_offset", required=True),
+                JavaOption("f", "bodyFormat", since_5=True),
             ),
         ),
     ),

@@ -12,7 +12,8 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Branch, Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
-from mqadmin.times import MS_MAX
+from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
+from mqadmin.times import When
 
 COPIES_MAX = 64
 
@@ -23,6 +24,8 @@ class Arguments:
 
     topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
     id: Annotated[str, argument("the id that the producer got")]
+    from_: Annotated[When, STORED_FROM] = START_OF_TIME
+    to: Annotated[When, STORED_TO] = END_OF_TIME
     all: Annotated[bool, option("every copy of it, not only the first")] = False
     no_body: Annotated[bool, option("leave the body out")] = False
 
@@ -43,6 +46,9 @@ class Arguments:
                 JavaOption("a", "showAll", "all", has_arg=False),
                 JavaOption("g", "consumerGroup"),
                 JavaOption("d", "clientId"),
+                JavaOption("c", "cluster", since_5=True),
+                JavaOption("s", "startTime", "from_", since_5=True),
+                JavaOption("e", "endTime", "to", since_5=True),
             ),
             branches=(Branch(("g", "d"), "message consume-direct"),),
         ),
@@ -55,6 +61,8 @@ async def query_unique_key(call: Call, args: Arguments) -> Outcome:
         NotFound: no message has the id.
         NoRoute: there is no such topic.
     """
+    now_ms = call.now_ms()
+    begin_ms, end_ms = args.from_.ms(now_ms), args.to.ms(now_ms)
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.offline import stored_by_key
@@ -63,14 +71,16 @@ async def query_unique_key(call: Call, args: Arguments) -> Outcome:
             call,
             args.topic,
             args.id,
-            begin_ms=0,
-            end_ms=MS_MAX,
+            begin_ms=begin_ms,
+            end_ms=end_ms,
             count_max=COPIES_MAX if args.all else 1,
             no_body=args.no_body,
             unique=True,
         )
     admin = await call.admin()
-    found = await admin.query_message(args.topic, args.id, unique=True)
+    found = await admin.query_message(
+        args.topic, args.id, begin_ms=begin_ms, end_ms=end_ms, unique=True
+    )
     if not found:
         raise NotFound(f"no message {args.id} in topic {args.topic}", hint="check topic and id")
     shown = found if args.all else found[:1]

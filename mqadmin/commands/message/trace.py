@@ -6,7 +6,7 @@ GET_ALL_CONSUMER_OFFSET and GET_CONSUMER_LIST_BY_GROUP for where the groups stan
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
@@ -25,6 +25,8 @@ from mqadmin.rows import Outcome
 
 if TYPE_CHECKING:
     from mqclient.admin import Admin
+
+WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,9 @@ class Arguments:
             (
                 JavaOption("i", "msgId", "which", required=True),
                 JavaOption("t", "traceTopic", "trace_topic"),
+                JavaOption("b", "beginTimestamp", since_5=True, refused=WHOLE_LIFE),
+                JavaOption("e", "endTimestamp", since_5=True, refused=WHOLE_LIFE),
+                JavaOption("c", "maxNum", since_5=True, refused=WHOLE_LIFE),
             ),
             aliases=("QueryMsgTraceById",),
         ),

@@ -12,6 +12,7 @@ back, and the two above.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from mqadmin.call import Call
 from mqadmin.offsetchange import OFFSET_COLUMNS, OffsetChange
@@ -19,6 +20,8 @@ from mqadmin.offsetreset import Reset, move_group
 from mqadmin.positions import parse_timestamp
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome
+
+EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class Arguments(Reset):
         ("mqadmin offset reset billing orders --to -1h --dry-run", "what would move"),
         ("mqadmin offset reset billing orders --to latest -y", "skip what is waiting"),
         ("mqadmin offset reset billing orders --to -5 --queue broker-a:0", "5 back, one queue"),
+        ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
     ),
     details="While members are online only earliest, latest and a time can be asked for.",
     rows=OffsetChange,
@@ -47,6 +51,9 @@ class Arguments(Reset):
                 JavaOption("s", "timestamp", "to", required=True, parse=parse_timestamp),
                 JavaOption("f", "force"),
                 JavaOption("c", "cplus", "cpp", has_arg=False),
+                JavaOption("b", "broker", "broker", since_5=True),
+                JavaOption("q", "queue", "queue", since_5=True),
+                JavaOption("o", "offset", since_5=True, refused=EXACT),
             ),
         ),
     ),

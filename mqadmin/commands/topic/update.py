@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
+from mqadmin.registry import NOT_IN_4, Java, JavaOption, command
 from mqadmin.rows import Outcome, exit_code_of
 from mqadmin.topicchange import TopicChange, Wanted, change_topics
 from mqadmin.topics import parse_perm
@@ -63,6 +63,7 @@ class Arguments:
                 JavaOption("o", "order", "order"),
                 JavaOption("u", "unit", "unit"),
                 JavaOption("s", "hasUnitSub", "unit_sub"),
+                JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
             ),
             preset=(("create", "true"),),
             any_of=("broker", "cluster"),

@@ -88,6 +88,9 @@ def test_a_message_is_found_by_key_by_both_ids_and_by_offset(at: Run, topic: str
         assert row["msg_id"] == sent["msg_id"]
         assert row["properties"]["region"] == "eu"
         assert str(row["store_time"]).endswith("Z")
+    unique = ("message", "query", "unique-key", topic, str(sent["unique_key"]))
+    assert at(*unique, "--from", "-1d").exit_code == 0
+    assert at(*unique, "--to", "-1d").exit_code == 3
 
 
 @pytest.mark.parametrize(

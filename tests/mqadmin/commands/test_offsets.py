@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mqadmin.shell.server import Addresses
 from tests.mqadmin.commands.test_messages import fill, rows
 from tests.mqadmin.conftest import Result
 
@@ -58,6 +59,19 @@ def test_messages_are_skipped(at: Run, topic: str) -> None:
     assert at("offset", "skip", "SkipG", topic, "0", "-y").exit_code == 2
     assert at("offset", "skip", "SkipG", topic).exit_code == 2
     assert at("offset", "skip", "SkipG", "no-such-topic", "-y").exit_code == 3
+
+
+def test_one_broker_or_one_queue_of_it_is_moved(at: Run, topic: str, servers: Addresses) -> None:
+    java = ("resetOffsetByTime", "-g", "OneG", "-t", topic, "-s", "0", "-b", "broker-a", "-y")
+
+    both = at("offset", "reset", "OneG", topic, "--to", "2", "--broker", servers.broker, "-y")
+    one = rows(at(*java, "-q", "1", "--output", "json"))
+
+    assert both.exit_code == 0, both.err
+    assert [(row["queue_id"], row["old_offset"], row["new_offset"]) for row in one] == [(1, 2, 0)]
+    missing = at("offset", "reset", "OneG", topic, "--to", "0", "--broker", "elsewhere", "-y")
+    assert missing.exit_code == 3
+    assert "has no queue on broker elsewhere" in missing.err
 
 
 def test_what_was_overwritten_can_be_put_back(at: Run, topic: str) -> None:
