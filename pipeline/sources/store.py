@@ -29,6 +29,7 @@ from pipeline.conditions import Condition, from_spark, time_of
 from pipeline.errors import BadOption
 from pipeline.logtables import check_expression
 from pipeline.sources.projection import projected
+from pipeline.spread import keep_modules
 from pipeline.tables import (
     COMMITLOG,
     SPLIT_SIZE,
@@ -168,6 +169,7 @@ class StoreReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
+        keep_modules()
         if isinstance(partition, StoreTask):
             yield from read(partition.task, self._reading)
 
