@@ -98,7 +98,9 @@ def plan_queues(
             continue
         try:
             queue = ConsumeQueue(table.files, table.place(topic), queue_id=queue_id)
-        except BadCall:
+        except BadCall as error:
+            # Not of our writing, and no record of the log can be in it.
+            report.notes.append(f"dispatch.json names a queue that cannot be one: {error}")
             continue
         resume = check.resume(
             queue,

@@ -13,8 +13,11 @@ import pytest
 from server.store import opening, recover
 from server.store.config import StoreConfig
 from server.store.disk import FilePath, FileStat, RealDisk
+from server.store.queuerows import QueueRow
+from server.store.safepoint import read_safe_point, write_safe_point
 from server.store.store import MessageStore
 from server.store.walk import Found
+from storefmt.paths import StorePaths
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -219,6 +222,24 @@ def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path)
     store = open_store(small_config(root))
 
     assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_a_queue_that_no_directory_can_hold_is_told_and_passed_over(
+    root: Path, whole: Path
+) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    point.queues.put("../topic-a", 0, QueueRow(0, 0, 5))
+    write_safe_point(disk, paths, point)
+    store = open_store(small_config(root))
+    notes = [note for note in store.recovery.notes if "../topic-a" in note]
+    assert [note.partition(":")[0] for note in notes] == [
+        "dispatch.json names a queue that cannot be one"
+    ]
+    assert store.recovery.record_count == COUNT - SYNCED
     store.close(START_MS)
     check_equal(root, whole)
 
