@@ -2,72 +2,66 @@
 
     python -m benchmarks.coldread --directory /var/tmp/bench --rounds 8 --seconds 5
 
-    store of 2.5 GiB, 64 queues ── page cache dropped four times a second
-    sender: 300 messages a second, each answer timed     reader: 100 pulls a second
+    ours ─┬─ store of 2.5 GiB, 64 queues ─┬── sender: 300 messages a second, each answer timed
+    Java ─┘  page cache dropped 4 / s     └── readers: 25 pulls of 256 KiB a second, each
 
-A round has a run of each kind, in turn, so that a noisy machine is noisy for all of them:
-without a reader; with one that reads what is in memory; with one that reads at random
-offsets, in threads; the same on the loop (as a broker without RWF_NOWAIT does). Told are
-medians over the rounds, and what each kind is to the first one in the same round. The
-directory must be on a disk, not on tmpfs.
+A round has a run of each kind with each broker, in turn, so that a noisy machine is noisy for
+all of them: without a reader, with four of what is in memory, with one and four at random
+offsets. Told are medians over the rounds, and what each kind is to the first one in the same
+round. Sender and readers are processes of their own that do little but wait: requests are made
+before, answers not decoded, and times are spread, or four readers in step would be one burst.
+CPU time of our broker and of its loop (the main thread) is told for each pull: that a busy
+machine changes less. The directory must be on a disk, not on tmpfs.
 """
 
 import argparse
-import asyncio
 import os
 import random
 import shutil
+import socket
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from remoting.aio.client import RemotingClient
+from benchmarks.servers import Side, side
 from remoting.codes import RequestCode
 from remoting.command import Command
+from remoting.frame import encode_frame
 from remoting.headers import PullMessage, SendMessageV2
-from server.broker.cold import TRIES_MAX
 from server.store.calls import PutMessage
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
 from storefmt.configs import TopicConfig, TopicTable
 from storefmt.hosts import pack_host
-from tests.golden import REPOSITORY
-from tests.ports import free_ports
 
 TOPIC: Final = "Cold"
 QUEUES: Final = 64
 BODY: Final = os.urandom(8_000)
 MESSAGES: Final = (5 << 29) // len(BODY)
-READERS: Final = 4
 PULLS_A_SECOND: Final = 25
 """Of each reader."""
 SENDS_A_SECOND: Final = 300
-START: Final = (
-    "import sys; import server.broker.cold as cold; cold.TRIES_MAX = int(sys.argv.pop(1)); "
-    "from server.broker.app import main; sys.exit(main())"
-)
+WARM_S: Final = 10
+"""Sends as fast as they go before the first round: a JVM has to compile first."""
 
 
 class Kind(NamedTuple):
-    """What is beside the sends; ``tries`` 0 reads everything on the loop."""
+    """What is beside the sends."""
 
     name: str
-    tries: int
     readers: int
     is_cold: bool
 
 
 KINDS: Final = [
-    Kind("no reader", TRIES_MAX, 0, False),
-    Kind("reader of what is in memory", TRIES_MAX, READERS, False),
-    Kind("cold reader, threads", TRIES_MAX, READERS, True),
-    Kind("cold reader, on the loop", 0, READERS, True),
+    Kind("no reader", 0, False),
+    Kind("four of what is in memory", 4, False),
+    Kind("one cold reader", 1, True),
+    Kind("four cold readers", 4, True),
 ]
 
 
@@ -91,30 +85,8 @@ def fill(root: Path) -> None:
     (root / "config" / "topics.json").write_text(table.encode())
 
 
-@contextmanager
-def broker(root: Path, *, tries: int) -> Iterator[str]:
-    """Run our broker on the store; ``tries`` 0 reads everything on the loop."""
-    port = free_ports(3)
-    conf = root.parent / "broker.conf"
-    conf.write_text(
-        f"listenPort={port}\nbindAddress=127.0.0.1\nstorePathRootDir={root}\nbrokerIP1=127.0.0.1\n"
-    )
-    command = [sys.executable, "-c", START, str(tries), "-c", str(conf)]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "boot success" in line:
-                break
-        try:
-            yield f"127.0.0.1:{port}"
-        finally:
-            process.terminate()
-
-
 def forget(root: Path) -> None:
-    """Drop the whole store from the page cache, as far as it is on the disk."""
+    """Drop the whole store from the page cache, as far as it is on the disk and not mapped."""
     # The last log file is being written: a write into a page that is not there reads it first.
     logs = sorted(root.glob("commitlog/*"))[:2]
     for path in (*logs, *root.glob("consumequeue/*/*/*")):
@@ -123,95 +95,183 @@ def forget(root: Path) -> None:
         os.close(fd)
 
 
-async def send(client: RemotingClient, address: str, until: float) -> list[float]:
-    """Send at an even pace; return the ms of each answer."""
-    found: list[float] = []
-    due = time.perf_counter()
+def forget_often(root: Path, until: float) -> None:
+    """Let nothing stay in memory that was read; for a process of its own."""
+    while time.perf_counter() < until:
+        forget(root)
+        time.sleep(0.25)
+
+
+class Peer:
+    """One connection that asks and waits, with as little work as Python can do."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._buffer = memoryview(bytearray(1 << 20))
+
+    def ask(self, frame: bytes) -> float:
+        """Send a request, take the whole answer; return the ms it took."""
+        begin, got, size = time.perf_counter(), 0, 4
+        self._socket.sendall(frame)
+        while got < size:
+            count = self._socket.recv_into(self._buffer[got:])
+            assert count, "the broker closed the connection"
+            got += count
+            if got >= 4:
+                size = 4 + int.from_bytes(self._buffer[:4], "big")
+        took_ms = (time.perf_counter() - begin) * 1_000
+        assert b'"code":0,' in bytes(self._buffer[8 : min(size, 400)])
+        return took_ms
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._socket.close()
+
+
+def send_frame() -> bytes:
+    """Return the request that stores one message."""
     header = SendMessageV2(
         producer_group="P", topic=TOPIC, default_topic="TBW102", default_topic_queue_nums=4,
         queue_id=0, sys_flag=0, born_timestamp=0, flag=0, properties="", reconsume_times=0,
         unit_mode=False, batch=False,
     )  # fmt: skip
+    return encode_frame(Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"x" * 1_000))
+
+
+def pull_frame(chooser: random.Random, *, is_cold: bool) -> bytes:
+    """Return the request that pulls 32 messages, from anywhere or always the same."""
+    header = PullMessage(
+        consumer_group="G", topic=TOPIC, queue_id=chooser.randrange(QUEUES if is_cold else 1),
+        queue_offset=chooser.randrange(MESSAGES // QUEUES - 400 if is_cold else 1),
+        max_msg_nums=32, sys_flag=4, commit_offset=0, suspend_timeout_millis=0,
+        subscription="*", sub_version=0, expression_type="TAG",
+    )  # fmt: skip
+    return encode_frame(Command.request(RequestCode.PULL_MESSAGE, header))
+
+
+def paced(
+    port: int, until: float, per_s: float, *, seed: int, frame: Callable[[random.Random], bytes]
+) -> list[float]:
+    """Ask at a pace that keeps its mean and no beat; return the ms of each answer."""
+    chooser, peer, found = random.Random(seed), Peer(port), []
+    due = time.perf_counter() + chooser.random() / per_s
     while due < until:
-        await asyncio.sleep(max(due - time.perf_counter(), 0))
-        begin = time.perf_counter()
-        request = Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"x" * 1_000)
-        answer = await client.invoke(address, request, timeout_s=30)
-        assert answer.code == 0, answer.remark
-        found.append((time.perf_counter() - begin) * 1_000)
-        due += 1 / SENDS_A_SECOND
+        request = frame(chooser)
+        time.sleep(max(due - time.perf_counter(), 0))
+        found.append(peer.ask(request))
+        due = max(due + chooser.uniform(0.5, 1.5) / per_s, time.perf_counter() - 1)
+    peer.close()
     return found
 
 
-async def read(address: str, until: float, seed: int, *, is_cold: bool) -> int:
-    """Pull at an even pace, at random offsets or at few; return how many found messages."""
-    chooser, client, count = random.Random(seed), RemotingClient(), 0
-    due = time.perf_counter()
-    while due < until:
-        await asyncio.sleep(max(due - time.perf_counter(), 0))
-        header = PullMessage(
-            consumer_group="G", topic=TOPIC, queue_id=chooser.randrange(QUEUES if is_cold else 1),
-            queue_offset=chooser.randrange(MESSAGES // QUEUES - 400 if is_cold else 1),
-            max_msg_nums=32, sys_flag=4, commit_offset=0, suspend_timeout_millis=0,
-            subscription="*", sub_version=0, expression_type="TAG",
-        )  # fmt: skip
-        request = Command.request(RequestCode.PULL_MESSAGE, header)
-        count += (await client.invoke(address, request, timeout_s=30)).code == 0
-        due = max(due + 1 / PULLS_A_SECOND, time.perf_counter() - 1)
-    await client.close()
-    return count
+def send_all(port: int, until: float) -> list[float]:
+    """Send; for a process of its own."""
+    request = send_frame()
+    return paced(port, until, SENDS_A_SECOND, seed=-1, frame=lambda chooser: request)
 
 
-async def forget_often(root: Path, until: float) -> None:
+def read_all(port: int, until: float, kind: Kind) -> int:
+    """Pull with several connections, in a process of their own; return how often."""
+
+    def read(seed: int) -> int:
+        def frame(chooser: random.Random) -> bytes:
+            return pull_frame(chooser, is_cold=kind.is_cold)
+
+        return len(paced(port, until, PULLS_A_SECOND, seed=seed, frame=frame))
+
+    with ThreadPoolExecutor(kind.readers) as pool:
+        return sum(pool.map(read, range(kind.readers)))
+
+
+def warm(port: int) -> None:
+    """Send without a pause, and pull what is in memory."""
+    peer, until, request = Peer(port), time.perf_counter() + WARM_S, send_frame()
+    pull = pull_frame(random.Random(0), is_cold=False)
     while time.perf_counter() < until:
-        await asyncio.to_thread(forget, root)
-        await asyncio.sleep(0.25)
-
-
-def read_all(address: str, seconds: float, kind: Kind) -> int:
-    """Read with several clients, in a process of their own."""
-
-    async def act() -> int:
-        until = time.perf_counter() + seconds
-        readers = (read(address, until, seed, is_cold=kind.is_cold) for seed in range(kind.readers))
-        return sum(await asyncio.gather(*readers))
-
-    return asyncio.run(act())
+        for _ in range(20):
+            peer.ask(request)
+        peer.ask(pull)
+    peer.close()
 
 
 class Run(NamedTuple):
-    """What one run showed; ms."""
+    """What one run showed; ms, and CPU seconds."""
 
     p50: float
     p99: float
     most: float
     pulls: int
+    cpu_s: float
+    loop_s: float
 
 
-async def run(root: Path, address: str, seconds: float, *, kind: Kind) -> Run:
+def loop_s(pid: int) -> float:
+    """Return the CPU seconds of a process's main thread."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def run(pool: ProcessPoolExecutor, broker: Side, root: Path, *, kind: Kind, seconds: float) -> Run:
     """Measure one run."""
-    client, until = RemotingClient(), time.perf_counter() + seconds
-    with ProcessPoolExecutor(1) as other:
-        reading = asyncio.get_running_loop().run_in_executor(
-            other, read_all, address, seconds, kind
-        )
-        others = [forget_often(root, until)] if kind.is_cold or not kind.readers else []
-        sends, pulls, *_ = await asyncio.gather(send(client, address, until), reading, *others)
-    await client.close()
+    cpu_s, begun_s = broker.cpu_s(), loop_s(broker.broker_pid)
+    until = time.perf_counter() + seconds
+    sending = pool.submit(send_all, broker.broker_port, until)
+    reading = pool.submit(read_all, broker.broker_port, until, kind) if kind.readers else None
+    # Also where nobody reads: dropping has a price of its own.
+    pool.submit(forget_often, root, until if kind.is_cold or not kind.readers else 0).result()
+    sends, pulls = sending.result(), reading.result() if reading is not None else 0
     cuts = statistics.quantiles(sends, n=100)
-    return Run(cuts[49], cuts[98], max(sends), pulls)
+    used = broker.cpu_s() - cpu_s, loop_s(broker.broker_pid) - begun_s
+    return Run(cuts[49], cuts[98], max(sends), pulls, *used)
 
 
-def told(kind: Kind, runs: Sequence[Run], base: Sequence[Run]) -> str:
+def told(name: str, kind: Kind, runs: Sequence[Run], base: Sequence[Run]) -> str:
     """Return the line of one kind."""
     middle = statistics.median
     p50, p99 = middle(one.p50 for one in runs), middle(one.p99 for one in runs)
     ratio = middle(one.p99 / none.p99 for one, none in zip(runs, base, strict=True))
-    most, pulls = max(one.most for one in runs), sum(one.pulls for one in runs)
+    pulls = sum(one.pulls for one in runs)
+
+    def us_a_pull(used: Callable[[Run], float]) -> float:
+        more_s = sum(map(used, runs)) - sum(map(used, base))
+        return more_s * 1e6 / max(pulls, 1)
+
+    cpu = ""
+    # A JVM compiles and collects when it likes, which a few pulls cannot be told from.
+    if pulls and name == "ours":
+        both = us_a_pull(lambda one: one.cpu_s), us_a_pull(lambda one: one.loop_s)
+        cpu = "  CPU a pull {:5.0f} us, {:5.0f} of it on the loop".format(*both)
     return (
-        f"{kind.name:28s} p50 {p50:6.2f}  p99 {p99:7.2f}  max {most:7.1f} ms"
-        f"  p99 to none {ratio:5.2f}   {pulls:6d} pulls"
+        f"{name:5s} {kind.name:26s} p50 {p50:6.2f}  p99 {p99:7.2f}"
+        f"  max {max(one.most for one in runs):7.1f} ms  p99 to none {ratio:5.2f}"
+        f"  {pulls:6d} pulls{cpu}"
     )
+
+
+def measure(
+    roots: dict[str, Path], scratch: Path, *, rounds: int, seconds: float
+) -> Iterable[tuple[str, Kind, list[Run], list[Run]]]:
+    """Run all rounds; return name, kind, its runs, and those without a reader."""
+    found: dict[tuple[str, Kind], list[Run]] = {
+        (name, kind): [] for name in roots for kind in KINDS
+    }
+    with ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(3))
+        sides = {}
+        for name, root in roots.items():
+            places = {
+                "storePathRootDir": str(root),
+                "storePathCommitLog": str(root / "commitlog"),
+            }
+            sides[name] = stack.enter_context(side(name, scratch, settings=places))
+            warm(sides[name].broker_port)
+        for number in range(rounds):
+            # Whoever is first has no advantage of it.
+            for kind in KINDS[number % len(KINDS) :] + KINDS[: number % len(KINDS)]:
+                for name, root in roots.items():
+                    one = run(pool, sides[name], root, kind=kind, seconds=seconds)
+                    found[name, kind].append(one)
+    return [(name, kind, runs, found[name, KINDS[0]]) for (name, kind), runs in found.items()]
 
 
 def main() -> None:
@@ -220,23 +280,19 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=8)
-    arguments = parser.parse_args()
-    root = arguments.directory / "store"
-    arguments.directory.mkdir(parents=True)
-    found: dict[Kind, list[Run]] = {kind: [] for kind in KINDS}
+    parser.add_argument("--brokers", nargs="+", default=["ours", "java"])
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True)
     try:
-        fill(root)
-        for number in range(arguments.rounds):
-            # Whoever is first has no advantage of it.
-            for kind in KINDS[number % len(KINDS) :] + KINDS[: number % len(KINDS)]:
-                with broker(root, tries=kind.tries) as address:
-                    one = asyncio.run(run(root, address, arguments.seconds, kind=kind))
-                found[kind].append(one)
-        for kind, runs in found.items():
-            print(told(kind, runs, found[KINDS[0]]), flush=True)
-        print(f"load {os.getloadavg()[0]:.1f}, {arguments.rounds} rounds")
+        roots = {name: options.directory / f"{name}-store" for name in options.brokers}
+        for root in roots.values():
+            fill(root)
+        lines = measure(roots, options.directory, rounds=options.rounds, seconds=options.seconds)
+        for line in lines:
+            print(told(*line), flush=True)
+        print(f"load {os.getloadavg()[0]:.1f}, {options.rounds} rounds")
     finally:
-        shutil.rmtree(arguments.directory)
+        shutil.rmtree(options.directory)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 Each step is a process of its own, so that no memory is counted twice. ``8 of n`` puts into
 8 queues of a store that has n; ``all`` puts into every one in turn, with the upkeep of a
-broker in between. Times are those of a noisy machine: compare lines of one run.
+broker in between; ``after that`` is the start after a kill right behind it. Times are those
+of a noisy machine: compare lines of one run.
 """
 
 import argparse
@@ -26,6 +27,8 @@ START_MS = 1_700_000_000_000
 PUTS = 200_000
 TURN = 64
 KILL = 9
+KILLED = ("kill", "all, kill")
+STEPS = ("make", "8 of n", "idle", "kill", "after a kill", "all", "all, kill", "after that")
 
 
 def anonymous_kib() -> int:
@@ -69,17 +72,18 @@ def put(store: MessageStore, count: int, messages: list[PutMessage]) -> float:
 def step(root: Path, what: str, queues: int) -> None:
     """Do one step in this process and print its line."""
     config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
-    used = {"8 of n": 8, "make": queues, "all": queues}.get(what, 0)
+    used = 8 if what == "8 of n" else queues if what in ("make", "all", "all, kill") else 0
     messages = [message(number) for number in range(used)]
     before = anonymous_kib()
-    begin_s = time.perf_counter()
+    begin_s, cpu_s = time.perf_counter(), time.process_time()
     store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
-    opened_s = time.perf_counter() - begin_s
-    line = f"{what:14s} open {opened_s:6.2f} s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
+    opened_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - cpu_s
+    line = f"{what:14s} open {opened_s:6.2f} s ({cpu_s:5.2f} CPU), "
+    line += f"+{(anonymous_kib() - before) / 1024:5.1f} MB"
     if messages:
         rate = put(store, queues if what == "make" else PUTS, messages)
         line += f", {rate:9,.0f} puts a CPU s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
-    if what == "kill":
+    if what in KILLED:
         print(line, flush=True)
         os.kill(os.getpid(), KILL)
     begin_s = time.perf_counter()
@@ -100,10 +104,10 @@ def main() -> None:
         return
     for queues in options.queues:
         print(f"{queues:,} queues", flush=True)
-        for what in ("make", "8 of n", "idle", "kill", "after a kill", "all"):
+        for what in STEPS:
             arguments = ["--directory", str(options.directory), "--queues", str(queues)]
             command = [sys.executable, "-m", "benchmarks.queues", *arguments, "--step", what]
-            subprocess.run(command, check=what != "kill")
+            subprocess.run(command, check=what not in KILLED)
         shutil.rmtree(root)
 
 

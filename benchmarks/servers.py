@@ -42,6 +42,7 @@ class Side:
 
     name: str
     namesrv: str
+    broker_port: int
     broker_pid: int
     started_s: float
     """Seconds from starting the broker's process to its port accepting."""
@@ -93,7 +94,8 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
         _wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
         time.sleep(3)  # both register with their name server soon after they serve
-        yield Side(name, f"127.0.0.1:{namesrv_port}", running[-1].pid, started_s)
+        namesrv = f"127.0.0.1:{namesrv_port}"
+        yield Side(name, namesrv, broker_port, running[-1].pid, started_s)
     finally:
         for process in reversed(running):
             process.send_signal(signal.SIGTERM)
