@@ -49,6 +49,18 @@ _RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
 _LOWER_HEX: Final = re.compile(r"\\u00[01][a-f]")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+# What Java and this package write when no text needs an escape, which is nearly always.
+_NUMBER: Final = "(0|[1-9][0-9]{0,8})"
+_PLAIN: Final = re.compile(
+    rf'\{{"code":{_NUMBER},(?:"extFields":\{{([^{{}}\\]*)\}},)?"flag":{_NUMBER},'
+    rf'"language":"([A-Z]{{1,12}})","opaque":{_NUMBER},(?:"remark":"([^"\\]*)",)?'
+    rf'"serializeTypeCurrentRPC":"JSON","version":{_NUMBER}\}}'
+)
+_PAIRS_MAX: Final = 32
+# What stands between the quotes of so many pairs; the key is the count of parts they make.
+_BETWEEN: Final = {
+    4 * count + 1: ["", *([":", ","] * count)[:-1], ""] for count in range(1, _PAIRS_MAX + 1)
+}
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -191,9 +203,36 @@ def _ext_of(value: object) -> dict[str, str]:
     return out
 
 
+def _plain(text: str) -> Command | None:
+    """Return the command in a header without escapes in the usual layout, None for any other."""
+    found = _PLAIN.fullmatch(text)
+    if found is None:
+        return None
+    code, ext_text, flag, language, opaque, remark, version = found.groups()
+    ext = {}
+    if ext_text:
+        parts = ext_text.split('"')
+        if parts[::2] != _BETWEEN.get(len(parts)):
+            return None
+        ext = dict(zip(parts[1::4], parts[3::4], strict=True))
+    return Command(
+        int(code),
+        int(opaque),
+        int(flag),
+        _LANGUAGE_CODES.get(language, LanguageCode.OTHER),
+        int(version),
+        remark,
+        ext,
+        ext_written=ext_text is not None,
+    )
+
+
 def _decode_json(data: bytes) -> Command:
     try:
         text = data.decode()
+        plain = _plain(text)
+        if plain is not None:
+            return plain
         fields = _DECODER.decode(text)
         if _SURROGATE.search(text) is not None:
             # Half a pair would fail much later, where the text is written again.

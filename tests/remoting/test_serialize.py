@@ -190,6 +190,37 @@ def test_unknown_serialisation_is_a_bad_frame(serialize: int) -> None:
         decode_header(serialize, JAVA.encode())
 
 
+ANSWER = (
+    b'{"code":0,"extFields":{"queueId":"3","msgId":"7F"},"flag":1,"language":"JAVA","opaque":12,'
+    b'"remark":"ok","serializeTypeCurrentRPC":"JSON","version":407}'
+)
+
+
+def outcome(data: bytes) -> Command | str:
+    try:
+        return decode_header(JSON, data)
+    except BadFrame:
+        return "bad frame"
+
+
+def test_a_header_in_the_usual_layout_is_read_as_json_is() -> None:
+    damaged = [ANSWER, ANSWER.replace(b'"queueId":"3","msgId":"7F"', b"")]
+    damaged += [ANSWER[:at] + ANSWER[at + 1 :] for at in range(len(ANSWER))]
+    for stray in (b'"', b",", b":", b"0", b"{", b"}", b" ", b"\\", b"-", b"\x01", "é".encode()):
+        damaged += [ANSWER[:at] + stray + ANSWER[at:] for at in range(len(ANSWER))]
+
+    for data in damaged:
+        # A blank in front is no usual layout.
+        assert outcome(data) == outcome(b" " + data), data
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_recorded_headers_are_read_as_json_is(shared: Path, name: str) -> None:
+    for frame in frames(shared, name):
+        if frame.serialize == JSON:
+            assert outcome(frame.header) == outcome(b" " + frame.header)
+
+
 def binary(remark: bytes, ext: bytes, *, tail: bytes = b"") -> bytes:
     sizes = (len(remark), len(ext))
     head = struct.pack(">hbhii", 11, 0, 407, 9, 1)
