@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mqclient import queuepull
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.listeners import (
@@ -14,9 +15,11 @@ from mqclient.listeners import (
     ConsumeOrderlyStatus,
 )
 from mqclient.message import Message, MessageExt
+from mqclient.processqueue import ProcessQueue
 from mqclient.producer import Producer
 from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
+from mqclient.queuepull import QueuePulls
 from remoting.bodies import ConsumeFromWhere, MessageModel
 from server.pytest_plugin import RocketMQ
 from tests.waiting import until
@@ -167,6 +170,48 @@ def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> Non
             await consumer.shutdown()
 
     asyncio.run(go())
+
+
+def test_a_suspended_consumer_gets_its_queues_and_no_message_until_it_is_resumed(
+    rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got: list[bytes] = []
+    turns: list[ProcessQueue] = []
+    turn = QueuePulls._turn
+
+    async def counted(pulls: QueuePulls, held: ProcessQueue) -> float:
+        turns.append(held)
+        return await turn(pulls, held)
+
+    monkeypatch.setattr(queuepull, "SUSPENDED_S", 0.001)
+    monkeypatch.setattr(QueuePulls, "_turn", counted)
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+            await send(client, "PushSuspended", 5)
+            async with PushConsumer(client, "push-suspended", FROM_FIRST) as consumer:
+                consumer.subscribe("PushSuspended")
+
+                @consumer.concurrently
+                async def listen(
+                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
+                ) -> ConsumeConcurrentlyStatus:
+                    got.extend(message.body for message in messages)
+                    return OK
+
+                with pytest.raises(BadRequest, match="does not run"):
+                    consumer.suspend()
+                await consumer.start()
+                consumer.suspend()
+                # Four queues and that of the retry topic: each is looked at again and again.
+                await until(lambda: len(turns) >= 50)
+                assert len(consumer.assignment()) == 5
+                assert got == []
+                consumer.resume()
+                await until(lambda: len(got) >= 5)
+
+    asyncio.run(go())
+    assert set(got) == {b"%d" % number for number in range(5)}
 
 
 @pytest.mark.parametrize(
