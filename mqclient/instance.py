@@ -86,6 +86,8 @@ class MQClient:
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
+        # Whether somebody looks into the fields of a request before it is written.
+        self.reads_headers = access_key is not None or on_exchange is not None
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
         sign = _signer(access_key, secret_key)

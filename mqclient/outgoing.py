@@ -18,9 +18,9 @@ from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.producersettings import ProducerSettings
 from remoting.bodies import MessageQueue
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.kernels import send_v2_ext
+from remoting.kernels import SendText, send_v2_ext
 from storefmt.batch import BatchEntry, join_batch
 from storefmt.errors import StoreError
 from storefmt.msgid import UniqueIds
@@ -32,6 +32,8 @@ RETRY_TOPIC_PREFIX: Final = "%RETRY%"
 _KEY: Final = "\x03"
 """Stands for the unique key in a text that is used for many messages."""
 _TAGS_SIZE_USUAL: Final = 256
+_TEXTS_MAX: Final = 4_096
+"""Queues whose names are kept written; with more of them it begins again."""
 BATCH_ENTRY_SIZE: Final = 22
 """Bytes of a message in a batch besides body and properties, with some to spare."""
 
@@ -164,35 +166,59 @@ class Packing:
             )
 
 
-def send_command(
-    out: Outgoing,
-    queue: MessageQueue,
-    settings: ProducerSettings,
-    *,
-    group: str,
-    now_ms: int,
-    oneway: bool,
-) -> Command:
-    """Return the request that stores ``out`` in a queue."""
-    command = Command.request(out.code, body=out.body, oneway=oneway)
-    command.ext = send_v2_ext(
-        producer_group=group,
-        topic=out.topic,
-        default_topic=settings.create_topic_key,
-        default_topic_queue_nums=settings.default_topic_queue_nums,
-        queue_id=queue.queue_id,
-        sys_flag=out.sys_flag,
-        born_ms=now_ms,
-        flag=out.flag,
-        properties=out.properties,
-        unit_mode=settings.unit_mode,
-        batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
-        broker_name=queue.broker_name,
-    )
-    if out.reconsume_count_max is not None:
-        command.ext["j"] = str(out.reconsume_times)
-        command.ext["l"] = str(out.reconsume_count_max)
-    return command
+class SendCommands:
+    """Makes the requests of one producer.
+
+    Args:
+        as_text: whether the fields may be JSON already. The names of a queue are then written
+            once for all its messages, which saves a tenth of what a send costs.
+    """
+
+    def __init__(self, settings: ProducerSettings, group: str, *, as_text: bool) -> None:
+        self._settings = settings
+        self._group = group
+        self._as_text = as_text
+        self._texts: dict[tuple[str, str, int], SendText] = {}
+
+    def command(
+        self, out: Outgoing, queue: MessageQueue, *, now_ms: int, oneway: bool = False
+    ) -> Command:
+        """Return the request that stores ``out`` in a queue."""
+        command = Command(out.code, flag=FLAG_ONEWAY if oneway else 0, body=out.body)
+        usual = out.code is RequestCode.SEND_MESSAGE_V2 and out.reconsume_count_max is None
+        if not usual or not self._as_text:
+            command.ext = self._ext(out, queue, now_ms)
+            return command
+        key = queue.topic, queue.broker_name, queue.queue_id
+        text = self._texts.get(key)
+        if text is None:
+            if len(self._texts) >= _TEXTS_MAX:
+                self._texts.clear()
+            text = self._texts[key] = SendText(self._ext(out, queue, now_ms))
+        command.ext_text = text.of(
+            sys_flag=out.sys_flag, born_ms=now_ms, flag=out.flag, properties=out.properties
+        )
+        return command
+
+    def _ext(self, out: Outgoing, queue: MessageQueue, now_ms: int) -> dict[str, str]:
+        ext = send_v2_ext(
+            producer_group=self._group,
+            topic=out.topic,
+            default_topic=self._settings.create_topic_key,
+            default_topic_queue_nums=self._settings.default_topic_queue_nums,
+            queue_id=queue.queue_id,
+            sys_flag=out.sys_flag,
+            born_ms=now_ms,
+            flag=out.flag,
+            properties=out.properties,
+            unit_mode=self._settings.unit_mode,
+            batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
+            broker_name=queue.broker_name,
+        )
+        if out.reconsume_count_max is not None:
+            ext["j"] = str(out.reconsume_times)
+            ext["l"] = str(out.reconsume_count_max)
+        return ext
 
 
 def _compressed(body: bytes, kind: Compression, level: int) -> bytes:

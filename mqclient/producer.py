@@ -18,25 +18,27 @@ client/impl/MQClientAPIImpl.java#processSendResponse (4.9.7).
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import Final, Self
 
-from mqclient import hooks, routes
-from mqclient.errors import BadRequest, ClientError, NoRoute
+from mqclient import hooks
+from mqclient.errors import BadRequest, ClientError
 from mqclient.faults import Faults
 from mqclient.hooks import SendEvent, SendHook
 from mqclient.instance import MQClient
 from mqclient.members import Serve
 from mqclient.message import Message, MessageExt
-from mqclient.outgoing import Outgoing, Packing, send_command
+from mqclient.outgoing import Outgoing, Packing, SendCommands
 from mqclient.producersettings import ProducerSettings
+from mqclient.publishing import Publishing
 from mqclient.queries import Queries
+from mqclient.routes import PublishInfo
 from mqclient.select import RoundRobin, by_hash
 from mqclient.sent import SendResult, SendStatus, result_of
 from mqclient.subscription import check_group
-from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.command import Command
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
 
@@ -70,8 +72,8 @@ class Producer(Queries):
         self._turns = RoundRobin(random.randrange(1 << 16))
         self._faults = Faults()
         self._hooks: list[SendHook] = []
-        self._topics: set[str] = set()
-        self._published: dict[str, routes.PublishInfo] = {}
+        self._publishing = Publishing(client, self.settings)
+        self._commands = SendCommands(self.settings, self.group, as_text=not client.reads_headers)
         self._requests = client.requests
         self._running = False
 
@@ -186,8 +188,9 @@ class Producer(Queries):
         out = self._packing.single(message, now_ms=self._client.now_ms())
         chosen = await self._choose(message, queue, select, sharding_key)
         target = chosen or self._turns.pick(await self.queues(out.topic))
-        address = await self._address(out.topic, target)
-        await self._client.invoke_oneway(address, self._command(out, target, oneway=True))
+        address = await self._publishing.address(target)
+        command = self._commands.command(out, target, now_ms=self._client.now_ms(), oneway=True)
+        await self._client.invoke_oneway(address, command)
         return out.unique_key
 
     async def request(
@@ -205,7 +208,7 @@ class Producer(Queries):
         """
         if not self._running:
             raise BadRequest("a request needs a started producer", hint="await start() first")
-        if message.topic not in self._topics:
+        if message.topic not in self._publishing.topics:
             # The broker of the question has to know where the reply goes.
             await self.queues(message.topic)
             await self._client.members.heartbeat()
@@ -237,16 +240,7 @@ class Producer(Queries):
 
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that take messages; raises NoRoute."""
-        self._topics.add(topic)
-        try:
-            return (await self._publish_info(topic)).queues
-        except NoRoute:
-            # Heartbeats go to the brokers that may make the topic, too.
-            self._topics.add(self.settings.create_topic_key)
-            template = await self._template(topic)
-            return routes.template_queues(
-                topic, template, queue_count=self.settings.default_topic_queue_nums
-            )
+        return await self._publishing.queues(topic)
 
     async def deliver(
         self,
@@ -263,29 +257,37 @@ class Producer(Queries):
 
         Raises: as ``send``.
         """
-        now_s = asyncio.get_running_loop().time
+        if queue is not None and queue.topic != out.topic:
+            raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
+        now_s = self._now_s
         deadline_s = now_s() + self._limit_s(timeout_s)
-        if queue is not None:
-            return await self._try(out, messages, queue, deadline_s - now_s())
+        settings = self.settings
+        tries_left = settings.retry_times_when_send_failed if queue is None else 0
         avoid: str | None = None
-        for tries_left in range(self.settings.retry_times_when_send_failed, -1, -1):
-            target = await self._target(out.topic, avoid)
+        while True:
+            # Nearly every send finds its route here, and asks nobody.
+            info = self._publishing.known(out.topic)
+            target = await self._target(out.topic, info, avoid) if queue is None else queue
             try:
-                result = await self._try(out, messages, target, deadline_s - now_s())
+                address = None if info is None else info.masters.get(target.broker_name)
+                if address is None:
+                    address = await self._publishing.address(target)
+                result = await self._try(out, messages, target, address, deadline_s - now_s())
             except ClientError as error:
-                if not self._is_tried_again(error) or not tries_left or now_s() >= deadline_s:
+                again = self._is_tried_again(error)
+                if not again or not tries_left or now_s() >= deadline_s:
                     raise
                 self._client.forget_route(out.topic)
             else:
-                again = self.settings.retry_another_broker_when_not_store_ok
+                again = settings.retry_another_broker_when_not_store_ok
                 if result.status is SendStatus.SEND_OK or not again or not tries_left:
                     return result
             avoid = target.broker_name
-        raise AssertionError("the last try returns or raises")
+            tries_left -= 1
 
     def topics(self) -> Iterable[str]:
         """Return the topics that were sent to."""
-        return list(self._topics)
+        return list(self._publishing.topics)
 
     def serves(self) -> dict[int, Serve]:
         """Return what answers which request of a broker."""
@@ -306,8 +308,9 @@ class Producer(Queries):
             return select(await self.queues(message.topic), message)
         return queue
 
-    async def _target(self, topic: str, avoid: str | None) -> MessageQueue:
-        info = self._known_info(topic)
+    async def _target(
+        self, topic: str, info: PublishInfo | None, avoid: str | None
+    ) -> MessageQueue:
         queues = await self.queues(topic) if info is None else info.queues
         if self.settings.send_latency_fault_enable:
             return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
@@ -318,23 +321,28 @@ class Producer(Queries):
             return error.retriable
         return error.code in self.settings.retry_response_codes
 
+    @cached_property
+    def _now_s(self) -> Callable[[], float]:
+        return asyncio.get_running_loop().time
+
     async def _try(
-        self, out: Outgoing, messages: Sequence[Message], queue: MessageQueue, timeout_s: float
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        queue: MessageQueue,
+        address: str,
+        timeout_s: float,
     ) -> SendResult:
-        if queue.topic != out.topic:
-            raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
-        # Nearly every send finds its route here, and asks nobody.
-        info = self._known_info(out.topic)
-        address = None if info is None else info.masters.get(queue.broker_name)
-        if address is None:
-            address = await self._address(out.topic, queue)
-        if not self._hooks and not self.settings.send_latency_fault_enable:
-            return await self._exchange(out, queue, address, timeout_s)
         started_ms = self._client.now_ms()
+        command = self._commands.command(out, queue, now_ms=started_ms)
+        if not self._hooks and not self.settings.send_latency_fault_enable:
+            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+            return result_of(answer, queue, unique_key=out.unique_key, address=address)
         event = SendEvent(self.group, queue, messages, out, address, started_ms)
         hooks.before_send(self._hooks, event)
         try:
-            event.result = await self._exchange(out, queue, address, timeout_s)
+            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+            event.result = result_of(answer, queue, unique_key=out.unique_key, address=address)
             return event.result
         except ClientError as error:
             event.error = error
@@ -350,50 +358,8 @@ class Producer(Queries):
             )
             hooks.after_send(self._hooks, event)
 
-    async def _exchange(
-        self, out: Outgoing, queue: MessageQueue, address: str, timeout_s: float
-    ) -> SendResult:
-        command = self._command(out, queue)
-        answer = await self._client.invoke(address, command, timeout_s=timeout_s)
-        return result_of(answer, queue, unique_key=out.unique_key, address=address)
-
-    def _command(self, out: Outgoing, queue: MessageQueue, *, oneway: bool = False) -> Command:
-        return send_command(
-            out, queue, self.settings, group=self.group, now_ms=self._client.now_ms(), oneway=oneway
-        )
-
     def _limit_s(self, timeout_s: float | None) -> float:
         if timeout_s is not None:
             return timeout_s
         limit_ms = self.settings.send_msg_timeout_ms
         return self._client.timeout_s if limit_ms is None else limit_ms / 1000
-
-    def _known_info(self, topic: str) -> routes.PublishInfo | None:
-        known = self._published.get(topic)
-        if known is None or known.route is not self._client.known_route(topic):
-            return None
-        return known
-
-    async def _publish_info(self, topic: str) -> routes.PublishInfo:
-        route = await self._client.route(topic)
-        known = self._published.get(topic)
-        if known is None or known.route is not route:
-            known = self._published[topic] = routes.publish_info(topic, route)
-        return known
-
-    async def _address(self, topic: str, queue: MessageQueue) -> str:
-        try:
-            address = (await self._publish_info(topic)).masters.get(queue.broker_name)
-            # With the right error for a broker that is not there.
-            return address or await self._client.master_of(queue)
-        except NoRoute:
-            masters = routes.masters(await self._template(topic))
-            if queue.broker_name not in masters:
-                raise
-            return masters[queue.broker_name]
-
-    async def _template(self, topic: str) -> TopicRouteData:
-        try:
-            return await self._client.route(self.settings.create_topic_key)
-        except NoRoute as error:
-            raise NoRoute(topic, address=error.address, remark=error.remark) from error

@@ -103,7 +103,7 @@ class TransactionProducer(Producer):
         self._checks: set[asyncio.Task[None]] = set()
         # Brokers know this producer before it sends: one that comes after a crash is asked
         # about the half messages of the one before.
-        self._topics.add(self.settings.create_topic_key)
+        self._publishing.topics.add(self.settings.create_topic_key)
 
     async def send_message_in_transaction(
         self,
@@ -163,7 +163,7 @@ class TransactionProducer(Producer):
 
     async def _known_to_brokers(self, topic: str) -> None:
         """Let the topic's brokers know whom to ask, before they have something to ask."""
-        if topic not in self._topics:
+        if topic not in self._publishing.topics:
             await self.queues(topic)
             await self._client.members.heartbeat()
 
@@ -213,7 +213,7 @@ class TransactionProducer(Producer):
             transaction_id=sent.transaction_id or None,
             broker_name=sent.queue.broker_name,
         )
-        address = await self._address(sent.queue.topic, sent.queue)
+        address = await self._publishing.address(sent.queue)
         event = EndTransactionEvent(
             self.group, sent.queue.topic, sent.unique_key, address, state.name
         )

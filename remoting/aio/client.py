@@ -128,7 +128,8 @@ class _Channel(Link):
     def expect(self, timeout_s: float) -> tuple[int, "asyncio.Future[Command]"]:
         """Return the opaque for a request and the future of its answer."""
         future: asyncio.Future[Command] = self._loop.create_future()
-        deadline_ms = int((self._loop.time() + timeout_s) * 1000)
+        # Rounded up: who tries again while there is time left must not find some then.
+        deadline_ms = int((self._loop.time() + timeout_s) * 1000) + 1
         opaque = self.pending.add(future, deadline_ms)
         if self._timer is None or deadline_ms < self._timer_ms:
             self._wake_at(deadline_ms)
@@ -198,17 +199,35 @@ class RemotingClient:
             RequestTimedOut: no answer in ``timeout_s``; the request may have been executed.
             BadCall: the command cannot be encoded, the address is none, the client is closed.
         """
-        if self._on_exchange is None:
-            return await self._invoke(address, command, timeout_s)
-        started_s = asyncio.get_running_loop().time()
+        observed = self._on_exchange is not None
+        started_s = asyncio.get_running_loop().time() if observed else 0.0
         outcome: Command | RemotingError | None = None
         try:
-            outcome = await self._invoke(address, command, timeout_s)
+            channel, left_s = self._channels.get(address), timeout_s
+            if channel is None or channel.is_closing or channel.write_paused:
+                channel, left_s = await self._writable(address, timeout_s)
+            command.opaque, future = channel.expect(left_s)
+            opaque = command.opaque
+            try:
+                self._send(channel, command)
+                outcome = await future
+            except BaseException:
+                # Whoever gives up, nothing waits for the answer any more.
+                channel.pending.take(opaque)
+                raise
+        except TimeoutError:
+            outcome = RequestTimedOut(
+                f"{address} did not answer request code {command.code} in {timeout_s:g} s",
+                address=address,
+                timeout_ms=int(timeout_s * 1000),
+            )
+            raise outcome from None
         except RemotingError as error:
             outcome = error
             raise
         finally:
-            self._observe(address, command, outcome, started_s)
+            if observed:
+                self._observe(address, command, outcome, started_s)
         return outcome
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
@@ -252,27 +271,16 @@ class RemotingClient:
                     channel.abort()
             await asyncio.gather(*left)
 
-    async def _invoke(self, address: str, command: Command, timeout_s: float) -> Command:
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + timeout_s
+    async def _writable(self, address: str, timeout_s: float) -> tuple[_Channel, float]:
+        """Return a connection that takes bytes, and how much of the time is left."""
+        now_s = asyncio.get_running_loop().time
+        deadline_s = now_s() + timeout_s
         channel = await self._channel(address, min(self._connect_timeout_s, timeout_s))
-        try:
-            if channel.write_paused:
-                async with asyncio.timeout_at(deadline_s):
-                    await channel.writable()
-            self._check_open(channel)
-            command.opaque, future = channel.expect(deadline_s - loop.time())
-            try:
-                self._send(channel, command)
-                return await future
-            finally:
-                channel.pending.take(command.opaque)
-        except TimeoutError:
-            raise RequestTimedOut(
-                f"{address} did not answer request code {command.code} in {timeout_s:g} s",
-                address=address,
-                timeout_ms=int(timeout_s * 1000),
-            ) from None
+        if channel.write_paused:
+            async with asyncio.timeout_at(deadline_s):
+                await channel.writable()
+        self._check_open(channel)
+        return channel, deadline_s - now_s()
 
     def _send(self, channel: _Channel, command: Command) -> None:
         if self._sign is not None:

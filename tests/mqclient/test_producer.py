@@ -177,7 +177,8 @@ def test_time_limit_holds_for_all_tries_together() -> None:
             await Producer(client).send(Message("T", b"x"), timeout_s=0.05)
         return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
 
-    assert run(act) == 1
+    # None where the time was over before the connection was there.
+    assert run(act) <= 1
 
 
 def test_missing_topic_goes_to_the_queues_of_the_template() -> None:

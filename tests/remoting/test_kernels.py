@@ -15,6 +15,7 @@ from remoting.headers import PullMessage, SendMessageResponse, SendMessageV2
 from remoting.kernels import (
     _FRONTS,
     Pull,
+    SendText,
     SendV2,
     parse_pull,
     parse_send_v2,
@@ -290,6 +291,11 @@ def test_written_send_equals_the_typed_header(
     )
 
     assert list(ext.items()) == list(header.to_ext().items())
+    text = SendText({**ext, "f": "", "g": "", "h": "", "i": ""}).of(
+        sys_flag=sys_flag, born_ms=born_ms, flag=flag, properties=properties
+    )
+    written = encode_header(Command(310, 7, ext_text=text))
+    assert written == encode_header(Command(310, 7, ext=ext))
 
 
 WORDS = st.one_of(st.integers(-(2**70), 2**70).map(str), st.text(max_size=6))

@@ -1,0 +1,79 @@
+"""Where the messages of one producer can go: the queues of a topic, the brokers that have them.
+
+    topic --> route (30 s) --> queues in turn + address of each master
+          `-> no route --> the queues that the template topic promises
+
+Rule: chooses nothing and sends nothing; what a route means is worked out once a route.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#tryToFindTopicPublishInfo (4.9.7).
+"""
+
+from mqclient import routes
+from mqclient.errors import NoRoute
+from mqclient.instance import MQClient
+from mqclient.producersettings import ProducerSettings
+from mqclient.routes import PublishInfo
+from remoting.bodies import MessageQueue, TopicRouteData
+
+
+class Publishing:
+    """The topics of one producer.
+
+    Args:
+        client: asks the name servers.
+        settings: says which topic is the template.
+
+    Attributes:
+        topics: those that were asked for; heartbeats go to their brokers.
+    """
+
+    def __init__(self, client: MQClient, settings: ProducerSettings) -> None:
+        self._client = client
+        self._settings = settings
+        self._infos: dict[str, PublishInfo] = {}
+        self.topics: set[str] = set()
+
+    def known(self, topic: str) -> PublishInfo | None:
+        """Return what a route means where nobody has to be asked, as for nearly every send."""
+        known = self._infos.get(topic)
+        if known is None or known.route is not self._client.known_route(topic):
+            return None
+        return known
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """Return the queues of a topic that take messages; raises NoRoute."""
+        self.topics.add(topic)
+        try:
+            return (await self._info(topic)).queues
+        except NoRoute:
+            # Heartbeats go to the brokers that may make the topic, too.
+            self.topics.add(self._settings.create_topic_key)
+            template = await self._template(topic)
+            return routes.template_queues(
+                topic, template, queue_count=self._settings.default_topic_queue_nums
+            )
+
+    async def address(self, queue: MessageQueue) -> str:
+        """Return the address of the master of a queue; raises NoRoute."""
+        try:
+            address = (await self._info(queue.topic)).masters.get(queue.broker_name)
+            # With the right error for a broker that is not there.
+            return address or await self._client.master_of(queue)
+        except NoRoute:
+            masters = routes.masters(await self._template(queue.topic))
+            if queue.broker_name not in masters:
+                raise
+            return masters[queue.broker_name]
+
+    async def _info(self, topic: str) -> PublishInfo:
+        route = await self._client.route(topic)
+        known = self._infos.get(topic)
+        if known is None or known.route is not route:
+            known = self._infos[topic] = routes.publish_info(topic, route)
+        return known
+
+    async def _template(self, topic: str) -> TopicRouteData:
+        try:
+            return await self._client.route(self._settings.create_topic_key)
+        except NoRoute as error:
+            raise NoRoute(topic, address=error.address, remark=error.remark) from error
