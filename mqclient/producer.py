@@ -8,11 +8,12 @@
 Rule: a send to a queue of the caller's choice (``queue``, ``select``, ``sharding_key``) is tried
 once, because another queue would break its order. Otherwise up to three brokers are tried
 within the one time limit, so a message can be stored twice when an answer got lost (its unique
-key then is the same). Without ``start`` everything works but ``request``: brokers then do not
-know this client.
+key then is the same). ``send_async`` is tried again as Java's send with a callback is: only
+where no broker answered, and at its chosen queue, too. Without ``start`` everything works but
+``request``: brokers then do not know this client.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
-client/impl/MQClientAPIImpl.java#processSendResponse (4.9.7).
+client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
 """
 
 import asyncio
@@ -74,6 +75,7 @@ class Producer(Queries):
         self._hooks: list[SendHook] = []
         self._publishing = Publishing(client, self.settings)
         self._commands = SendCommands(self.settings, self.group, as_text=not client.reads_headers)
+        self._on_their_way: set[asyncio.Task[SendResult]] = set()
         self._requests = client.requests
         self._running = False
 
@@ -90,7 +92,9 @@ class Producer(Queries):
             self._running = True
 
     async def shutdown(self) -> None:
-        """Take leave of the brokers; a second call does nothing."""
+        """Wait for what is on its way, take leave of the brokers; twice does no more."""
+        if self._on_their_way:
+            await asyncio.wait(self._on_their_way)
         if self._running:
             self._running = False
             await self._client.members.leave(self.group, consumer=False)
@@ -142,6 +146,31 @@ class Producer(Queries):
         if select is not None or sharding_key is not None:
             queue = await self._choose(message, queue, select, sharding_key)
         return await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
+
+    def send_async(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Task[SendResult]":
+        """Send one message and go on; the task has the result, which nobody needs to await.
+
+        It is Java's send with a callback (``add_done_callback``), and is tried again as that is:
+        ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
+        same queue when one is given. ``shutdown`` waits for what is on its way. Who sends faster
+        than brokers store has to bound how many these are.
+
+        Raises:
+            BadRequest: the message cannot be right; everything else the task raises.
+        """
+        out = self._packing.single(message, now_ms=self._client.now_ms())
+        task = asyncio.get_running_loop().create_task(
+            self.deliver(out, [message], queue=queue, timeout_s=timeout_s, unattended=True)
+        )
+        self._on_their_way.add(task)
+        task.add_done_callback(self._on_their_way.discard)
+        return task
 
     async def send_batch(
         self,
@@ -249,11 +278,13 @@ class Producer(Queries):
         *,
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
+        unattended: bool = False,
     ) -> SendResult:
         """Send what is packed: to a queue, or to one broker after the other.
 
         Args:
             messages: what is packed, for hooks.
+            unattended: with the tries of ``send_async``.
 
         Raises: as ``send``.
         """
@@ -262,7 +293,10 @@ class Producer(Queries):
         now_s = self._now_s
         deadline_s = now_s() + self._limit_s(timeout_s)
         settings = self.settings
-        tries_left = settings.retry_times_when_send_failed if queue is None else 0
+        if unattended:
+            tries_left = settings.retry_times_when_send_async_failed
+        else:
+            tries_left = settings.retry_times_when_send_failed if queue is None else 0
         avoid: str | None = None
         while True:
             # Nearly every send finds its route here, and asks nobody.
@@ -274,12 +308,12 @@ class Producer(Queries):
                     address = await self._publishing.address(target)
                 result = await self._try(out, messages, target, address, deadline_s - now_s())
             except ClientError as error:
-                again = self._is_tried_again(error)
+                again = self._is_tried_again(error, unattended=unattended)
                 if not again or not tries_left or now_s() >= deadline_s:
                     raise
                 self._client.forget_route(out.topic)
             else:
-                again = settings.retry_another_broker_when_not_store_ok
+                again = settings.retry_another_broker_when_not_store_ok and not unattended
                 if result.status is SendStatus.SEND_OK or not again or not tries_left:
                     return result
             avoid = target.broker_name
@@ -316,10 +350,10 @@ class Producer(Queries):
             return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
         return self._turns.pick(queues, avoid=avoid)
 
-    def _is_tried_again(self, error: ClientError) -> bool:
+    def _is_tried_again(self, error: ClientError, *, unattended: bool) -> bool:
         if error.code is None:
             return error.retriable
-        return error.code in self.settings.retry_response_codes
+        return not unattended and error.code in self.settings.retry_response_codes
 
     @cached_property
     def _now_s(self) -> Callable[[], float]:

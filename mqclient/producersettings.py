@@ -17,6 +17,7 @@ _RANGES: Final = {
     "compress_msg_body_over_howmuch": (1, 2**31 - 1),
     "compress_level": (0, 9),
     "retry_times_when_send_failed": (0, 1000),
+    "retry_times_when_send_async_failed": (0, 1000),
     "max_message_size": (1, 2**31 - 1),
     "default_topic_queue_nums": (1, 1000),
 }
@@ -34,6 +35,8 @@ class ProducerSettings:
         compress_level: 0 to 9.
         retry_times_when_send_failed: more tries after a failed one, at another broker where
             there is one.
+        retry_times_when_send_async_failed: the same for `send_async`, only after tries that no
+            broker answered; to a chosen queue, too.
         retry_response_codes: refusals after which there is another try; Java's, and those of a
             broker that is busy, which has stored nothing.
         retry_another_broker_when_not_store_ok: try again, too, when the message is stored but
@@ -50,6 +53,7 @@ class ProducerSettings:
     compress_type: Compression = Compression.ZLIB
     compress_level: int = 5
     retry_times_when_send_failed: int = 2
+    retry_times_when_send_async_failed: int = 2
     retry_response_codes: frozenset[int] = RETRIABLE
     retry_another_broker_when_not_store_ok: bool = False
     max_message_size: int = BODY_SIZE_MAX

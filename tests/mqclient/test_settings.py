@@ -56,7 +56,6 @@ NOT_HERE = {
     "DefaultMQProducer": {
         "defaultMQProducerImpl",
         "producerGroup",
-        "retryTimesWhenSendAsyncFailed",
         "traceDispatcher",
     },
     "DefaultMQPushConsumer": {
