@@ -69,6 +69,8 @@ lock:
 	cd requirements && for name in shell dev; do \
 		$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 			--no-header $$name.in -o $$name.lock; done
+	cd benchmarks && $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-header bridge.in -o bridge.lock
 
 clean:
 	rm -rf $(VENV) *.egg-info build storefmt/*.so

@@ -2,9 +2,9 @@
 
     PYTHON -m benchmarks.bridgeload NAMESRV TOPIC BODY WARM_S RUN_S COUNT LOAD...
 
-Arguments and lines are those of ``pyload``. PYTHON is an interpreter with ``pyrocketmq`` and
-``jpype1``, which are no part of this project: nothing of it may be imported here. The class path
-of the Java client comes in ``ROCKETMQ_JARS``.
+Arguments and lines are those of ``pyload``. PYTHON is the interpreter that ``benchmarks.client
+--pyrocketmq`` makes, where nothing of this project is installed, so nothing of it may be imported
+here. The class path of the Java client comes in ``ROCKETMQ_JARS``.
 
 Rule: the JVM has to run before ``pyrocketmq`` is imported, so the imports are in the functions.
 """

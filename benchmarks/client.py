@@ -4,17 +4,20 @@ Both load programs (``java/src/Bench.java``, ``pyload.py``) run the same loads i
 the same broker; a ratio is taken within a round. Clients and broker share the machine's cores,
 as they do on the machine of who reads this.
 
-``--pyrocketmq PYTHON`` adds the bridge of that name to the Java client: an interpreter where
-``pip install pyrocketmq jpype1`` was done, which is no part of this project.
+``--pyrocketmq`` adds the bridge of that name to the Java client. It is no part of this project:
+pip puts it into an environment of this run alone, in the versions and with the hashes of
+``bridge.lock``. Where that does not work, the run says why and goes on without it.
 """
 
 import argparse
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -25,6 +28,7 @@ from tests.interop.javabuild import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
 NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq"}
+BRIDGE_LOCK = Path(__file__).with_name("bridge.lock")
 
 
 def our_command(running: Side, options: argparse.Namespace) -> list[str]:
@@ -37,7 +41,27 @@ def bridge_command(running: Side, options: argparse.Namespace) -> list[str]:
     loads = [load for load in options.loads if not load.startswith("listen")]
     told = words(running, options)[: -len(options.loads)]
     jars = f"ROCKETMQ_JARS={class_path()}"
-    return ["env", jars, options.pyrocketmq, "-m", "benchmarks.bridgeload", *told, *loads]
+    return [
+        "env",
+        jars,
+        str(options.bridge / "bin" / "python"),
+        "-m",
+        "benchmarks.bridgeload",
+        *told,
+        *loads,
+    ]
+
+
+def make_bridge(directory: Path) -> str:
+    """Install what the bridge's loads need; return why it is not there, "" when it is."""
+    venv.create(directory, with_pip=True)
+    pip = [str(directory / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    done = subprocess.run(
+        [*pip, "--require-hashes", "-r", str(BRIDGE_LOCK)], capture_output=True, text=True
+    )
+    if done.returncode:
+        return done.stderr.strip().rpartition("\n")[2] or f"pip ended with {done.returncode}"
+    return ""
 
 
 CLIENTS: dict[str, Callable[[Side, argparse.Namespace], list[str]]] = {
@@ -100,18 +124,23 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=10_000, help="to consume; fewer than sent")
     parser.add_argument("--loads", nargs="+", default=LOADS)
     parser.add_argument("--brokers", nargs="+", default=["java", "ours"])
-    parser.add_argument("--pyrocketmq", metavar="PYTHON", help="also against this bridge")
+    parser.add_argument("--pyrocketmq", action="store_true", help="also against this bridge")
     parser.add_argument("--write", type=Path, help="append the table to this file")
     options = parser.parse_args()
     clients = dict(CLIENTS)
-    if options.pyrocketmq:
-        clients["pyrocketmq"] = bridge_command
     compile_load()
-    rounds: dict[str, dict[str, list[dict[str, Result]]]] = {
-        broker: {name: [] for name in clients} for broker in options.brokers
-    }
     settings = {"flushDiskType": "ASYNC_FLUSH", "defaultTopicQueueNums": "8"}
     with tempfile.TemporaryDirectory(prefix="mq-bench-") as scratch:
+        if options.pyrocketmq:
+            options.bridge = Path(scratch) / "bridge"
+            missing = make_bridge(options.bridge)
+            if missing:
+                print(f"without pyrocketmq: {missing}", flush=True)
+            else:
+                clients["pyrocketmq"] = bridge_command
+        rounds: dict[str, dict[str, list[dict[str, Result]]]] = {
+            broker: {name: [] for name in clients} for broker in options.brokers
+        }
         for number in range(options.rounds):
             for broker in options.brokers:
                 names = list(clients) if number % 2 == 0 else list(reversed(clients))
