@@ -76,7 +76,8 @@ def allocate(
         Queues in Java's order; none when ``client_id`` is not a member.
 
     Raises:
-        BadRequest: no such strategy, no queues, or no members.
+        BadRequest: no such strategy, no queues, no members, or a place of no room
+            (MACHINE_ROOM_NEARBY).
     """
     if strategy not in list(Strategy):
         raise BadRequest(
@@ -197,16 +198,29 @@ def _java_text(queue: MessageQueue) -> str:
 def _nearby(
     client_id: str, queues: Sequence[MessageQueue], client_ids: Sequence[str], room_of: Room
 ) -> list[MessageQueue]:
-    rooms_of_clients = {member: room_of(member) for member in client_ids}
+    rooms_of_brokers = {
+        name: _room_of(name, room_of, "broker") for name in {queue.broker_name for queue in queues}
+    }
+    rooms_of_clients = {member: _room_of(member, room_of, "client") for member in client_ids}
     own = rooms_of_clients[client_id]
-    near = [queue for queue in queues if room_of(queue.broker_name) == own]
+    near = [queue for queue in queues if rooms_of_brokers[queue.broker_name] == own]
     neighbours = [member for member in client_ids if rooms_of_clients[member] == own]
     given = _averagely(client_id, near, neighbours) if near else []
-    orphaned = {room_of(queue.broker_name) for queue in queues} - set(rooms_of_clients.values())
+    orphaned = set(rooms_of_brokers.values()) - set(rooms_of_clients.values())
     for room in sorted(orphaned):
-        far = [queue for queue in queues if room_of(queue.broker_name) == room]
+        far = [queue for queue in queues if rooms_of_brokers[queue.broker_name] == room]
         given += _averagely(client_id, far, client_ids)
     return given
+
+
+def _room_of(name: str, room_of: Room, what: str) -> str:
+    room = room_of(name)
+    if not room:
+        # As in Java: shared out by a wrong room, queues would be read twice or never.
+        raise BadRequest(
+            f"{what} {name} has no machine room", hint="what does room_of give for it?"
+        )
+    return room
 
 
 _PLAIN: Final[

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,31 +11,56 @@ from mqclient.errors import BadRequest
 from remoting.bodies import MessageQueue
 
 VECTORS = Path(__file__).with_name("allocate_vectors.jsonl")
-"""Printed by tests/interop/java/src/AllocateVectors.java with seed 20260101, 60 cases."""
+"""Printed by tests/interop/java/src/AllocateVectors.java: seed 20260101, 60 cases and two more."""
 
 
 def queues_of(count: int, broker_name: str = "a") -> list[MessageQueue]:
     return [MessageQueue("T", broker_name, queue_id) for queue_id in range(count)]
 
 
-@pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.CONFIG])
-def test_strategy_equals_the_java_class(strategy: Strategy) -> None:
-    for line in VECTORS.read_text().splitlines():
-        case = json.loads(line)
-        queues = [MessageQueue(case["topic"], name, number) for name, number in case["queues"]]
-        # The broker's list has any order: sorting is the client's business.
-        shuffled = queues[1::2] + queues[::2]
+CASES = [json.loads(line) for line in VECTORS.read_text().splitlines()]
 
-        given = plan(
+
+def ours(case: dict[str, Any], strategy: Strategy, client_id: str) -> list[int] | str:
+    """Return the numbers of the queues that a client gets, or that it is refused."""
+    queues = [MessageQueue(case["topic"], name, number) for name, number in case["queues"]]
+    try:
+        given = allocate(
             strategy,
             "G",
-            queues=shuffled,
+            client_id=client_id,
+            # The broker's lists have any order: sorting is the client's business.
+            queues=queues[1::2] + queues[::2],
             client_ids=case["clients"][::-1],
             rooms=case["rooms"],
+            configured=[queues[number] for number in case["configured"]],
         )
+    except BadRequest:
+        return "refused"
+    return [queues.index(queue) for queue in given]
 
-        numbers = {client: [queues.index(q) for q in mine] for client, mine in given.items()}
-        assert numbers == case["given"][strategy], line
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_strategy_equals_the_java_class(strategy: Strategy) -> None:
+    for case in CASES:
+        java = case["given"][strategy]
+
+        assert {client: ours(case, strategy, client) for client in case["clients"]} == java, case
+
+
+def test_a_place_without_a_room_is_refused() -> None:
+    refused = [case["given"][Strategy.MACHINE_ROOM_NEARBY] for case in CASES[-2:]]
+
+    assert [set(given.values()) for given in refused] == [{"refused"}] * 2
+    with pytest.raises(BadRequest, match="broker plain has no machine room"):
+        allocate(
+            Strategy.MACHINE_ROOM_NEARBY,
+            "G",
+            client_id="a",
+            queues=queues_of(1, "plain"),
+            client_ids=["a"],
+            room_of=lambda name: "" if name == "plain" else name,
+        )
 
 
 @pytest.mark.parametrize(
@@ -49,21 +75,6 @@ def test_every_queue_is_given_once(strategy: Strategy, queue_count: int, client_
     given = plan(strategy, "G", queues=queues, client_ids=client_ids)
 
     assert sorted(queue for mine in given.values() for queue in mine) == queues
-
-
-def test_config_gives_what_was_configured() -> None:
-    configured = queues_of(4)[1:3]
-
-    given = allocate(
-        "CONFIG",
-        "G",
-        client_id="c",
-        queues=queues_of(4),
-        client_ids=["c"],
-        configured=configured,
-    )
-
-    assert given == configured
 
 
 def test_client_outside_the_group_gets_nothing() -> None:

@@ -11,6 +11,7 @@ import org.apache.rocketmq.client.consumer.AllocateMessageQueueStrategy;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -19,7 +20,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Prints what the real allocation strategies give, for tests/mqclient/allocate_vectors.jsonl.
  *
  * <p>Spec: seed, cases. Out: queues as [broker, queue id], client ids, and per strategy, per client id,
- * the numbers (in the list of queues) of what the client gets.
+ * the numbers (in the list of queues) of what the client gets, or "refused" where the strategy throws. Two
+ * cases more have a broker and a client of no room.
  */
 final class AllocateVectors implements Program {
     private static final List<String> ROOMS = Arrays.asList("east", "west", "north");
@@ -34,6 +36,11 @@ final class AllocateVectors implements Program {
         for (int i = 0; i < spec.getIntValue("cases"); i++) {
             out.line(one(random));
         }
+        List<String> clients = Arrays.asList("east@10.0.0.1@0", "west@10.0.0.2@1");
+        List<MessageQueue> queues =
+            Arrays.asList(new MessageQueue("T", "east@broker-0", 0), new MessageQueue("T", "west@broker-1", 0));
+        out.line(given("T", Arrays.asList(new MessageQueue("T", "@broker-0", 0), queues.get(1)), clients, ROOMS));
+        out.line(given("T", queues, Arrays.asList("@10.0.0.1@0", clients.get(1)), ROOMS));
     }
 
     private static JSONObject one(Random random) {
@@ -55,17 +62,27 @@ final class AllocateVectors implements Program {
         }
         queues = new ArrayList<>(new TreeSet<>(queues));
         clients = new ArrayList<>(new TreeSet<>(clients));
-        List<String> rooms = ROOMS.subList(0, 1 + random.nextInt(3));
+        return given(topic, queues, clients, ROOMS.subList(0, 1 + random.nextInt(3)));
+    }
+
+    private static JSONObject given(
+        String topic, List<MessageQueue> queues, List<String> clients, List<String> rooms) {
+        List<MessageQueue> configured = queues.subList(queues.size() / 2, queues.size());
         JSONObject o = new JSONObject(true);
         o.put("topic", topic);
         o.put("queues", named(queues));
         o.put("clients", clients);
         o.put("rooms", rooms);
+        o.put("configured", numbers(queues, configured));
         JSONObject given = new JSONObject(true);
-        for (Map.Entry<String, AllocateMessageQueueStrategy> e : strategies(rooms).entrySet()) {
+        for (Map.Entry<String, AllocateMessageQueueStrategy> e : strategies(rooms, configured).entrySet()) {
             JSONObject each = new JSONObject(true);
             for (String client : clients) {
-                each.put(client, numbers(queues, e.getValue().allocate("G", client, queues, clients)));
+                try {
+                    each.put(client, numbers(queues, e.getValue().allocate("G", client, queues, clients)));
+                } catch (IllegalArgumentException refused) {
+                    each.put(client, "refused");
+                }
             }
             given.put(e.getKey(), each);
         }
@@ -73,7 +90,8 @@ final class AllocateVectors implements Program {
         return o;
     }
 
-    private static Map<String, AllocateMessageQueueStrategy> strategies(List<String> rooms) {
+    private static Map<String, AllocateMessageQueueStrategy> strategies(
+        List<String> rooms, List<MessageQueue> configured) {
         Map<String, AllocateMessageQueueStrategy> all = new TreeMap<>();
         for (AllocateMessageQueueStrategy s : Arrays.asList(new AllocateMessageQueueAveragely(),
             new AllocateMessageQueueAveragelyByCircle(), new AllocateMessageQueueConsistentHash(),
@@ -83,6 +101,9 @@ final class AllocateVectors implements Program {
         AllocateMessageQueueByMachineRoom byRoom = new AllocateMessageQueueByMachineRoom();
         byRoom.setConsumeridcs(new TreeSet<>(rooms));
         all.put(byRoom.getName(), byRoom);
+        AllocateMessageQueueByConfig byConfig = new AllocateMessageQueueByConfig();
+        byConfig.setMessageQueueList(configured);
+        all.put(byConfig.getName(), byConfig);
         return all;
     }
 
