@@ -16,14 +16,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.reading import Reading
+from pipeline.reading import Layout, Reading
 from pipeline.stores import open_store
+from storefmt.batchqueue import BATCH_ENTRY
 from storefmt.columns_decode import timestamps
-from storefmt.columns_state import IndexPart, QueuePart, index_batches, queue_batches
+from storefmt.columns_state import (
+    BatchPart,
+    IndexPart,
+    QueuePart,
+    batch_queue_batches,
+    index_batches,
+    queue_batches,
+)
 from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.errors import StoreError
 from storefmt.index import ENTRY
 from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tree import FileSpan
 
 PACK_SIZE: Final = 64 << 20
 """Bytes of entries that make a partition."""
@@ -44,7 +53,7 @@ INDEX_FILES_SCHEMA: Final = pa.schema(
 class QueueParts(NamedTuple):
     """Parts of queues that one task reads."""
 
-    parts: tuple[QueuePart, ...]
+    parts: tuple[QueuePart | BatchPart, ...]
 
 
 class IndexParts(NamedTuple):
@@ -60,14 +69,20 @@ class Headers(NamedTuple):
 
 
 def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
-    """Return the entries of all queues, packed.
+    """Return the entries of all queues, packed; those of batch consume queues (5.x) behind.
 
     Raises:
         NotAStore: it is no store directory.
     """
     size_max = min(PACK_SIZE, reading.split_size)
+    parts: list[QueuePart | BatchPart] = []
     with StoreDir.open(directory) as store:
-        parts = [part for key in store.queues() for part in _queue_parts(store, *key, size_max)]
+        if reading.layout is not Layout.BATCHCQ:
+            for key in store.queues():
+                parts += _queue_parts(store, *key, size_max)
+        if reading.layout is not Layout.FILE:
+            for (topic, queue_id), spans in sorted(store.tree.batch_queues.items()):
+                parts += _batch_parts(topic, queue_id, spans, size_max)
     packed = _packed(parts, ENTRY_SIZE, size_max)
     return [QueueParts(tuple(group)) for group in packed]
 
@@ -112,7 +127,11 @@ def plan_headers(directory: Path, reading: Reading) -> list[Headers]:
 def read_queues(task: QueueParts, reading: Reading) -> Iterator[Any]:
     """Yield the entries of a task's queues as Arrow batches."""
     for part in task.parts:
-        yield from queue_batches(part, columns=reading.columns, rows_max=reading.rows_max)
+        columns, rows_max = reading.columns, reading.rows_max
+        if isinstance(part, BatchPart):
+            yield from batch_queue_batches(part, columns=columns, rows_max=rows_max)
+        else:
+            yield from queue_batches(part, columns=columns, rows_max=rows_max)
 
 
 def read_index(task: IndexParts, reading: Reading) -> Iterator[Any]:
@@ -172,6 +191,16 @@ def _queue_parts(store: StoreDir, topic: str, queue_id: int, size_max: int) -> I
         for first in range(low, high, room):
             end = min(first + room, high)
             yield QueuePart(span.path, topic, queue_id, low, first, end)
+
+
+def _batch_parts(
+    topic: str, queue_id: int, spans: Iterable[FileSpan], size_max: int
+) -> Iterator[BatchPart]:
+    room = max(1, size_max // BATCH_ENTRY.size)
+    for span in spans:
+        count = span.size // BATCH_ENTRY.size
+        for first in range(0, count, room):
+            yield BatchPart(span.path, topic, queue_id, first, min(first + room, count))
 
 
 def _packed(parts: list[Any], entry_size: int, size_max: int) -> Iterator[list[Any]]:

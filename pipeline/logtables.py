@@ -1,7 +1,7 @@
 """The tables made of the commit log, and how a log is cut into splits.
 
     commitlog   a row a message (``storefmt.columns`` owns the columns and the decoding)
-    damage      a row a stretch of bytes that is no good record
+    damage      a row a stretch of bytes that is no good record, or that no file has
 
 Rule: a split is a range of log offsets within one file; a record belongs to the split in
 which it starts, so the splits of a store give every record once. Files and sizes are read
@@ -18,19 +18,22 @@ import pyarrow.compute as pc
 from pipeline.conditions import log_range, time_range
 from pipeline.errors import BadOption
 from pipeline.inflated import NEEDED, inflated
-from pipeline.reading import Reading
+from pipeline.raftlog import RaftFile, lost_in, plan_raft, raft_files, read_raft
+from pipeline.reading import Layout, Reading
 from pipeline.stores import file_path
 from storefmt.columns import iter_batches
 from storefmt.errors import NotAStore, RecordDamaged
 from storefmt.paths import StorePaths
 from storefmt.scan import Damage, LogFile, log_files
 
+DAMAGE: Final = "damage"
 DAMAGE_SCHEMA: Final = pa.schema(
     [
         pa.field("file", pa.string()),
         pa.field("commit_log_offset", pa.int64()),
         pa.field("length", pa.int64()),
         pa.field("kind", pa.string()),
+        pa.field("resumed_at", pa.int64()),
         pa.field("detail", pa.string()),
     ]
 )
@@ -42,6 +45,19 @@ class Split(NamedTuple):
     path: str
     start: int
     end: int
+
+
+class Gap(NamedTuple):
+    """Log offsets ``start`` up to ``end`` that no file has, between two files that there are."""
+
+    path: str
+    """Where the first of them would be."""
+    start: int
+    end: int
+
+
+Part = Split | Gap | RaftFile
+"""What a task reads of a log."""
 
 
 def check_expression(text: str) -> None:
@@ -56,23 +72,39 @@ def check_expression(text: str) -> None:
         raise BadOption(f"{text!r} is no regular expression: {error}") from error
 
 
-def plan_log(directory: Path, reading: Reading) -> list[Split]:
-    """Cut the commit log below a store directory into splits.
+def plan_log(directory: Path, reading: Reading) -> list[Part]:
+    """Cut the commit log below a store directory into splits; a file of a Raft log is one.
 
     Raises:
         NotAStore: there is no commit log.
         OSError: a file cannot be read.
     """
+    low, high = log_range(reading.where)
+    raft = [] if reading.layout is Layout.FILE else raft_files(directory)
+    if reading.layout is Layout.DLEDGER and not raft:
+        raise NotAStore(f"{directory} holds no Raft log, dledger-<id>/data; leave out layout")
+    parts: list[Part] = []
+    # A broker that was switched to DLedger has its older log beside the new one.
+    has_older = StorePaths(directory).commitlog.is_dir()
+    if not raft or (has_older and reading.layout is not Layout.DLEDGER):
+        parts += _plain_parts(directory, reading, low, high)
+    return [*parts, *plan_raft(_in_time(raft, reading), low, high)]
+
+
+def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list[Part]:
     commitlog = StorePaths(directory).commitlog
     if not commitlog.is_dir():
         raise NotAStore(
             f"{directory} holds no commitlog folder; name the directory that has it "
             "(storePathRootDir in broker.conf)"
         )
-    splits: list[Split] = []
-    low, high = log_range(reading.where)
+    splits: list[Part] = []
+    behind: int | None = None
     for path in _in_time(log_files(commitlog), reading):
         with LogFile(path) as file:
+            if reading.table == DAMAGE and behind is not None and behind < file.base:
+                splits.append(Gap(str(commitlog / f"{behind:020d}"), behind, file.base))
+            behind = file.base + file.size
             # A preallocated file is gigabytes of holes: a split starts where data does.
             pos = file.data_after(max(0, low - file.base))
             stop = min(file.size, high - file.base)
@@ -111,7 +143,7 @@ def _unheard(file_name: str, damage: Damage) -> None:
     """Pass over damage: the table damage has it."""
 
 
-def read_log(split: Split, reading: Reading) -> Iterator[Any]:
+def read_log(split: Part, reading: Reading) -> Iterator[Any]:
     """Yield the messages of a split as Arrow record batches with ``reading.columns``.
 
     Bodies that do not match are dropped here: they never reach Spark.
@@ -131,7 +163,10 @@ def read_log(split: Split, reading: Reading) -> Iterator[Any]:
         ) from error
 
 
-def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+    if isinstance(split, RaftFile):
+        yield from read_raft(split, reading, columns)
+        return
     yield from iter_batches(
         [file_path(split.path)],
         columns=columns,
@@ -144,7 +179,7 @@ def _messages(split: Split, reading: Reading, columns: tuple[str, ...]) -> Itera
     )
 
 
-def _by_body(split: Split, reading: Reading) -> Iterator[Any]:
+def _by_body(split: Part, reading: Reading) -> Iterator[Any]:
     columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
     for batch in _messages(split, reading, columns):
         for part, bodies in inflated(
@@ -161,21 +196,26 @@ def _by_body(split: Split, reading: Reading) -> Iterator[Any]:
             yield part.select(list(reading.columns))
 
 
-def read_damage(split: Split, reading: Reading) -> Iterator[Any]:
+def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
     """Yield what of a split is no good record, in at most one batch."""
+    if isinstance(split, Gap):
+        found = [_gap_row(split)]
+    elif isinstance(split, RaftFile):
+        name = Path(split.path).name
+        found = [_damage_row(name, *lost) for lost in lost_in(split)]
+    else:
+        found = _damage_in(split, reading)
+    if found:
+        schema = pa.schema([DAMAGE_SCHEMA.field(name) for name in reading.columns])
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
+
+
+def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     base = int(Path(split.path).name)
 
     def note(file_name: str, damage: Damage) -> None:
-        found.append(
-            {
-                "file": file_name,
-                "commit_log_offset": base + damage.pos,
-                "length": damage.size,
-                "kind": str(damage.error.kind),
-                "detail": str(damage.error),
-            }
-        )
+        found.append(_damage_row(file_name, base + damage.pos, damage.size, damage.error))
 
     columns = ("commit_log_offset", "store_size")
     for batch in iter_batches(
@@ -188,9 +228,31 @@ def read_damage(split: Split, reading: Reading) -> Iterator[Any]:
     ):
         if reading.check_crc:
             found += _bad_bodies(Path(split.path).name, batch)
-    if found:
-        schema = pa.schema([DAMAGE_SCHEMA.field(name) for name in reading.columns])
-        yield pa.RecordBatch.from_pylist(found, schema=schema)
+    return found
+
+
+def _damage_row(
+    file_name: str, log_offset: int, length: int, error: RecordDamaged
+) -> dict[str, object]:
+    return {
+        "file": file_name,
+        "commit_log_offset": log_offset,
+        "length": length,
+        "kind": str(error.kind),
+        "resumed_at": log_offset + length,
+        "detail": str(error),
+    }
+
+
+def _gap_row(gap: Gap) -> dict[str, object]:
+    return {
+        "file": Path(gap.path).name,
+        "commit_log_offset": gap.start,
+        "length": gap.end - gap.start,
+        "kind": "gap",
+        "resumed_at": gap.end,
+        "detail": "no file has these bytes",
+    }
 
 
 def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
@@ -204,5 +266,6 @@ def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
                 "commit_log_offset": row["commit_log_offset"],
                 "length": row["store_size"],
                 "kind": "bad_crc",
+                "resumed_at": row["commit_log_offset"] + row["store_size"],
                 "detail": "the body does not match its crc",
             }

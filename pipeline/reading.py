@@ -1,5 +1,6 @@
 """How a table of a store is read: what the options of a load come to."""
 
+from enum import Enum
 from typing import Final, NamedTuple
 
 from pipeline.conditions import Condition
@@ -7,6 +8,19 @@ from storefmt.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
 
 COMMITLOG: Final = "commitlog"
 SPLIT_SIZE: Final = 256 << 20
+
+
+class Layout(Enum):
+    """Which of the ways in which brokers keep a store is read; the value is the option's."""
+
+    AUTO = "auto"
+    """All that there is."""
+    FILE = "file"
+    """``commitlog/`` and ``consumequeue/``."""
+    BATCHCQ = "batchcq"
+    """``batchconsumequeue/`` of 5.x."""
+    DLEDGER = "dledger"
+    """The Raft log of a DLedger broker."""
 
 
 class Reading(NamedTuple):
@@ -27,3 +41,4 @@ class Reading(NamedTuple):
     table has bodies."""
     decompress: bool = False
     """Bodies are those of the producers, not those of the log."""
+    layout: Layout = Layout.AUTO

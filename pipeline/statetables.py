@@ -7,7 +7,7 @@
 Rule: each is read whole by one task, through ``storefmt.offline``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,10 +18,12 @@ from pipeline.reading import Reading
 from pipeline.stores import open_store
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
-from storefmt.fastjson import dumps
+from storefmt.fastjson import Json, Key, dumps
 from storefmt.offline.storedir import StoreDir
 
 _TIME: Final = pa.timestamp("us", "UTC")
+_ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
+"""What 5.x keeps as ``attributes``; null where the file has none."""
 
 
 def _schema(**fields: Any) -> Any:
@@ -47,7 +49,8 @@ TOPICS_SCHEMA: Final = _schema(
     topic_filter_type=pa.string(),
     topic_sys_flag=pa.int32(),
     order=pa.bool_(),
-    attributes=pa.string(),
+    attributes=_ATTRIBUTES,
+    raw=pa.string(),
 )
 GROUPS_SCHEMA: Final = _schema(
     consumer_group=pa.string(),
@@ -59,7 +62,8 @@ GROUPS_SCHEMA: Final = _schema(
     broker_id=pa.int64(),
     which_broker_when_consume_slowly=pa.int64(),
     notify_consumer_ids_changed_enable=pa.bool_(),
-    attributes=pa.string(),
+    attributes=_ATTRIBUTES,
+    raw=pa.string(),
 )
 FILES_SCHEMA: Final = _schema(
     path=pa.string(),
@@ -188,7 +192,8 @@ def _topic(topic: TopicConfig) -> dict[str, Any]:
         "topic_filter_type": topic.topic_filter_type,
         "topic_sys_flag": topic.topic_sys_flag,
         "order": topic.order,
-        "attributes": dumps(dict(topic.extra)),
+        "attributes": _attributes(topic.extra),
+        "raw": dumps(topic.to_json()),
     }
 
 
@@ -203,5 +208,14 @@ def _group(group: SubscriptionGroup) -> dict[str, Any]:
         "broker_id": group.broker_id,
         "which_broker_when_consume_slowly": group.which_broker_when_consume_slowly,
         "notify_consumer_ids_changed_enable": group.notify_consumer_ids_changed_enable,
-        "attributes": dumps(dict(group.extra)),
+        "attributes": _attributes(group.extra),
+        "raw": dumps(group.to_json()),
     }
+
+
+def _attributes(extra: Mapping[Key, Json]) -> list[tuple[str, str]] | None:
+    """Return what 5.x keeps beside the settings; the column ``raw`` has anything else."""
+    found = extra.get("attributes")
+    if not isinstance(found, Mapping):
+        return None
+    return [(str(name), value) for name, value in found.items() if isinstance(value, str)]

@@ -18,8 +18,8 @@ import pyarrow as pa
 from pipeline import entrytables, logtables, statetables
 from pipeline.conditions import wanted
 from pipeline.errors import BadOption
-from pipeline.logtables import DAMAGE_SCHEMA, Split
-from pipeline.reading import COMMITLOG, SPLIT_SIZE, Reading
+from pipeline.logtables import DAMAGE, DAMAGE_SCHEMA, Split
+from pipeline.reading import COMMITLOG, SPLIT_SIZE, Layout, Reading
 from pipeline.stores import located
 from storefmt.columns import DEFAULT_COLUMNS, SCHEMA
 from storefmt.columns_state import INDEX_SCHEMA, QUEUE_SCHEMA
@@ -28,6 +28,7 @@ __all__ = [
     "COMMITLOG",
     "DAMAGE",
     "SPLIT_SIZE",
+    "Layout",
     "Reading",
     "Split",
     "default_columns",
@@ -36,8 +37,6 @@ __all__ = [
     "schema_of",
     "table_names",
 ]
-
-DAMAGE: Final = "damage"
 
 
 class Table(NamedTuple):

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from storefmt.batchqueue import BATCH_ENTRY
 from storefmt.columns_decode import timestamps
 from storefmt.consumequeue import CQ_ENTRY
 from storefmt.index import ENTRY, entry_pos
@@ -32,8 +33,13 @@ QUEUE_SCHEMA: Final = pa.schema(
         pa.field("size", pa.int32()),
         pa.field("tags_code", pa.int64()),
         pa.field("file", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("batch_num", pa.int16()),
+        pa.field("store_timestamp", pa.timestamp("us", "UTC")),
     ]
 )
+"""``kind`` is cq, or bcq for a batch consume queue (5.x): an entry is a record of ``batch_num``
+messages, the first of which has ``queue_offset``. The last two columns are null for cq."""
 INDEX_SCHEMA: Final = pa.schema(
     [
         pa.field("file", pa.string()),
@@ -46,10 +52,18 @@ INDEX_SCHEMA: Final = pa.schema(
     ]
 )
 _CQ: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_BCQ: Final = np.dtype(
+    [
+        *(("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8"), ("store_ms", ">i8")),
+        *(("base_queue_offset", ">i8"), ("message_count", ">i2"), ("compacted_offset", ">i4")),
+        ("reserved", ">i4"),
+    ]
+)
 _INDEX: Final = np.dtype(
     [("key_hash", ">i4"), ("log_offset", ">i8"), ("time_diff_s", ">i4"), ("previous", ">i4")]
 )
 assert _CQ.itemsize == CQ_ENTRY.size
+assert _BCQ.itemsize == BATCH_ENTRY.size
 assert _INDEX.itemsize == ENTRY.size
 
 
@@ -61,6 +75,16 @@ class QueuePart(NamedTuple):
     queue_id: int
     base: int
     """Queue offset of the file's first entry."""
+    first: int
+    end: int
+
+
+class BatchPart(NamedTuple):
+    """Entries of one batch consume queue file: the ``first`` up to ``end`` of the file."""
+
+    path: Path
+    topic: str
+    queue_id: int
     first: int
     end: int
 
@@ -85,6 +109,21 @@ _QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, int], Any]]] = {
     "size": lambda rows, part, first: rows["size"].astype(np.int32),
     "tags_code": lambda rows, part, first: rows["tags_code"].astype(np.int64),
     "file": lambda rows, part, first: _same(part.path.name, len(rows)),
+    "kind": lambda rows, part, first: _same("cq", len(rows)),
+    "batch_num": lambda rows, part, first: pa.nulls(len(rows), pa.int16()),
+    "store_timestamp": lambda rows, part, first: pa.nulls(len(rows), pa.timestamp("us", "UTC")),
+}
+_BATCH_COLUMNS: Final[dict[str, Callable[[_Rows, BatchPart], Any]]] = {
+    "topic": lambda rows, part: _same(part.topic, len(rows)),
+    "queue_id": lambda rows, part: np.full(len(rows), part.queue_id, np.int32),
+    "queue_offset": lambda rows, part: rows["base_queue_offset"].astype(np.int64),
+    "commit_log_offset": lambda rows, part: rows["log_offset"].astype(np.int64),
+    "size": lambda rows, part: rows["size"].astype(np.int32),
+    "tags_code": lambda rows, part: rows["tags_code"].astype(np.int64),
+    "file": lambda rows, part: _same(part.path.name, len(rows)),
+    "kind": lambda rows, part: _same("bcq", len(rows)),
+    "batch_num": lambda rows, part: rows["message_count"].astype(np.int16),
+    "store_timestamp": lambda rows, part: timestamps(rows["store_ms"].astype(np.int64)),
 }
 _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
     "file": lambda rows, part, first: _same(part.path.name, len(rows)),
@@ -108,6 +147,18 @@ def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> 
             rows = np.frombuffer(data[: len(data) - len(data) % _CQ.itemsize], dtype=_CQ)
             fields = [QUEUE_SCHEMA.field(name) for name in columns]
             yield _batch(fields, [_QUEUE_COLUMNS[name](rows, part, first) for name in columns])
+
+
+def batch_queue_batches(part: BatchPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
+    """Yield the entries of a part that are in use."""
+    with closing(StoreFile(part.path)) as file:
+        for first in range(part.first, part.end, rows_max):
+            count = min(rows_max, part.end - first)
+            data = file.read(first * _BCQ.itemsize, count * _BCQ.itemsize)
+            rows = np.frombuffer(data[: len(data) - len(data) % _BCQ.itemsize], dtype=_BCQ)
+            used = (rows["size"] != 0) | (rows["log_offset"] != 0) | (rows["message_count"] != 0)
+            fields = [QUEUE_SCHEMA.field(name) for name in columns]
+            yield _batch(fields, [_BATCH_COLUMNS[name](rows[used], part) for name in columns])
 
 
 def index_batches(part: IndexPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:

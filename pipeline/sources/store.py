@@ -2,7 +2,8 @@
 
     spark.read.format("rocketmq_store").option("table", "commitlog").load(DIR)
 
-Options: ``table`` (see ``pipeline.tables``), ``columns`` (names with commas), ``splitBytes``,
+Options: ``table`` (see ``pipeline.tables``), ``layout`` (auto, file, batchcq, dledger; see
+``pipeline.reading.Layout``), ``columns`` (names with commas), ``splitBytes``,
 ``batchRows``, ``batchBytes``, ``checkCrc`` (true, false), ``onDamage`` (skip, fail),
 ``decompress`` (true: bodies as their producers gave them),
 ``pushdown`` (true: workers apply Spark's filters; wants a session that allows it, as
@@ -32,12 +33,15 @@ from pipeline.sources.projection import projected
 from pipeline.spread import keep_modules
 from pipeline.tables import (
     COMMITLOG,
+    DAMAGE,
     SPLIT_SIZE,
+    Layout,
     Reading,
     default_columns,
     plan,
     read,
     schema_of,
+    table_names,
 )
 from storefmt.columns import BYTES_MAX, ROWS_MAX
 
@@ -45,6 +49,7 @@ from storefmt.columns import BYTES_MAX, ROWS_MAX
 _OPTIONS: Final = (
     "path",
     "table",
+    "layout",
     "columns",
     "splitBytes",
     "batchRows",
@@ -61,6 +66,12 @@ _OPTIONS: Final = (
     "startOffset",
     "endOffset",
 )
+_LAYOUTS: Final = {
+    Layout.AUTO: tuple(table_names()),
+    Layout.FILE: tuple(table_names()),
+    Layout.BATCHCQ: ("consumequeue",),
+    Layout.DLEDGER: (COMMITLOG, DAMAGE),
+}
 _NO_YES: Final = {"false": False, "true": True}
 _BOUNDS: Final = {
     "startTime": ("store_timestamp", ">="),
@@ -91,6 +102,7 @@ def reading_of(options: Mapping[str, str]) -> Reading:
         raise BadOption(f"option decompress is for table {COMMITLOG}, not {table}")
     return Reading(
         table=table,
+        layout=_layout(options, table),
         columns=columns,
         split_size=_number(options, "splitBytes", SPLIT_SIZE),
         rows_max=_number(options, "batchRows", ROWS_MAX),
@@ -122,6 +134,17 @@ def _conditions(options: Mapping[str, str], table: str) -> tuple[Condition, ...]
         value = time_of(number) if column == "store_timestamp" else number
         found.append(Condition(column, test, value))
     return tuple(found)
+
+
+def _layout(options: Mapping[str, str], table: str) -> Layout:
+    text = options.get("layout", Layout.AUTO.value).lower()
+    known = [each.value for each in Layout]
+    if text not in known:
+        raise BadOption(f"option layout is {text!r}, expected {' or '.join(known)}")
+    layout = Layout(text)
+    if table not in _LAYOUTS[layout]:
+        raise BadOption(f"layout {text} has no table {table}; it has {', '.join(_LAYOUTS[layout])}")
+    return layout
 
 
 def _expression(options: Mapping[str, str], table: str) -> str:

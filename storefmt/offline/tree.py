@@ -79,7 +79,7 @@ class Tree:
     log: list[FileSpan] = field(default_factory=list)
     queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
     ext: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
-    batch_queues: list[QueueKey] = field(default_factory=list)
+    batch_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
     index: list[FileSpan] = field(default_factory=list)
     config: list[FileSpan] = field(default_factory=list)
     other: list[FileSpan] = field(default_factory=list)
@@ -101,7 +101,7 @@ def read_tree(root: Path) -> Tree:
     tree.log = _numbered(tree, paths.commitlog, "commitlog")
     tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
     tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
-    tree.batch_queues = sorted(_queues(tree, root / "batchconsumequeue", "batchconsumequeue"))
+    tree.batch_queues = _queues(tree, root / "batchconsumequeue", "batchconsumequeue")
     for entry in _entries(paths.index):
         span = _span(entry, 0)
         if span is not None and _INDEX_NAME.fullmatch(entry.name):

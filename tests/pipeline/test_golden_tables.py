@@ -223,7 +223,11 @@ def test_state_files_of_5x(golden: Golden) -> None:
     assert {row["topic"]: fields(row, TOPIC_FIELDS) for row in rows(store, "topics")} == {
         name: [topic[java] for java in TOPIC_FIELDS.values()] for name, topic in topics.items()
     }
+    assert {row["topic"]: loads(row["raw"]) for row in rows(store, "topics")} == topics
+    kept = {row["topic"]: dict(row["attributes"] or ()) for row in rows(store, "topics")}
+    assert kept == {name: topic.get("attributes", {}) for name, topic in topics.items()}
     groups = written("subscriptionGroup.json", "subscriptionGroupTable")
+    assert {row["consumer_group"]: loads(row["raw"]) for row in rows(store, "groups")} == groups
     assert {row["consumer_group"]: fields(row, GROUP_FIELDS) for row in rows(store, "groups")} == {
         name: [group[java] for java in GROUP_FIELDS.values()] for name, group in groups.items()
     }
