@@ -27,6 +27,49 @@ _PYARROW: Final = ("gs", "abfs", "abfss", "hdfs")
 _ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
+class Storage(NamedTuple):
+    """How S3 is reached; what is empty is the environment's (AWS_…).
+
+    Attributes:
+        endpoint: a URL, as of a server that is not Amazon's.
+        anonymous: without keys, as a public bucket is read.
+    """
+
+    endpoint: str = ""
+    region: str = ""
+    anonymous: bool = False
+    access_key: str = ""
+    secret_key: str = ""
+
+
+def is_s3(uri: str) -> bool:
+    """Return whether a place is one of S3."""
+    return urlsplit(uri).scheme in _S3
+
+
+@contextmanager
+def reached_by(uri: str, storage: Storage) -> Iterator[None]:
+    """Open what lies at and below ``uri`` this way while the block runs, in this process."""
+    root = uri.rstrip("/")
+    before = _storages.get(root, Storage())
+    _storages[root] = storage
+    try:
+        yield
+    finally:
+        _storages[root] = before
+
+
+_storages: dict[str, Storage] = {}
+
+
+def _storage_of(uri: str) -> Storage:
+    while uri:
+        if uri in _storages:
+            return _storages[uri]
+        uri = uri.rpartition("/")[0]
+    return Storage()
+
+
 class Place(NamedTuple):
     """A directory; plain and small, so that Spark can send it to workers.
 
@@ -63,7 +106,8 @@ class Place(NamedTuple):
             return pafs.LocalFileSystem()
         scheme = urlsplit(self.uri).scheme
         if scheme in _S3:
-            return _s3(os.environ.get(_ENDPOINT, ""))
+            storage = _storage_of(self.uri)
+            return _s3(storage._replace(endpoint=storage.endpoint or os.environ.get(_ENDPOINT, "")))
         if scheme in _PYARROW:
             return pafs.FileSystem.from_uri(self.uri)[0]
         return _fsspec(self.uri, scheme)
@@ -146,12 +190,18 @@ def _sync_directory(path: Path) -> None:
 
 
 @cache
-def _s3(endpoint: str) -> Any:
+def _s3(storage: Storage) -> Any:
     # Made once: each has connections of its own.
-    if not endpoint:
-        return pafs.S3FileSystem()
-    parts = urlsplit(endpoint)
-    return pafs.S3FileSystem(endpoint_override=parts.netloc, scheme=parts.scheme)
+    given: dict[str, Any] = {
+        "access_key": storage.access_key,
+        "secret_key": storage.secret_key,
+        "region": storage.region,
+        "anonymous": storage.anonymous,
+    }
+    if storage.endpoint:
+        parts = urlsplit(storage.endpoint)
+        given |= {"endpoint_override": parts.netloc, "scheme": parts.scheme}
+    return pafs.S3FileSystem(**{name: value for name, value in given.items() if value})
 
 
 def _fsspec(uri: str, scheme: str) -> Any:

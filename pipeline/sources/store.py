@@ -9,6 +9,8 @@ Options: ``table`` (see ``pipeline.tables``), ``layout`` (auto, file, batchcq, d
 ``pushdown`` (true: workers apply Spark's filters; wants a session that allows it, as
 ``pipeline.session`` does), and for the table commitlog ``topics`` (names with commas),
 ``topicsPattern`` (an RE2 expression that the whole name matches),
+``storage.endpoint``, ``storage.region``, ``storage.anonymous``, ``storage.accessKey`` and
+``storage.secretKey`` (of S3; what is not given is the environment's),
 ``startTime``, ``endTime`` (epoch ms, both included), ``startOffset``, ``endOffset`` (bytes of
 log), ``bodyMatches`` (an RE2 expression).
 
@@ -29,6 +31,7 @@ from pyspark.sql.types import StructType
 from pipeline.conditions import Condition, from_spark, time_of
 from pipeline.errors import BadOption
 from pipeline.logtables import check_expression
+from pipeline.places import Storage, is_s3, reached_by
 from pipeline.sources.projection import projected
 from pipeline.spread import keep_modules
 from pipeline.tables import (
@@ -65,6 +68,11 @@ _OPTIONS: Final = (
     "endTime",
     "startOffset",
     "endOffset",
+    "storage.endpoint",
+    "storage.region",
+    "storage.anonymous",
+    "storage.accessKey",
+    "storage.secretKey",
 )
 _LAYOUTS: Final = {
     Layout.AUTO: tuple(table_names()),
@@ -147,6 +155,33 @@ def _layout(options: Mapping[str, str], table: str) -> Layout:
     return layout
 
 
+def storage_of(options: Mapping[str, str], where: str) -> Storage:
+    """Return how the options reach a store.
+
+    Raises:
+        BadOption: it is not on S3, or options contradict each other.
+    """
+    given = [name for name in _OPTIONS if name.startswith("storage.") and name in options]
+    if given and not is_s3(where):
+        raise BadOption(f"option {given[0]} is for a store on s3://, not for {where}")
+    storage = Storage(
+        endpoint=options.get("storage.endpoint", ""),
+        region=options.get("storage.region", ""),
+        anonymous=_choice(options, "storage.anonymous", _NO_YES),
+        access_key=options.get("storage.accessKey", ""),
+        secret_key=options.get("storage.secretKey", ""),
+    )
+    if bool(storage.access_key) != bool(storage.secret_key):
+        raise BadOption("options storage.accessKey and storage.secretKey go together")
+    if storage.anonymous and storage.access_key:
+        raise BadOption("options storage.anonymous and storage.accessKey contradict each other")
+    if storage.endpoint and "://" not in storage.endpoint:
+        raise BadOption(
+            f"option storage.endpoint is {storage.endpoint!r}, expected http://HOST:PORT"
+        )
+    return storage
+
+
 def _expression(options: Mapping[str, str], table: str) -> str:
     text = options.get("bodyMatches", "")
     if text and table != COMMITLOG:
@@ -181,20 +216,23 @@ class StoreTask(InputPartition):
 class StoreReader(DataSourceReader):
     """Reads a table of one store."""
 
-    def __init__(self, directory: str, reading: Reading) -> None:
+    def __init__(self, directory: str, reading: Reading, storage: Storage) -> None:
         self._directory = directory
         self._reading = reading
+        self._storage = storage
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks; called once, on the driver."""
-        # Spark turns an empty list into one partition without a task.
-        return [StoreTask(task) for task in plan(self._directory, self._reading)]
+        with reached_by(self._directory, self._storage):
+            # Spark turns an empty list into one partition without a task.
+            return [StoreTask(task) for task in plan(self._directory, self._reading)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
         keep_modules()
         if isinstance(partition, StoreTask):
-            yield from read(partition.task, self._reading)
+            with reached_by(self._directory, self._storage):
+                yield from read(partition.task, self._reading)
 
 
 class PushingReader(StoreReader):
@@ -235,4 +273,6 @@ class RocketmqStore(DataSource):
         reading = reading_of(self.options)
         columns = projected(schema, partial(schema_of, reading.table))
         kind = PushingReader if _choice(self.options, "pushdown", _NO_YES) else StoreReader
-        return kind(self.options["path"], reading._replace(columns=columns))
+        where = self.options["path"]
+        storage = storage_of(self.options, where)
+        return kind(where, reading._replace(columns=columns), storage)

@@ -99,6 +99,16 @@ def test_bad_options_are_refused_by_name(
         reader.load(str(basic)).count()
 
 
+def test_keys_of_a_storage_are_in_no_plan(spark: SparkSession) -> None:
+    options = {"storage.accessKey": "me", "storage.secretKey": "hush"}
+
+    frame = spark.read.format("rocketmq_store").options(**options).load("s3://stores/one")
+
+    plan = frame._jdf.queryExecution()
+    assert "hush" not in plan.analyzed().toString() + plan.optimizedPlan().toString()
+    assert "rocketmq_store" in plan.analyzed().toString().lower()
+
+
 def test_a_column_of_another_type_is_refused(spark: SparkSession, basic: Path) -> None:
     reader = spark.read.format("rocketmq_store").schema("store_size string")
 

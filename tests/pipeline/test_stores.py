@@ -24,6 +24,7 @@ from pipeline.jobs.timeline import timeline_local
 from pipeline.jobs.trace import trace_local
 from pipeline.jobs.verify import verify_local
 from pipeline.places import Place
+from pipeline.sources.store import RocketmqStore
 from pipeline.stores import AHEAD_SIZE, READ_MIN, file_path, located, open_store
 from pipeline.tables import Reading, default_columns, plan, read, table_names
 from storefmt.errors import NotAStore, StoreError
@@ -128,6 +129,49 @@ def test_a_server_that_is_not_there_is_named() -> None:
         located("webhdfs://127.0.0.1:1/store")
     with pytest.raises(BadOption, match="gopher://x/y cannot be opened"):
         located("gopher://x/y")
+
+
+def test_options_reach_a_store_without_the_environment(
+    golden: Golden, s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = golden.store("ipv6")
+    there, endpoint = upload(store, s3), os.environ["AWS_ENDPOINT_URL"]
+    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    keys = {"storage.accessKey": "key", "storage.secretKey": "secret"}
+    options = {"path": there, "table": "topics", "storage.endpoint": endpoint, **keys}
+
+    source = RocketmqStore(options)
+    reader = source.reader(source.schema())
+    found = [
+        row
+        for task in reader.partitions()
+        for batch in reader.read(task)
+        for row in batch.to_pylist()
+    ]
+
+    assert found == rows(str(store), "topics") != []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"storage.region": "eu"}, "storage.region is for a store on s3://, not for /data"),
+        ({"path": "s3://b/x", "storage.accessKey": "me"}, "storage.secretKey go together"),
+        ({"path": "s3://b/x", "storage.endpoint": "host:1"}, "expected http://HOST:PORT"),
+        ({"path": "s3://b/x", "storage.anonymous": "perhaps"}, "expected false or true"),
+        (
+            {"path": "s3://b/x", "storage.anonymous": "true"}
+            | {"storage.accessKey": "me", "storage.secretKey": "hush"},
+            "contradict each other",
+        ),
+    ],
+)
+def test_options_of_a_storage_are_refused_by_name(options: dict[str, str], says: str) -> None:
+    source = RocketmqStore({"path": "/data", **options})
+
+    with pytest.raises(BadOption, match=says):
+        source.reader(source.schema())
 
 
 @pytest.fixture
