@@ -477,9 +477,10 @@ __mqadmin_of() {
       arguments='@dir||'
       ;;
     'pipeline lag')
-      options='--engine --master --parquet --store'
-      values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
-      arguments='@dir|'
+      options='--engine --master --parquet --offsets --store'
+      values='--engine=spark local|--master=|--parquet=@file|--offsets=|--store=@dir'
+      arguments='@dir|@dir|'
+      repeats=1
       ;;
     'pipeline rebuild')
       options='--engine --master --parquet --to --no-index --store'

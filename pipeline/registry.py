@@ -77,7 +77,13 @@ def truth(text: str) -> bool:
 JOBS: Final[dict[str, Job]] = {
     "stats": Job(stats.stats, stats.stats_local, stats.rows_of, {"by": Option()}),
     "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
-    "lag": Job(lag.lag, lag.lag_local, lag.rows_of),
+    "lag": Job(
+        lag.lag,
+        lag.lag_local,
+        lag.rows_of,
+        {"offsets": Option(lag.older_of)},
+        many=True,
+    ),
     "grep": Job(
         lambda spark, path, pattern, **_: grep.grep(spark, path, pattern=pattern),
         lambda path, pattern, **_: grep.grep_local(path, pattern=pattern),

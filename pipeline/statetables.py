@@ -123,7 +123,7 @@ def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
         if (info.topic, info.queue_id) in store.tree.queues:
             view = store.queue(info.topic, info.queue_id)
             row["min_offset"] = view.min_offset
-            row["last_consumed_timestamp"] = _stored_ms(store, view, info.queue_offset - 1)
+            row["last_consumed_timestamp"] = stored_ms(store, view, info.queue_offset - 1)
         yield row
 
 
@@ -175,7 +175,7 @@ def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
     yield row
 
 
-def _stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
+def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
     """Return the store time of a queue's message, None where the log has it no longer."""
     try:
         return store.record_at(view.entry(queue_offset).log_offset).store_ms

@@ -1,29 +1,58 @@
-"""``lag``: how far each group of a store was behind, when the store was copied.
+"""``lag``: how far each group was behind, when its stores were copied, or earlier.
 
-    offsets (one row a group, topic, queue) -> group, topic: queues, lag, oldest unread
+    offsets of a store                         ┐ a row a group, topic, queue
+    an older consumerOffset.json, and what its ├──> time, group, topic: queues, lag, oldest unread
+      queues had at the time of that file      ┘
 
 Rule: a queue counts with its lag or 0: a group that is ahead of a queue (its topic was made
-again) does not make another queue's lag smaller. Both engines give the same rows.
+again) does not make another queue's lag smaller. Queues of several stores, a broker each, are
+added up. At a time a queue ends with the last message stored by then; what the log has no more
+was stored before. Both engines give the same rows.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.frames import table
-from pipeline.reading import Reading
-from pipeline.tables import plan, read
+from pipeline.entrytables import batch_of
+from pipeline.errors import BadOption
+from pipeline.spread import Rows, gather, spread
+from pipeline.statetables import offset_rows, stored_ms
+from pipeline.stores import open_store
+from storefmt.configs import ConsumerOffsets
+from storefmt.errors import StoreError
+from storefmt.offline.queues import QueueView
+from storefmt.offline.storedir import StoreDir
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-COLUMNS: Final = ("consumer_group", "topic", "queue_id", "lag", "last_consumed_timestamp")
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("at_ms", pa.int64()),
+        pa.field("consumer_group", pa.string()),
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("lag", pa.int64()),
+        pa.field("last_consumed_timestamp", pa.timestamp("us", "UTC")),
+    ]
+)
+_KEYS: Final = ("at_ms", "consumer_group", "topic")
 
 
 class GroupLag(NamedTuple):
-    """Where a group stood in a topic; ``last_consumed_ms`` is 0 where the log does not say."""
+    """Where a group stood in a topic.
 
+    Attributes:
+        at_ms: when; 0 for the time at which the store was copied.
+        last_consumed_ms: 0 where the log does not say.
+    """
+
+    at_ms: int
     group: str
     topic: str
     queues: int
@@ -31,42 +60,83 @@ class GroupLag(NamedTuple):
     last_consumed_ms: int
 
 
-def lag(spark: "SparkSession", path: str) -> "DataFrame":
-    """Return a frame ``consumer_group, topic, queues, lag, last_consumed``, largest lag first."""
+class Older(NamedTuple):
+    """A consumerOffset.json of an earlier time of a store."""
+
+    path: str
+    at_ms: int
+
+
+class _Look(NamedTuple):
+    directory: str
+    older: Older | None
+
+
+def older_of(text: str) -> list[Older]:
+    """Return the files of ``FILE[@EPOCH_MS],…``; without a time it is that of their change.
+
+    Raises:
+        ValueError: a file is not there.
+    """
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        path, _, at_ms = part.rpartition("@")
+        if not path or not at_ms.isdecimal():
+            path, at_ms = part, ""
+        try:
+            changed_ms = Path(path).stat().st_mtime_ns // 1_000_000
+        except OSError as error:
+            raise ValueError(f"{path}: {error.strerror}") from error
+        found.append(Older(path, int(at_ms) if at_ms else changed_ms))
+    return found
+
+
+def lag(
+    spark: "SparkSession", paths: Sequence[str], *, offsets: Sequence[Older] | None = None
+) -> "DataFrame":
+    """Return a frame ``at_ms, consumer_group, topic, queues, lag, last_consumed``.
+
+    Rows come by time, of each the largest lag first.
+
+    Args:
+        paths: store directories, of a broker each.
+        offsets: older positions of the groups of one store.
+
+    Raises:
+        BadOption: there are older positions, and several stores.
+    """
     from pyspark.sql import functions as fn
 
     grouped = (
-        table(spark, "offsets", path, columns=COLUMNS)
-        .groupBy("consumer_group", "topic")
+        spread(spark, _looks(paths, offsets))
+        .groupBy(*_KEYS)
         .agg(
             fn.count("*").alias("queues"),
             fn.sum(fn.greatest(fn.col("lag"), fn.lit(0))).alias("lag"),
             fn.min("last_consumed_timestamp").alias("last_consumed"),
         )
     )
-    return grouped.orderBy(fn.desc("lag"), "consumer_group", "topic")
+    return grouped.orderBy("at_ms", fn.desc("lag"), "consumer_group", "topic")
 
 
-def lag_local(path: str) -> Any:
+def lag_local(paths: Sequence[str], *, offsets: Sequence[Older] | None = None) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process."""
-    reading = Reading(table="offsets", columns=COLUMNS)
-    batches = [batch for task in plan(path, reading) for batch in read(task, reading)]
-    rows = pa.Table.from_batches(batches)
+    rows = gather(_looks(paths, offsets))
     behind = pc.max_element_wise(rows.column("lag"), 0)
     rows = rows.set_column(rows.schema.get_field_index("lag"), "lag", behind)
-    grouped = rows.group_by(["consumer_group", "topic"]).aggregate(
+    grouped = rows.group_by(list(_KEYS)).aggregate(
         [("queue_id", "count"), ("lag", "sum"), ("last_consumed_timestamp", "min")]
     )
-    named = grouped.rename_columns(["consumer_group", "topic", "queues", "lag", "last_consumed"])
-    return named.sort_by(
-        [("lag", "descending"), ("consumer_group", "ascending"), ("topic", "ascending")]
-    )
+    named = grouped.rename_columns([*_KEYS, "queues", "lag", "last_consumed"])
+    order = [("at_ms", "ascending"), ("lag", "descending")]
+    return named.sort_by([*order, ("consumer_group", "ascending"), ("topic", "ascending")])
 
 
-def rows_of(found: Any) -> list[GroupLag]:
+def rows_of(found: Any, **_options: object) -> list[GroupLag]:
     """Return the rows of an Arrow table of either engine."""
     return [
         GroupLag(
+            row["at_ms"],
             row["consumer_group"],
             row["topic"],
             row["queues"],
@@ -75,3 +145,46 @@ def rows_of(found: Any) -> list[GroupLag]:
         )
         for row in found.to_pylist()
     ]
+
+
+def _looks(paths: Sequence[str], offsets: Sequence[Older] | None) -> Rows:
+    if offsets and len(paths) > 1:
+        raise BadOption(f"older offsets are those of one store, not of {len(paths)}")
+    looks = [_Look(path, None) for path in paths]
+    looks += [_Look(paths[0], each) for each in offsets or ()]
+    return Rows(_looked, looks, SCHEMA)
+
+
+def _looked(look: _Look) -> Iterator[Any]:
+    with open_store(look.directory) as store:
+        found = offset_rows(store) if look.older is None else _older_rows(store, look.older)
+        rows = list(found)
+    yield batch_of(SCHEMA, SCHEMA.names, [{"at_ms": 0, **row} for row in rows])
+
+
+def _older_rows(store: StoreDir, older: Older) -> Iterator[dict[str, Any]]:
+    try:
+        offsets = ConsumerOffsets.decode(Path(older.path).read_bytes()).by_queue()
+    except StoreError as error:
+        raise StoreError(f"{older.path}: {error}") from error
+    for (topic, group), queues in sorted(offsets.items()):
+        for queue_id, offset in sorted(queues.items()):
+            end, last_ms = 0, None
+            if (topic, queue_id) in store.tree.queues:
+                view = store.queue(topic, queue_id)
+                end = _end_at(store, view, older.at_ms)
+                last_ms = stored_ms(store, view, offset - 1)
+            yield {
+                "at_ms": older.at_ms,
+                "consumer_group": group,
+                "topic": topic,
+                "queue_id": queue_id,
+                "lag": end - offset,
+                "last_consumed_timestamp": last_ms,
+            }
+
+
+def _end_at(store: StoreDir, view: QueueView, at_ms: int) -> int:
+    """Return the queue offset behind the last message stored by a time."""
+    have = range(view.min_offset, view.max_offset)
+    return have.start + bisect_right(have, at_ms, key=lambda at: stored_ms(store, view, at) or 0)

@@ -81,7 +81,7 @@ def test_every_job_gives_the_rows_of_the_same_files_here(
             "verify": verify_local([where], deep=True),
             "stats": stats_local(where),
             "timeline": timeline_local(where),
-            "lag": lag_local(where),
+            "lag": lag_local([where]),
             "grep": grep_local(where, pattern="[0-9]"),
             "duplicates": duplicates_local(where),
             "diff": diff_local(where, other=here),

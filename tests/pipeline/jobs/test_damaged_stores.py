@@ -140,7 +140,7 @@ def test_lag_is_that_of_store_offsets(stores: dict[str, Path]) -> None:
     assert_same(
         stores,
         lambda path: {
-            (row.group, row.topic): row.lag for row in lag.rows_of(lag.lag_local(str(path)))
+            (row.group, row.topic): row.lag for row in lag.rows_of(lag.lag_local([str(path)]))
         },
         expected,
     )

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pipeline.jobs import duplicates, lag
 from storefmt.offline.storedir import StoreDir
 from tests.golden import Golden
+from tests.pipeline.jobs.test_lag import middle_ms
 
 
 def copies_of(golden: Golden, name: str) -> dict[tuple[str, str], int]:
@@ -51,7 +52,7 @@ def test_lag_is_the_sum_over_the_queues(golden: Golden, name: str) -> None:
         for info in store.group_offsets():
             expected[info.group, info.topic] += max(0, info.lag)
 
-    found = lag.rows_of(lag.lag_local(str(directory)))
+    found = lag.rows_of(lag.lag_local([str(directory)]))
 
     assert {(row.group, row.topic): row.lag for row in found} == dict(expected)
     assert [row.lag for row in found] == sorted((row.lag for row in found), reverse=True)
@@ -61,8 +62,9 @@ def test_lag_is_the_sum_over_the_queues(golden: Golden, name: str) -> None:
 def test_spark_gives_the_rows_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
     store = str(golden.store("kinds"))
 
+    older = lag.older_of(f"{store}/config/consumerOffset.json@{middle_ms(Path(store))}")
     doubled = duplicates.rows_of(duplicates.duplicates(spark, store).toArrow())
-    behind = lag.rows_of(lag.lag(spark, store).toArrow())
+    behind = lag.rows_of(lag.lag(spark, [store], offsets=older).toArrow())
 
     assert doubled == duplicates.rows_of(duplicates.duplicates_local(store))
-    assert behind == lag.rows_of(lag.lag_local(store))
+    assert behind == lag.rows_of(lag.lag_local([store], offsets=older))
