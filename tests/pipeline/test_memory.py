@@ -13,6 +13,7 @@ from benchmarks.logs import make_log
 from pipeline.frames import commitlog
 from pipeline.tables import Reading, plan, read
 from storefmt.columns import BYTES_MAX, ROWS_MAX
+from tests.pipeline.test_stores import upload
 
 WORKER_MB_MAX = 250
 PLAN_S_MAX = 30
@@ -69,9 +70,32 @@ def test_workers_stay_small_for_records_of_any_size(
     spark: SparkSession, tmp_path: Path, body_size: int
 ) -> None:
     store = log_of(tmp_path, body_size=body_size, size=64 * MIB)
-    columns = ["commit_log_offset", "body", "properties", "properties_raw"]
 
-    frame = commitlog(spark, str(store), columns=columns, options={"splitBytes": str(32 * MIB)})
+    assert_workers_stay_small(spark, str(store), {})
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the memory")
+@pytest.mark.parametrize("body_size", [1024, 4 * MIB - 1024])
+def test_workers_stay_small_for_a_store_on_s3(
+    spark: SparkSession, tmp_path: Path, s3: str, body_size: int
+) -> None:
+    there = upload(log_of(tmp_path, body_size=body_size, size=64 * MIB), s3)
+
+    # Spark's workers have the environment in which Spark was started.
+    given = {
+        "storage.endpoint": os.environ["AWS_ENDPOINT_URL"],
+        "storage.accessKey": os.environ["AWS_ACCESS_KEY_ID"],
+        "storage.secretKey": os.environ["AWS_SECRET_ACCESS_KEY"],
+    }
+    assert_workers_stay_small(spark, there, given)
+
+
+def assert_workers_stay_small(spark: SparkSession, where: str, given: dict[str, str]) -> None:
+    columns = ["commit_log_offset", "body", "properties", "properties_raw"]
+    options = {"splitBytes": str(32 * MIB), **given}
+
+    frame = commitlog(spark, where, columns=columns, options=options)
     total = frame.selectExpr("sum(length(body))").collect()[0][0]
 
     assert total > 40 * MIB
