@@ -1,7 +1,7 @@
 """``rebuild``: queues and index made again from the log, byte for byte as a broker makes them.
 
     log ──splits──> what each record claims ──shuffle by queue──> queue files
-        └─────────> index, a task a store        queues without a record, ext files: a task
+        └─────────> index, a task a file         queues without a record, ext files: a task
 
 Rule: who places and writes is ``storefmt.offline.rebuild``; here its work is shared out. Each
 queue is made by one task, under another name, and moved to its place when it is whole. A log
@@ -9,9 +9,7 @@ with damage, or with files that are not where they say, is rebuilt as one task: 
 there decides what a later record may claim.
 """
 
-import os
 import shutil
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.jobs.rebuildindex import write_indexes
+from pipeline.jobs.rebuildtarget import Target, moved
 from pipeline.logtables import Split
 from pipeline.reading import Reading
 from pipeline.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
@@ -52,6 +52,16 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """``kind`` is queue, index, or note: a sentence about what could not be rebuilt."""
+_ROW: Final[dict[str, Any]] = {
+    "topic": "",
+    "note": "",
+    "queue_id": -1,
+    "min_offset": 0,
+    "max_offset": 0,
+    "filler_count": 0,
+    "files": 0,
+}
+"""What a row has unless it says something else."""
 _CLAIMS: Final = pa.schema(
     [
         pa.field("store", pa.int32()),
@@ -87,18 +97,18 @@ def rebuild(
     Raises:
         BadCall: a target is not empty, or lies in its store.
     """
-    jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
         OutDir.make(job.out, source=located(job.directory))
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
     done = spread(spark, Rows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
-    if with_index:
-        done = done.union(spread(spark, Rows(_indexed, apart, SCHEMA)))
     if apart:
         done = done.union(_queues(spark, apart))
     table = done.toArrow()
+    if with_index:
+        table = pa.concat_tables([table, _indexes(spark, apart)])
     rests = [_Rest(job, _built(table, job)) for job in apart]
     table = pa.concat_tables([table, spread(spark, Rows(_finished, rests, SCHEMA)).toArrow()])
     return fixed(spark, _sorted(table))
@@ -106,7 +116,7 @@ def rebuild(
 
 def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any:
     """Do the same in this process, store after store; return a ``pyarrow.Table``."""
-    jobs = [_Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
         OutDir.make(job.out, source=located(job.directory))
     return _sorted(gather(Rows(_rebuilt, jobs, SCHEMA)))
@@ -137,32 +147,25 @@ def steps(paths: Sequence[str]) -> str:
     return (
         f"look for damage in {splits} splits of {len(paths)} logs; a damaged one is one task\n"
         f"read what records claim in {splits} splits, shuffle it by queue, write each queue\n"
-        f"beside that, write {len(paths)} indexes, a task each; then ext files and old queues"
+        f"count keys in {splits} splits, write each index file; then ext files and old queues"
     )
 
 
-class _Target(NamedTuple):
-    number: int
-    directory: str
-    out: str
-    with_index: bool
-
-
 class _Rest(NamedTuple):
-    target: _Target
+    target: Target
     built: frozenset[tuple[str, int]]
 
 
-def _is_regular(target: _Target) -> bool:
+def _is_regular(target: Target) -> bool:
     with open_store(target.directory) as store:
         return _part(store, target).is_regular
 
 
-def _part(store: StoreDir, target: _Target, *, index: bool = False) -> Rebuild:
-    return Rebuild(store, OutDir(Path(target.out).resolve()), store, Shape(), index)
+def _part(store: StoreDir, target: Target) -> Rebuild:
+    return Rebuild(store, OutDir(Path(target.out).resolve()), store, Shape(), False)
 
 
-def _lost(jobs: list[_Target]) -> Rows:
+def _lost(jobs: list[Target]) -> Rows:
     reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
     tasks = [(job.number, split) for job in jobs for split in plan(job.directory, reading)]
     return Rows(_lost_in, tasks, _LOST)
@@ -175,7 +178,17 @@ def _lost_in(task: tuple[int, Split]) -> Iterator[Any]:
         yield one_batch(_LOST, [{"store": task[0], "size": size}])
 
 
-def _rebuilt(target: _Target) -> Iterator[Any]:
+def _indexes(spark: "SparkSession", targets: list[Target]) -> Any:
+    rows = [
+        _ROW
+        | {"store": done.target.directory, "kind": "index"}
+        | {"max_offset": done.entries, "files": done.files}
+        for done in write_indexes(spark, targets)
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def _rebuilt(target: Target) -> Iterator[Any]:
     with open_store(target.directory) as store:
         # A task that runs again begins anew.
         out = OutDir(Path(target.out).resolve())
@@ -185,12 +198,6 @@ def _rebuilt(target: _Target) -> Iterator[Any]:
         out.sync()
 
 
-def _indexed(target: _Target) -> Iterator[Any]:
-    with open_store(target.directory) as store, _moved(target, depth=1) as apart:
-        done = _part(store, apart, index=True).run_index()
-    yield _batch(target, done)
-
-
 def _finished(rest: _Rest) -> Iterator[Any]:
     with open_store(rest.target.directory) as store:
         done = _part(store, rest.target).finish_rest(rest.built)
@@ -198,7 +205,7 @@ def _finished(rest: _Rest) -> Iterator[Any]:
     yield _batch(rest.target._replace(with_index=False), done)
 
 
-def _queues(spark: "SparkSession", targets: list[_Target]) -> "DataFrame":
+def _queues(spark: "SparkSession", targets: list[Target]) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema
 
     by_number = {target.number: target for target in targets}
@@ -215,7 +222,7 @@ def _queues(spark: "SparkSession", targets: list[_Target]) -> "DataFrame":
     return ordered.mapInArrow(write, from_arrow_schema(SCHEMA))
 
 
-def _claims(task: tuple[_Target, Split]) -> Iterator[Any]:
+def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
     """Yield what the records of a split claim; those with more to say one by one."""
     target, split = task
     with open_store(target.directory) as store:
@@ -266,12 +273,12 @@ def _claim_row(number: int, claim: Placed) -> dict[str, Any]:
     }
 
 
-def _written(batches: Iterable[Any], targets: Mapping[int, _Target]) -> Iterator[Any]:
+def _written(batches: Iterable[Any], targets: Mapping[int, Target]) -> Iterator[Any]:
     """Write the queues of one partition, whose claims come by store and queue, in log order."""
     rows = (part for batch in batches for part in _by_store(batch))
     for number, parts in groupby(rows, key=lambda part: part[0]):
         target = targets[number]
-        with open_store(target.directory) as store, _moved(target, depth=3) as apart:
+        with open_store(target.directory) as store, moved(target, depth=3) as apart:
             part = _part(store, apart)
             for _, batch in parts:
                 _take(part, batch)
@@ -318,29 +325,7 @@ def _take_queue(part: Rebuild, key: tuple[str, int], claims: Any) -> None:
             start += 1
 
 
-class _moved:  # noqa: N801 - used as a function
-    """Give a target of its own to a ``with`` block, and move what it made to its place."""
-
-    def __init__(self, target: _Target, *, depth: int) -> None:
-        self._target = target
-        self._depth = depth
-        self._apart = Path(target.out) / f".part-{uuid.uuid4().hex}"
-
-    def __enter__(self) -> _Target:
-        self._apart.mkdir()
-        return self._target._replace(out=str(self._apart))
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            for made in sorted(self._apart.glob("/".join("*" * self._depth))):
-                place = Path(self._target.out) / made.relative_to(self._apart)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                if not place.exists():
-                    os.rename(made, place)
-        shutil.rmtree(self._apart)
-
-
-def _built(table: Any, target: _Target) -> frozenset[tuple[str, int]]:
+def _built(table: Any, target: Target) -> frozenset[tuple[str, int]]:
     return frozenset(
         (row["topic"], row["queue_id"])
         for row in table.to_pylist()
@@ -348,7 +333,7 @@ def _built(table: Any, target: _Target) -> frozenset[tuple[str, int]]:
     )
 
 
-def _batch(target: _Target, done: Rebuilt) -> Any:
+def _batch(target: Target, done: Rebuilt) -> Any:
     rows: list[dict[str, Any]] = [
         {
             "kind": "queue",
@@ -366,9 +351,7 @@ def _batch(target: _Target, done: Rebuilt) -> Any:
         rows.append({"kind": "index", "max_offset": entries, "files": files})
     notes = [*done.notes, *([f"{done.lost_size} {_LOST_NOTE}"] if done.lost_size else [])]
     rows += [{"kind": "note", "note": note} for note in notes]
-    known = {"store": target.directory, "topic": "", "note": "", "queue_id": -1}
-    zeros = {"min_offset": 0, "max_offset": 0, "filler_count": 0, "files": 0}
-    return one_batch(SCHEMA, [known | zeros | row for row in rows])
+    return one_batch(SCHEMA, [_ROW | {"store": target.directory} | row for row in rows])
 
 
 def _sorted(table: Any) -> Any:

@@ -15,7 +15,7 @@ import sys
 from array import array
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from storefmt.index import (
     ENTRY,
@@ -40,8 +40,20 @@ _UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
 _KEYS: Final = f"{KEYS}\x01".encode()
 
 
+class IndexShare(NamedTuple):
+    """What one of several writers of an index writes.
+
+    Attributes:
+        passed: entries, from the first record given on, that files of others have.
+        is_last: writes on to the end of the log, where the others make one file.
+    """
+
+    passed: int
+    is_last: bool
+
+
 class IndexFiles:
-    """The index of one store while it is written.
+    """The index of one store while it is written, or one writer's share of it.
 
     Args:
         out: where it goes, as ``index/…``.
@@ -50,12 +62,27 @@ class IndexFiles:
     """
 
     def __init__(
-        self, out: OutDir, shape: IndexShape, *, names: dict[int, str], with_tags: bool = False
+        self,
+        out: OutDir,
+        shape: IndexShape,
+        *,
+        names: dict[int, str],
+        with_tags: bool = False,
+        share: IndexShare | None = None,
     ) -> None:
         self.file_count = 0
         self.entry_total = 0
         self.full_end_ms = 0
         """Store time of the last entry of the last file that is full; 0 for none."""
+        self.is_done = False
+        """Whether the file of this share is full."""
+        self.follows = -1
+        """Log offset of the last entry that a share passed over, -1 for none."""
+        self.end_log_offset = -1
+        """Log offset of the last entry, -1 for none."""
+        self._passed = share.passed if share else 0
+        self._one_file = share is not None and not share.is_last
+        self._before_elsewhere = False
         self._out = out
         self._shape = shape
         self._names = names
@@ -85,8 +112,9 @@ class IndexFiles:
             OSError: the disk refuses.
         """
         header = self._header
-        if header is None or header.entry_count >= self._shape.entry_count:
-            self._new_file(record.store_ms)
+        full = header is None or header.entry_count >= self._shape.entry_count
+        if full and not self._passed and not self._new_file(record.store_ms):
+            return
         raw = record.properties_raw
         if _UNIQUE_KEY not in raw and _KEYS not in raw and not self._with_tags:
             return
@@ -94,13 +122,27 @@ class IndexFiles:
             return
         room, hash_of = self._shape.entry_count, self._hashes.of(record.topic)
         hashes = [hash_of(key) for key in self._keys(record)]
+        if self._passed:
+            hashes = self._pass_over(hashes, record.store_ms, log_offset)
         while hashes:
             assert self._header is not None
-            if self._header.entry_count >= room:
-                self._new_file(record.store_ms)
+            if self._header.entry_count >= room and not self._new_file(record.store_ms):
+                return
             count = min(len(hashes), room - self._header.entry_count)
             self._put(hashes[:count], log_offset, record.store_ms)
             del hashes[:count]
+
+    def _pass_over(self, hashes: list[int], store_ms: int, log_offset: int) -> list[int]:
+        """Return the entries of a record that no file of others has."""
+        left = hashes[self._passed :]
+        self._passed = max(0, self._passed - len(hashes))
+        if not self._passed:
+            # The last entry of the file before is of this record.
+            self.follows = log_offset
+            room = self._shape.entry_count
+            self._header = IndexHeader(store_ms, store_ms, log_offset, log_offset, 0, room)
+            self._before_elsewhere = True
+        return left
 
     def _keys(self, record: Record) -> list[str]:
         return index_keys(record, with_tags=self._with_tags)
@@ -111,7 +153,7 @@ class IndexFiles:
         Raises:
             OSError: the disk refuses.
         """
-        if self._header is not None:
+        if self._header is not None and not self._before_elsewhere:
             self._finish()
 
     def _put(
@@ -141,17 +183,24 @@ class IndexFiles:
                 seconds = time_diff_s(store_ms, begin_ms=begin_ms)
         if hashes:
             end_ms, end = store_ms, log_offset
+            self.end_log_offset = log_offset
         self.entry_total += len(hashes)
         self._header = IndexHeader(begin_ms, end_ms, begin, end, used, number)
         if len(self._buffer) >= _BUFFER_SIZE:
             self._flush()
 
-    def _new_file(self, now_ms: int) -> None:
+    def _new_file(self, now_ms: int) -> bool:
+        """Return whether a file was begun; the one of a share may be full."""
         before = self._header
+        if before is not None and self._one_file and self.file_count:
+            self.is_done = True
+            return False
         self._header = IndexHeader()
         if before is not None:
-            self._header = before
-            self._finish()
+            if not self._before_elsewhere:
+                self._header = before
+                self._finish()
+            self._before_elsewhere = False
             self.full_end_ms = before.end_ms
             end = before.end_log_offset
             self._header = IndexHeader(before.end_ms, before.end_ms, end, end, 0, 1)
@@ -159,6 +208,7 @@ class IndexFiles:
         self._made_ms = now_ms
         self._written = 1
         self.file_count += 1
+        return True
 
     def _finish(self) -> None:
         header = self._header

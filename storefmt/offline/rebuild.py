@@ -12,22 +12,19 @@ Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Final
 
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.errors import BadCall, StoreError
-from storefmt.index import ENTRY_COUNT, SLOT_COUNT
+from storefmt.errors import BadCall
 from storefmt.message import Record
-from storefmt.offline.geometry import IndexShape
-from storefmt.offline.indexes import IndexView
 from storefmt.offline.indexwriter import IndexFiles
 from storefmt.offline.opened import Opened
 from storefmt.offline.outdir import OutDir, copy_file, progress_none
 from storefmt.offline.placement import Placed, Placement, parse_delays
 from storefmt.offline.queuefiles import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
+from storefmt.offline.rebuildindex import index_files, shape_of, take_history
 from storefmt.offline.solid import ProgressCall, SolidLog
-from storefmt.offline.tree import V5_MARKS, QueueKey
+from storefmt.offline.tree import QueueKey
 from storefmt.offline.walk import Damage
 from storefmt.vocabulary import DELAY_LEVELS
 
@@ -146,20 +143,16 @@ class Rebuild:
         self._buffered_count = 0
         self._index: IndexFiles | None = None
         if with_index:
-            slots = shape.index_slot_count or old.geometry.index_slot_count or SLOT_COUNT
-            entries = shape.index_entry_count or old.geometry.index_entry_count or ENTRY_COUNT
-            self._index = IndexFiles(
-                out,
-                IndexShape(slots, entries),
-                names=self._index_names(),
-                with_tags=any((old.root / mark).exists() for mark in V5_MARKS),
+            of_index = shape_of(
+                old, slot_count=shape.index_slot_count, entry_count=shape.index_entry_count
             )
+            self._index = index_files(out, old, of_index)
 
     def run(self, progress: ProgressCall) -> Rebuilt:
         """Write everything and return what was written."""
         placement, report = self._placement, self._report
         if self._index is not None:
-            self._index_history(self._index)
+            take_history(self._index, self._old, self._log.min_offset)
         for solid in self._log.items(progress):
             item = solid.item
             if isinstance(item, Damage):
@@ -243,18 +236,6 @@ class Rebuild:
         self._note_files()
         return self._report
 
-    def run_index(self) -> Rebuilt:
-        """Write the index alone, from the whole log, and return what it came to."""
-        index, report = self._index, self._report
-        assert index is not None
-        self._index_history(index)
-        for solid in self._log.items(progress_none):
-            if isinstance(solid.item, Record):
-                report.record_count += 1
-                index.record(solid.item, solid.log_offset)
-        self._finish_index(index)
-        return report
-
     def _finish_index(self, index: IndexFiles) -> None:
         index.close()
         report = self._report
@@ -323,36 +304,6 @@ class Rebuild:
                 target = self._out.file("consumequeue_ext", topic, str(queue_id), span.path.name)
                 copy_file(self._old.open_files.open(span.path), target)
 
-    def _index_names(self) -> dict[int, str]:
-        names: dict[int, str] = {}
-        for view in self._old.index_files:
-            try:
-                if view.header.entry_count > 1:
-                    names.setdefault(view.header.begin_log_offset, view.span.path.name)
-            except StoreError:
-                # The file is cut; it gets a name by its time.
-                continue
-        return names
-
-    def _index_history(self, index: IndexFiles) -> None:
-        """Take over what the old index knows of the time before the log's first record."""
-        log_min = self._log.min_offset
-        for view in self._old.index_files:
-            try:
-                header, newest = view.header, view is self._old.index_files[-1]
-                if header.end_log_offset < log_min and not newest:
-                    # Retention deletes such a file.
-                    continue
-                if view.shape is None or not 0 <= header.begin_log_offset < log_min:
-                    return
-                if header.entry_count > view.shape.entry_count or header.entry_count <= 1:
-                    return
-                index.history(header, takewhile(lambda row: row[1] < log_min, _rows(view)))
-            except StoreError:
-                return
-            if header.end_log_offset >= log_min:
-                return
-
     def _note_records(self) -> None:
         placement, notes = self._placement, self._report.notes
         for topic, count in sorted(placement.deleted.items()):
@@ -368,10 +319,3 @@ class Rebuild:
             notes.append(
                 f"queue {topic} {queue_id} is a batch consume queue (5.x), which is not supported"
             )
-
-
-def _rows(view: IndexView) -> Iterator[tuple[int, int, int]]:
-    for _, entry in view.entries():
-        # A damaged entry finds nothing; it is not taken over.
-        if min(entry.key_hash, entry.log_offset, entry.time_diff_s) >= 0:
-            yield entry.key_hash, entry.log_offset, entry.time_diff_s

@@ -66,13 +66,20 @@ class SolidLog:
         """Where the first file starts."""
         return self.files[0][0] if self.files else 0
 
-    def items(self, progress: ProgressCall, *, check_crc: bool = True) -> Iterator[Solid]:
+    def items(
+        self, progress: ProgressCall, *, check_crc: bool = True, start: int = 0
+    ) -> Iterator[Solid]:
         """Yield the items of the log; damage is one of them.
+
+        Args:
+            start: log offset of the first file to look at.
 
         Raises:
             StoreError: the disk refuses a read.
         """
-        files = [(base, span) for base, span in self.files if self._has_data(span)]
+        files = [
+            (base, span) for base, span in self.files if base >= start and self._has_data(span)
+        ]
         total, done = sum(span.size for _, span in files), 0
         for number, (base, span) in enumerate(files):
             last = number == len(files) - 1

@@ -44,7 +44,7 @@ class RebuiltPartRow(Row):
     "make consume queues and index again, on Spark",
     details=(
         "The files are those of `store rebuild`, byte for byte. Each queue is made by one task, "
-        "the index of a store by one; a log with damage is rebuilt as one task. The exit code "
+        "and each file of the index; a log with damage is rebuilt as one task. The exit code "
         "is 6 where a log has damage."
     ),
     examples=(

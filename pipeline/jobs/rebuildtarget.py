@@ -1,0 +1,43 @@
+"""What ``rebuild`` makes of one store, and how a task puts its part of it in place.
+
+Rule: a task writes into a directory of its own, and renames what it made when it is whole:
+Spark may run a task twice.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Target(NamedTuple):
+    """A store, by its number among all, and the directory that is made."""
+
+    number: int
+    directory: str
+    out: str
+    with_index: bool
+
+
+@contextmanager
+def moved(target: Target, *, depth: int, to: str = "") -> Iterator[Target]:
+    """Give a target of its own to a ``with`` block, and move what it made to its place.
+
+    Args:
+        depth: how many names below the directory things lie that are moved whole.
+        to: the place is below this directory of ``target.out``.
+    """
+    apart = Path(target.out) / f".part-{uuid.uuid4().hex}"
+    apart.mkdir()
+    try:
+        yield target._replace(out=str(apart))
+        for made in sorted(apart.glob("/".join("*" * depth))):
+            place = Path(target.out) / to / made.relative_to(apart)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                os.rename(made, place)
+    finally:
+        shutil.rmtree(apart)
