@@ -8,6 +8,7 @@ import pytest
 from pipeline.tables import Reading, default_columns, plan, read, table_names
 from storefmt.offline.storedir import StoreDir
 from tests.golden import Golden
+from tests.work import lines_of
 
 STORES = ["basic", "kinds", "ipv6", "retention"]
 
@@ -113,14 +114,24 @@ def test_columns_come_in_the_order_they_are_asked_for(golden: Golden, table: str
     assert schemas in ({columns}, set())
 
 
-def test_thousands_of_queues_are_few_tasks(tmp_path: Path) -> None:
-    (tmp_path / "commitlog").mkdir()
-    for number in range(3000):
-        queue = tmp_path / "consumequeue" / f"T{number % 300}" / str(number // 300)
+def store_of_queues(root: Path, count: int) -> Path:
+    (root / "commitlog").mkdir(parents=True)
+    for number in range(count):
+        queue = root / "consumequeue" / f"T{number % 300}" / str(number // 300)
         queue.mkdir(parents=True)
         (queue / f"{0:020}").write_bytes(bytes(8) + b"\0\0\0\x64" + bytes(8) + bytes(20))
+    return root
 
-    tasks = plan(tmp_path, Reading(table="consumequeue"))
 
-    assert len(tasks) == 1
-    assert len(rows(tmp_path, "consumequeue")) == 3000
+def test_thousands_of_queues_are_few_tasks(tmp_path: Path) -> None:
+    store = store_of_queues(tmp_path, 3000)
+
+    assert len(plan(store, Reading(table="consumequeue"))) == 1
+    assert len(rows(store, "consumequeue")) == 3000
+
+
+def test_the_work_of_planning_grows_with_the_queues(tmp_path: Path) -> None:
+    reading = Reading(table="consumequeue")
+    few, many = store_of_queues(tmp_path / "few", 100), store_of_queues(tmp_path / "many", 1000)
+
+    assert lines_of(lambda: plan(many, reading)) < 12 * lines_of(lambda: plan(few, reading))
