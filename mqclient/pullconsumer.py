@@ -14,7 +14,7 @@ from mqclient.errors import NoRoute
 from mqclient.instance import MQClient
 from mqclient.pull import Asked, Puller, PullResult
 from mqclient.queries import Queries
-from mqclient.subscription import TAG, Subscription
+from mqclient.subscription import TAG, Subscription, check_group
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import RegisterMessageFilterClass
@@ -29,11 +29,14 @@ class PullConsumer(Queries):
     Args:
         client: the connections.
         group: the consumer group, whose offsets ``committed`` and ``commit`` mean.
+
+    Raises:
+        BadRequest: the group name is not allowed.
     """
 
     def __init__(self, client: MQClient, group: str) -> None:
         self._client = client
-        self._group = group
+        self._group = check_group(group)
         self._puller = Puller(client, group)
 
     queues = Queries.fetch_subscribe_message_queues

@@ -22,6 +22,9 @@ SHOWN_BY: dict[str, list[str]] = {
     "a group or topic name that is not allowed": [
         "test_producer.py::test_message_that_cannot_be_sent_is_refused_here",
         "test_producer.py::test_queue_of_another_topic_and_bad_group_are_refused",
+        "test_queries.py::"
+        "test_a_group_name_that_is_not_allowed_is_refused_before_anything_is_asked",
+        "test_queries.py::test_a_topic_name_that_is_not_allowed_is_not_subscribed_to",
     ],
     "a parameter out of its range": ["test_settings.py::test_a_value_out_of_its_range_is_refused"],
     "an SQL92 expression the broker cannot read": [

@@ -15,6 +15,7 @@ from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from server.pytest_plugin import RocketMQ
 from storefmt.configs import TopicConfig
+from tests.waiting import until
 
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 BY_HAND = LitePullSettings(
@@ -130,6 +131,26 @@ def test_paused_queue_gives_nothing_until_resumed(rocketmq: RocketMQ) -> None:
                 assert await consumer.poll(100) == []
                 consumer.resume([queue])
                 assert len(await poll(consumer, 1)) == 1
+
+    asyncio.run(go())
+
+
+def test_a_topic_unsubscribed_from_is_left_to_the_others(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+            for topic in ("LiteKept", "LiteLeft"):
+                await send(client, topic, 1)
+            async with LitePullConsumer(client, "lite-leaves", FROM_FIRST) as consumer:
+
+                def topics() -> set[str]:
+                    return {queue.topic for queue in consumer.assignment()}
+
+                consumer.subscribe("LiteKept")
+                consumer.subscribe("LiteLeft")
+                await consumer.start()
+                await until(lambda: topics() == {"LiteKept", "LiteLeft"})
+                consumer.unsubscribe("LiteLeft")
+                await until(lambda: topics() == {"LiteKept"})
 
     asyncio.run(go())
 
