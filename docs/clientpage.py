@@ -43,7 +43,8 @@ BAD_INPUT: Final = {
     "a listener that raises `SystemExit` or a cancellation": "the same; it ends neither the "
     "consumer nor the process.",
     "a listener that hangs": "after `consume_timeout_min` its messages are given back to the "
-    "broker for another member, and its late answer counts for nothing. A stop waits "
+    "broker for another member, and its late answer counts for nothing; an orderly one keeps its "
+    "queue, because nothing may overtake its messages, as in Java. A stop waits "
     "`await_termination_ms_when_shutdown` for it; its thread does not keep the process.",
     "a broker that takes no message back": "the message is sent to `%RETRY%group` anew, on any "
     "broker. When none takes it, it stays, is tried again here after 5 s, and the position does "
