@@ -9,6 +9,7 @@ checks, so the findings are the same with and without numpy. What is no whole re
 left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from storefmt.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.javahash import tags_code
 from storefmt.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
+from storefmt.offline.bulk_tags import find_tags
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.files import StoreFile
 from storefmt.offline.matching import Marks, Matching
@@ -27,7 +29,7 @@ from storefmt.offline.outliers import CLOCK_SLACK_MS
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import FileSpan, QueueKey
 from storefmt.paths import check_topic_name
-from storefmt.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX, TAGS
+from storefmt.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX
 from storefmt.scan import scan_log
 from storefmt.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
 
@@ -44,7 +46,6 @@ DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 TOPICS_MAX: Final = 100_000
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 TOPIC_SIZE_MAX: Final = 255
-_TAG: Final = TAGS.encode() + b"\x01"
 _COPIES: Final = INNER_MULTI_DISPATCH.encode()
 
 
@@ -167,7 +168,7 @@ class Bulk:
         shape = shape.part(count)
         starts, heads, v4 = starts[:count], heads[:count], v4[:count]
         plain = v4 & self._fields_good(view, heads, starts, shape, base + pos)
-        plain &= np.fromiter((topic in self._good_topics for topic in topics), bool, count)
+        plain &= np.fromiter(map(self._good_topics.__contains__, topics), bool, count)
         codes = self._tags(data, shape, plain)
         marked = self._match(heads, topics, codes, plain)
         return Window(
@@ -197,17 +198,19 @@ class Bulk:
             data[start:end]
             for start, end in zip(shape.topic_pos[:count].tolist(), ends, strict=True)
         ]
-        for topic in set(topics) - self._topics.keys():
-            self._learn(topic)
-        for number, topic in enumerate(topics):
-            if self._topics[topic] is None and v4[number]:
-                return topics[:number]
-        return topics
-
-    def _learn(self, topic: bytes) -> None:
         if len(self._topics) > TOPICS_MAX:
             self._topics.clear()
             self._good_topics.clear()
+        kinds = set(topics)
+        for topic in kinds - self._topics.keys():
+            self._learn(topic)
+        if any(self._topics[topic] is None for topic in kinds):
+            for number, topic in enumerate(topics):
+                if self._topics[topic] is None and v4[number]:
+                    return topics[:number]
+        return topics
+
+    def _learn(self, topic: bytes) -> None:
         try:
             text = topic.decode("utf-8")
         except UnicodeDecodeError:
@@ -244,30 +247,26 @@ class Bulk:
 
     def _tags(self, data: bytes, shape: "Shape", plain: Flags) -> Ints:
         """Return the code of each tag; records whose tag needs a closer look are not plain."""
+        rows = np.flatnonzero(plain)
+        spans = zip(shape.properties_pos[rows].tolist(), shape.end[rows].tolist(), strict=True)
+        texts = [data[start:end] for start, end in spans]
+        # Properties alone are a small part of the window, and stay in the cache of the core.
+        joined = b"\2".join([b"", *texts])
+        found = find_tags(joined, (shape.end - shape.properties_pos)[rows])
+        odd = found.odd
+        if _COPIES in joined:
+            odd |= np.fromiter((_COPIES in text for text in texts), bool, len(texts))
+        plain[rows[odd]] = False
+        tagged = ~odd & (found.start < found.end)
+        spans = zip(found.start[tagged].tolist(), found.end[tagged].tolist(), strict=True)
+        tags = [joined[start:end] for start, end in spans]
+        known = self._codes
+        if len(known) > TOPICS_MAX:
+            known.clear()
+        for tag in set(tags) - known.keys():
+            known[tag] = tags_code(tag.decode("utf-8", "replace"))
         codes = np.zeros(len(plain), dtype=np.int64)
-        find, known = data.find, self._codes
-        copies = find(_COPIES) >= 0
-        starts, ends = shape.properties_pos.tolist(), shape.end.tolist()
-        for number in np.flatnonzero(plain).tolist():
-            start, end = starts[number], ends[number]
-            if copies and find(_COPIES, start, end) >= 0:
-                plain[number] = False
-                continue
-            at = find(_TAG, start, end)
-            if at < 0:
-                continue
-            stop = find(b"\x02", at, end)
-            tag = data[at + len(_TAG) : end if stop < 0 else stop]
-            first = at == start or data[at - 1] == 2
-            if not first or not tag or find(_TAG, at + 1, end) >= 0:
-                plain[number] = False
-                continue
-            code = known.get(tag)
-            if code is None:
-                if len(known) > TOPICS_MAX:
-                    known.clear()
-                code = known[tag] = tags_code(tag.decode("utf-8", "replace"))
-            codes[number] = code
+        codes[rows[tagged]] = np.fromiter(map(known.__getitem__, tags), np.int64, len(tags))
         return codes
 
     def _match(
@@ -275,13 +274,8 @@ class Bulk:
     ) -> list[Marked]:
         """Hold plain records against their queue entries; return those that fit."""
         marked: list[Marked] = []
-        groups: dict[tuple[bytes, int], list[int]] = {}
-        queue_ids = heads["queue_id"].tolist()
-        for number in np.flatnonzero(plain).tolist():
-            groups.setdefault((topics[number], queue_ids[number]), []).append(number)
-        for (topic, queue_id), numbers in groups.items():
-            rows = np.array(numbers, dtype=np.int64)
-            key = self._topics[topic] or "", queue_id
+        for rows in _by_queue(topics, heads["queue_id"], np.flatnonzero(plain)):
+            key = self._topics[topics[rows[0]]] or "", int(heads["queue_id"][rows[0]])
             view = None if key in self.batch_queues else self.matching.view(key)
             fits = np.zeros(len(rows), dtype=bool)
             if view is not None:
@@ -318,6 +312,17 @@ class Bulk:
         same &= found["size"] == heads["size"][there]
         fits[there] = same
         return fits
+
+
+def _by_queue(topics: list[bytes], queue_ids: Ints, rows: Ints) -> Iterator[Ints]:
+    """Yield the rows of each queue, in their order."""
+    numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topics))}
+    kinds = np.fromiter(map(numbers.__getitem__, topics), np.int64, len(topics))[rows]
+    queues = kinds << 32 | queue_ids[rows]
+    order = np.argsort(queues, kind="stable")
+    for some in np.split(rows[order], np.flatnonzero(np.diff(queues[order])) + 1):
+        if len(some):
+            yield some
 
 
 @dataclass(slots=True)
