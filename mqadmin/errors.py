@@ -123,7 +123,8 @@ def describe(error: BaseException) -> Failure:
     """
     if isinstance(error, CommandError):
         return Failure(error.code, error.message, error.hint, error.exit_code)
-    if isinstance(error, KeyboardInterrupt):
+    # One that comes while a class is made, as a module loads, is the cause of a RuntimeError.
+    if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return Failure(Interrupted.code, "interrupted", "", Interrupted.exit_code)
     if isinstance(error, UnicodeEncodeError):
         return Failure(Usage.code, f"{error.object!a} is no text in UTF-8", "", Usage.exit_code)

@@ -61,7 +61,7 @@ class Link:
             direct: it waits for nothing but requests, so it may run without a loop.
         """
         if direct and self._thread is None:
-            return self._run_direct(work())
+            return self._run_direct(work)
         return self._started().run(work)
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
@@ -100,14 +100,17 @@ class Link:
         if thread is not None:
             thread.stop(self._close_clients())
 
-    def _run_direct(self, work: Coroutine[None, None, T]) -> T:
+    def _run_direct(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
         # Only a command of one request after another comes this way.
         from remoting.direct import drive
 
         clients = self._direct = {}
+        coroutine = work()
         try:
-            return drive(work)
+            return drive(coroutine)
         finally:
+            # Ctrl-C may have come before its first step.
+            coroutine.close()
             self._direct = None
             for client in clients.values():
                 drive(client.close())

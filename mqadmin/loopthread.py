@@ -43,7 +43,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
-        """Run ``work()`` in the loop and return its result; Ctrl-C cancels it."""
+        """Run ``work()`` in the loop and return its result; Ctrl-C and SIGTERM cancel it."""
         # A queue of this run alone: one that was cancelled may still report its end.
         inbox = self._inbox = SimpleQueue()
         begun: list[asyncio.Task[T]] = []
@@ -57,7 +57,7 @@ class LoopThread:
             while (question := inbox.get()) is not None:
                 said = question.ask()
                 self._loop.call_soon_threadsafe(_settle, question.answer, said)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             # Runs after ``begin`` in the loop, wherever Ctrl-C came in between.
             self._loop.call_soon_threadsafe(_cancel, begun)
             raise

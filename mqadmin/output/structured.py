@@ -38,10 +38,12 @@ class JsonPrinter(Printer):
 
     def row(self, record: Record) -> None:
         if self.look.single:
-            self.out.write(json_text(record, pretty=True) + "\n")
+            text = json_text(record, pretty=True) + "\n"
         else:
-            self.out.write(("[" if self._count == 0 else ",") + "\n  " + json_text(record))
+            text = ("[" if self._count == 0 else ",") + "\n  " + json_text(record)
+        # Before it is written: Ctrl-C mostly comes in a write, and the end has to know of this row.
         self._count += 1
+        self.out.write(text)
         self.flush_followed()
 
     def end(self) -> None:

@@ -1,5 +1,6 @@
 """The program as a process: pipes that close, Ctrl-C, bytes that are no text."""
 
+import json
 import os
 import signal
 import subprocess
@@ -46,22 +47,73 @@ def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers:
         assert child.stderr.read() == b""
 
 
+@pytest.mark.parametrize(
+    ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
+)
 def test_json_is_closed_when_a_tail_is_interrupted(
-    at: Callable[..., Result], servers: Addresses
+    at: Callable[..., Result], servers: Addresses, number: signal.Signals, exit_code: int
 ) -> None:
     at("topic", "create", "CLOSED", "-q", "1")
     at("message", "send", "CLOSED", "one")
     words = ["message", "tail", "CLOSED", "--from", "earliest", "-o", "json"]
     with subprocess.Popen(
-        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE
+        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stdout is not None
+        assert child.stderr is not None
         head = child.stdout.readline() + child.stdout.read(10)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(number)
         tail = child.stdout.read()
 
-        assert child.wait(60) == 130
-    assert (head + tail).strip().endswith(b"]")
+        assert child.wait(90) == exit_code
+        assert child.stderr.read() == b""
+    assert [row["body"] for row in json.loads(head + tail)] == ["one"]
+
+
+def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
+    words = ["embedded", "--store", str(tmp_path), "--port", "0", "-o", "jsonl"]
+    with subprocess.Popen(
+        [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert json.loads(child.stdout.readline())["store"] == str(tmp_path)
+        assert (tmp_path / "abort").exists()
+        child.send_signal(signal.SIGTERM)
+
+        assert child.wait(90) == 143
+        assert child.stderr.read() == b""
+    # A broker that was stopped in order takes it away.
+    assert not (tmp_path / "abort").exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        ("mqadmin.cli", b""),
+        ("mqadmin.registry", b""),
+        ("mqadmin.commands.topic.list", b"error: interrupted\n"),
+        ("mqclient.instance", b"error: interrupted\n"),
+    ],
+)
+def test_ctrl_c_while_modules_load_is_quiet(servers: Addresses, module: str, says: bytes) -> None:
+    """The process sends itself the signal as it looks for one of its modules."""
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    @staticmethod\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting)\n"
+        "from mqadmin.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    words = [sys.executable, "-c", program, "topic", "list", "-n", servers.namesrv]
+
+    done = subprocess.run(words, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (130, says)
 
 
 def test_bytes_that_are_no_text_travel_as_they_are(

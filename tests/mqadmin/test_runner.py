@@ -182,3 +182,18 @@ def test_half_a_contexts_file_is_an_error_that_names_it(run: Run, env: dict[str,
 
     assert done.exit_code == 1
     assert str(file) in done.err
+
+
+def test_ctrl_c_while_a_class_is_made_is_ctrl_c() -> None:
+    class Described:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def make() -> type:
+        return type("Made", (), {"field": Described()})
+
+    # Python 3.11 wraps what is raised there; later ones do not.
+    with pytest.raises((RuntimeError, KeyboardInterrupt)) as caught:
+        make()
+
+    assert describe(caught.value).exit_code == 130
