@@ -11,10 +11,13 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import UpdateConsumerOffset
 from server.broker.config import BrokerRole, SlaveStart
+from server.broker.offsets import NO_OFFSET
+from server.runtime.service import Services
 from storefmt.configs import TopicConfig
 from tests.server.broker.desk import TOPIC
 from tests.server.broker.pairs import Pair, equal_ends, pair_in, state_of
-from tests.waiting import until
+from tests.server.doubles import FakeClock
+from tests.waiting import TIMEOUT_S, until
 
 ASYNC, SYNC, SLAVE = BrokerRole.ASYNC_MASTER, BrokerRole.SYNC_MASTER, BrokerRole.SLAVE
 
@@ -184,6 +187,43 @@ def test_slave_copies_tables_and_positions_and_goes_on_from_them(tmp_path: Path)
             assert broker.topics.version == master.app.broker.topics.version
 
     asyncio.run(run())
+
+
+def test_slave_copies_what_changed_after_one_second_and_then_every_ten(tmp_path: Path) -> None:
+    waits: list[float] = []
+    seen: list[int] = []
+
+    async def run() -> None:
+        async with pair_in(tmp_path) as pair:
+            await filled(pair)
+            master, broker = pair.running["m"], pair.running["s"].app.broker
+            replication = pair.running["s"].app._replication
+            assert replication is not None
+            done = asyncio.Event()
+
+            async def sleep(seconds: float) -> None:
+                task = asyncio.current_task()
+                if task is not None and task.get_name() == "tables of the master":
+                    waits.append(seconds)
+                    seen.append(broker.offsets.get("G", TOPIC, queue_id=0))
+                    header = UpdateConsumerOffset(
+                        consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=len(seen)
+                    )
+                    await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+                    if len(seen) < 4:
+                        return
+                    done.set()
+                await asyncio.Event().wait()
+
+            services = Services(FakeClock(1), sleep=sleep)
+            replication.schedule(services)
+            services.start()
+            await asyncio.wait_for(done.wait(), TIMEOUT_S)
+            await services.stop()
+
+    asyncio.run(run())
+    assert waits == [1, 10, 10, 10]
+    assert seen == [NO_OFFSET, 1, 2, 3]
 
 
 def test_slave_has_light_queues_and_goes_on_in_them(tmp_path: Path) -> None:
