@@ -24,7 +24,7 @@ from server.store.logfile import CommitLog
 from server.store.logwindow import LogWindow, Wants
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE, entry_columns
 from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
 from storefmt.sysflag import BORN_HOST_V6
@@ -123,7 +123,7 @@ class Reader:
         data = queue.read(queue_offset, enough)
         if not data:
             return None
-        log_offsets, sizes, codes = zip(*CQ_ENTRY.iter_unpack(data), strict=True)
+        log_offsets, sizes, codes = entry_columns(data)
         ends = tuple(map(add, log_offsets, sizes))
         log = self._log
         limit = self._size_max if size_max is None else min(size_max, self._size_max)

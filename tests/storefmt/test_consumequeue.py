@@ -12,6 +12,7 @@ from storefmt.consumequeue import (
     CqEntry,
     decode_entries,
     encode_entry,
+    entry_columns,
     ext_address,
     ext_offset,
     is_ext_address,
@@ -74,6 +75,16 @@ def test_filler_is_no_entry_and_no_free_space() -> None:
     assert entry == (0, 2147483647, 0)
     assert (entry.is_filler, entry.is_free) == (True, False)
     assert not CqEntry(0, 2147483647, 5).is_filler
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 32])
+def test_columns_hold_what_the_entries_do(count: int) -> None:
+    entries = [(number << 33, 100 + number, -number << 32) for number in range(count)]
+    data = b"".join(encode_entry(*entry) for entry in entries)
+
+    log_offsets, sizes, codes = entry_columns(bytearray(data))
+
+    assert list(zip(log_offsets, sizes, codes, strict=True)) == entries
 
 
 def test_part_of_an_entry_is_damage() -> None:
