@@ -3,6 +3,7 @@
 Rule: the meaning of a parameter is written once, in the docstring of its class.
 """
 
+import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
@@ -13,7 +14,7 @@ from mqclient.litesettings import LitePullSettings
 from mqclient.producersettings import ProducerSettings
 from mqclient.pushsettings import PushSettings
 
-_ATTRIBUTE: Final = re.compile(r"^        (\w+): (.*(?:\n            .*)*)", re.MULTILINE)
+_ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 
 
 class Settings(Protocol):
@@ -92,7 +93,8 @@ def client() -> str:
 
 def parameters(settings: type[Settings]) -> dict[str, str]:
     """Return the meaning of each parameter, from the docstring."""
-    text = settings.__doc__ or ""
+    # From Python 3.13 on the compiler takes the indentation away; this does it before, too.
+    text = inspect.getdoc(settings) or ""
     found = _ATTRIBUTE.findall(text)
     return {name: " ".join(meaning.split()).replace("``", "`") for name, meaning in found}
 

@@ -69,6 +69,9 @@ class PagedText(io.TextIOBase):
         self._held = []
         self._out.flush()
 
+    def close(self) -> None:
+        """Do nothing: the stream behind is somebody else's, and closed when it likes."""
+
     def finish(self) -> None:
         """Show what is held, or wait until the person leaves the pager."""
         if self._pager is None:

@@ -43,6 +43,9 @@ class Pipe(io.TextIOBase):
         """Show what has come out so far."""
         self._out.flush()
 
+    def close(self) -> None:
+        """Do nothing: the stream behind is somebody else's, and closed when it likes."""
+
     def finish(self) -> None:
         """Let every filter say what it has to say at the end."""
         begun, self._begun = self._begun, ""
