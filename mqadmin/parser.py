@@ -163,7 +163,7 @@ def _bind_command(found: Found, options: Given, words: list[str]) -> object:
 
 
 def _java_flags(found: Found, options: Given) -> dict[str, str]:
-    """Return the values of Java's own flags on a line, by short name."""
+    """Return the values of Java's own flags on a line, by letter."""
     flags = found.java.options if found.java is not None else ()
     letters = {flag.field: flag.short for flag in flags if flag.field}
     return {
@@ -189,7 +189,7 @@ def _from_java(found: Found, java: Java, options: Given) -> Given:
     by_name = {parameter.name: parameter for parameter in made.parameters}
     given = {parameter.name for parameter, _ in options}
     unused = {parameter.metavar for parameter, _ in options if parameter.name == UNUSED}
-    refused = next((f for f in java.options if f.refused and f.short in unused), None)
+    refused = next((f for f in java.options if f.refused and f.key in unused), None)
     if refused is not None:
         raise Usage(f"{java.name} {refused.spelled} is not taken", hint=refused.refused)
     for flag in java.options:

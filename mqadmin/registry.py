@@ -78,7 +78,8 @@ class JavaOption(NamedTuple):
         has_arg: Java's flag takes a value; one for a ``bool`` field is true or false.
         value: what a flag without value stands for, where the field is no bool.
         parse: how Java reads the value, where we read ours in another way.
-        since_5: the tool of 4.9 does not have it, that of 5.x has.
+        since_5: the tool of 4.9 does not have it, that of 5.x has. One that is ``-o`` there has
+            only its long name here: ``-o`` goes on to be the output of what 4.9 has.
         refused: why it is not taken, or what says the same here; empty for one that is.
     """
 
@@ -91,6 +92,11 @@ class JavaOption(NamedTuple):
     parse: Parse | None = None
     since_5: bool = False
     refused: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the name that a flag of one command is known by: its letter where it has one."""
+        return self.short or self.long.strip()
 
     @property
     def spelled(self) -> str:

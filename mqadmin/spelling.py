@@ -189,7 +189,7 @@ def _next_value(name: str, parameter: Parameter, rest: Sequence[str], spelling: 
 def _java_parameter(flag: JavaOption, native: Parameter | None) -> Parameter:
     """Return the native parameter in Java's spelling, or one whose value nobody reads."""
     if native is None:
-        return _UNUSED._replace(takes_value=flag.has_arg, metavar=flag.short)
+        return _UNUSED._replace(takes_value=flag.has_arg, metavar=flag.key)
     if flag.has_arg == native.takes_value:
         return native._replace(parse=flag.parse or native.parse)
     if flag.has_arg:

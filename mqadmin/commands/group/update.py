@@ -72,7 +72,7 @@ class Arguments:
                 JavaOption("i", "brokerId", "broker_id"),
                 JavaOption("w", "whichBrokerWhenConsumeSlowly", "slow_broker_id"),
                 JavaOption("a", "notifyConsumerIdsChanged", "notify"),
-                JavaOption("o", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
+                JavaOption("", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
                 JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
                 JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
             ),

@@ -53,7 +53,7 @@ class Arguments(Reset):
                 JavaOption("c", "cplus", "cpp", has_arg=False),
                 JavaOption("b", "broker", "broker", since_5=True),
                 JavaOption("q", "queue", "queue", since_5=True),
-                JavaOption("o", "offset", since_5=True, refused=EXACT),
+                JavaOption("", "offset", since_5=True, refused=EXACT),
             ),
         ),
     ),

@@ -202,7 +202,7 @@ def test_offsets_of_a_group_are_reset_and_read_back(at: Run, topic: str) -> None
     assert [row["consumer_offset"] for row in shown] == [1, 2]
     assert reset("--to", "-1h") == [(1, 0, True), (2, 0, True)]
     assert reset("--to", "now") == [(0, 3, True)] * 2
-    java = at("resetOffsetByTime", "-g", "G1", "-t", topic, "-s", "1000", "-y", "--output=json")
+    java = at("resetOffsetByTime", "-g", "G1", "-t", topic, "-s", "1000", "-y", "-o", "json")
     assert [row["new_offset"] for row in rows(java)] == [0, 0]
     assert at("offset", "reset", "G1", topic, "--to", "latest").exit_code == 2
 

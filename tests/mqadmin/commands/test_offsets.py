@@ -65,7 +65,7 @@ def test_one_broker_or_one_queue_of_it_is_moved(at: Run, topic: str, servers: Ad
     java = ("resetOffsetByTime", "-g", "OneG", "-t", topic, "-s", "0", "-b", "broker-a", "-y")
 
     both = at("offset", "reset", "OneG", topic, "--to", "2", "--broker", servers.broker, "-y")
-    one = rows(at(*java, "-q", "1", "--output", "json"))
+    one = rows(at(*java, "-q", "1", "-o", "json"))
 
     assert both.exit_code == 0, both.err
     assert [(row["queue_id"], row["old_offset"], row["new_offset"]) for row in one] == [(1, 2, 0)]
