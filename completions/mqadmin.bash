@@ -448,7 +448,7 @@ __mqadmin_of() {
       arguments='@group|@topic||'
       ;;
     'pipeline')
-      words='archive diff duplicates extract grep lag rebuild restore rewind stats timeline trace verify'
+      words='archive diff duplicates events extract grep lag rebuild restore rewind stats timeline trace verify'
       ;;
     'pipeline archive')
       options='--engine --master --parquet --topic --pattern --start --tags --commit-every --commit-bytes --allow-loss --report'
@@ -463,6 +463,11 @@ __mqadmin_of() {
     'pipeline duplicates')
       options='--engine --master --parquet --store'
       values='--engine=spark local|--master=|--parquet=@file|--store=@dir'
+      arguments='@dir|'
+      ;;
+    'pipeline events')
+      options='--engine --master --parquet --pause --store'
+      values='--engine=spark local|--master=|--parquet=@file|--pause=|--store=@dir'
       arguments='@dir|'
       ;;
     'pipeline extract')
@@ -554,7 +559,7 @@ __mqadmin_of() {
       arguments='@file|'
       ;;
     'store')
-      words='carve checkpoint config diff export get hexdump index info log ls offsets query queue rebuild repair report seal stats tail timeline trace verify'
+      words='carve checkpoint config diff events export get hexdump index info log ls offsets query queue rebuild repair report seal stats tail timeline trace verify'
       ;;
     'store carve')
       options='--to --log-file-size --no-crc --copies --no-body --inflate --store'
@@ -575,6 +580,11 @@ __mqadmin_of() {
       options='--store'
       values='--store=@dir'
       arguments='@dir|@dir|'
+      ;;
+    'store events')
+      options='--pause --store'
+      values='--pause=|--store=@dir'
+      arguments='@dir|'
       ;;
     'store export')
       options='--topic --queue --key --tag --producer --from --log-offset --limit --no-body --inflate --to --format --resume --until --store'

@@ -1,8 +1,14 @@
 """Rows that a command over a store directory and the pipeline's job of the same name both print."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from mqadmin.rows import EpochMs, Row, Share
+
+EVENTS_DETAILS: Final = (
+    "Pauses, clocks that were set back, log files that are gone, how far it was flushed, and "
+    "whether a broker died with it open; each with the message that proves it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +61,18 @@ class SpanRow(Row):
     relative: Share
     first_ms: EpochMs
     last_ms: EpochMs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow(Row):
+    """One thing that happened to a store, at the time of the message that proves it.
+
+    ``log_offset`` is of that message, -1 where none is meant; ``span_ms`` is how long a pause
+    was, or how far a clock went back, 0 for others.
+    """
+
+    at_ms: EpochMs
+    kind: str
+    log_offset: int
+    span_ms: int
+    detail: str

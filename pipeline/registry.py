@@ -12,6 +12,7 @@ from pipeline.errors import BadOption
 from pipeline.jobs import (
     diff,
     duplicates,
+    events,
     extract,
     grep,
     lag,
@@ -124,6 +125,13 @@ JOBS: Final[dict[str, Job]] = {
             "begin_ms": Option(int),
             "end_ms": Option(int),
         },
+    ),
+    "events": Job(
+        events.events,
+        events.events_local,
+        events.rows_of,
+        {"pause_ms": Option(int)},
+        steps=events.steps,
     ),
     "extract": Job(
         extract.extract,

@@ -58,6 +58,18 @@ def test_timeline_chooses_its_spans(golden: Golden) -> None:
     assert 5 < len(rows) <= 60
 
 
+def test_events_are_told_in_order_with_the_message_that_proves_them(golden: Golden) -> None:
+    rows = run("store", "events", golden.store("retention"), "--pause", "1m").rows
+
+    kinds = [row["kind"] for row in rows]
+    assert kinds[:2] == ["deleted", "first"]
+    assert kinds[-1] == "last"
+    pause = rows[kinds.index("pause")]
+    assert 60_000 <= pause["span_ms"] < rows[-1]["at_ms"] - rows[0]["at_ms"]
+    assert str(pause["at_time"]).endswith("Z")
+    assert run("store", "events", golden.store("retention"), "--pause", "0s").exit_code == 2
+
+
 def test_an_empty_store_has_no_rows(golden: Golden) -> None:
     path = golden.store("ipv6")
     for file in (path / "commitlog").iterdir():

@@ -141,6 +141,7 @@ def test_the_store_is_only_read(golden: Golden, tmp_path: Path) -> None:
         ("hexdump", path, "0"),
         ("stats", path),
         ("timeline", path),
+        ("events", path),
         ("verify", path, "--deep"),
         ("export", path, "--to", tmp_path / "x.jsonl"),
         ("report", path, "--html", tmp_path / "x.html"),

@@ -1,0 +1,34 @@
+"""``events`` on both engines against what ``store events`` says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.jobs.events import events, events_local, rows_of
+from storefmt.offline.events import store_events
+from storefmt.offline.storedir import StoreDir
+from tests.golden import Golden
+
+
+def expected(path: Path | str, pause_ms: int) -> list[dict[str, Any]]:
+    with StoreDir.open(path) as store:
+        return [one._asdict() for one in store_events(store, pause_ms=pause_ms, columns=False)]
+
+
+@pytest.mark.parametrize("name", ["basic", "kinds", "retention", "v5"])
+def test_events_are_those_of_the_records(golden: Golden, name: str) -> None:
+    store = golden.store(name)
+
+    assert rows_of(events_local(str(store), pause_ms=500)) == expected(store, 500)
+
+
+@pytest.mark.spark
+def test_spark_tells_the_events_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
+    store = str(golden.store("basic"))
+
+    there = rows_of(events(spark, store, pause_ms=500).toArrow())
+
+    assert there == expected(store, 500)
+    assert any(row["kind"] == "pause" for row in there)
