@@ -112,11 +112,7 @@ class DirectClient:
         try:
             outcome = self._ask(address, command, started_s + timeout_s, wants_answer=wants_answer)
         except TimeoutError:
-            outcome = RequestTimedOut(
-                f"{address} did not answer request code {command.code} in {timeout_s:g} s",
-                address=address,
-                timeout_ms=int(timeout_s * 1000),
-            )
+            outcome = RequestTimedOut.of(address, command.code, timeout_s=timeout_s)
             raise outcome from None
         except RemotingError as error:
             outcome = error

@@ -14,7 +14,7 @@ Rule: policy sits on the class (``retriable``: another try, perhaps elsewhere, m
 ``exit_code``: what a command line exits with), data in attributes, never in parsed text.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class RemotingError(Exception):
@@ -92,6 +92,15 @@ class RequestTimedOut(RemotingError):
         super().__init__(text)
         self.address = address
         self.timeout_ms = timeout_ms
+
+    @classmethod
+    def of(cls, address: str, request_code: int, *, timeout_s: float) -> Self:
+        """Return the error of a request to ``address`` that was not answered."""
+        return cls(
+            f"{address} did not answer request code {request_code} in {timeout_s:g} s",
+            address=address,
+            timeout_ms=int(timeout_s * 1000),
+        )
 
 
 class ResponseError(RemotingError):

@@ -216,11 +216,7 @@ class RemotingClient:
                 channel.pending.take(opaque)
                 raise
         except TimeoutError:
-            outcome = RequestTimedOut(
-                f"{address} did not answer request code {command.code} in {timeout_s:g} s",
-                address=address,
-                timeout_ms=int(timeout_s * 1000),
-            )
+            outcome = RequestTimedOut.of(address, command.code, timeout_s=timeout_s)
             raise outcome from None
         except RemotingError as error:
             outcome = error
