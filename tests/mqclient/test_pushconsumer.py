@@ -34,6 +34,17 @@ async def send(client: MQClient, topic: str, count: int, *, tags: str | None = N
         await producer.send(Message(topic, b"%d" % number, tags=tags))
 
 
+def collect(consumer: PushConsumer, bodies: list[bytes]) -> None:
+    """Have the consumer add the body of every message to ``bodies``."""
+
+    @consumer.concurrently
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        bodies.extend(message.body for message in messages)
+        return OK
+
+
 def test_concurrent_listener_gets_every_message_and_positions_follow(rocketmq: RocketMQ) -> None:
     async def go() -> None:
         async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
@@ -192,13 +203,7 @@ def test_a_suspended_consumer_gets_its_queues_and_no_message_until_it_is_resumed
             async with PushConsumer(client, "push-suspended", FROM_FIRST) as consumer:
                 consumer.subscribe("PushSuspended")
 
-                @consumer.concurrently
-                async def listen(
-                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
-                ) -> ConsumeConcurrentlyStatus:
-                    got.extend(message.body for message in messages)
-                    return OK
-
+                collect(consumer, got)
                 with pytest.raises(BadRequest, match="does not run"):
                     consumer.suspend()
                 await consumer.start()
@@ -235,13 +240,7 @@ def test_a_smaller_pool_still_gets_every_message(rocketmq: RocketMQ) -> None:
             consumer = PushConsumer(client, "push-pool", FROM_FIRST)
             consumer.subscribe("PushPool")
 
-            @consumer.concurrently
-            async def listen(
-                messages: list[MessageExt], context: ConsumeConcurrentlyContext
-            ) -> ConsumeConcurrentlyStatus:
-                got.extend(message.body for message in messages)
-                return OK
-
+            collect(consumer, got)
             await consumer.start()
             consumer.update_core_pool_size(1)
             await until(lambda: len(got) >= 8)
