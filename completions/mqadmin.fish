@@ -558,7 +558,7 @@ complete -c mqadmin -n '__mqadmin_at \'pipeline duplicates\' 0' -a '(__fish_comp
 complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
 complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l master -d 'Spark\'s master, as local[2] or spark://HOST:PORT' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l parquet -d 'also write the rows to this file' -r -F
-complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l pause -d 'what is shorter is no pause: 10s, 5m, 1h' -x
+complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l pause -d 'what is shorter is no pause: 10s, 5m; an hour if left out' -x
 complete -c mqadmin -n '__mqadmin_at \'pipeline events\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline events\' 0' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'pipeline extract\'' -l engine -d 'spark, or local: the same rows made in one process, without Java' -x -a 'spark local'
@@ -684,7 +684,7 @@ complete -c mqadmin -n '__mqadmin_at \'store config\' 0' -a '(__fish_complete_di
 complete -c mqadmin -n '__mqadmin_at \'store diff\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'store diff\' 0' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'store diff\' 1' -a '(__fish_complete_directories)'
-complete -c mqadmin -n '__mqadmin_at \'store events\'' -l pause -d 'what is shorter is no pause: 10s, 5m, 1h' -x
+complete -c mqadmin -n '__mqadmin_at \'store events\'' -l pause -d 'what is shorter is no pause: 10s, 5m; an hour if left out' -x
 complete -c mqadmin -n '__mqadmin_at \'store events\'' -l store -d 'store directory instead of the DIR argument' -x -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'store events\' 0' -a '(__fish_complete_directories)'
 complete -c mqadmin -n '__mqadmin_at \'store export\'' -l topic -d 'of this topic' -x -a '(__mqadmin_names topic)'

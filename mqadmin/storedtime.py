@@ -42,4 +42,6 @@ STORED_TO: Final = option("stored then or before", metavar="TIME", kind=Kind.TIM
 EVERY: Final = option(
     "length of a span: 10s, 5m, 1h, 1d; chosen if left out", metavar="SPAN", parse=parse_span
 )
-PAUSE: Final = option("what is shorter is no pause: 10s, 5m, 1h", metavar="SPAN", parse=parse_span)
+PAUSE: Final = option(
+    "what is shorter is no pause: 10s, 5m; an hour if left out", metavar="SPAN", parse=parse_span
+)

@@ -23,6 +23,7 @@ from pipeline.jobs import (
     trace,
     verify,
 )
+from storefmt.offline.events import PAUSE_MS
 
 REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]
@@ -130,7 +131,7 @@ JOBS: Final[dict[str, Job]] = {
         events.events,
         events.events_local,
         events.rows_of,
-        {"pause_ms": Option(int)},
+        {"pause_ms": Option(int, str(PAUSE_MS))},
         steps=events.steps,
     ),
     "extract": Job(

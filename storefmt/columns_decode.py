@@ -22,6 +22,7 @@ from storefmt import layout
 from storefmt.hosts import address_text
 from storefmt.javahash import tags_code
 from storefmt.message import (
+    CALENDAR_MS,
     MAGIC_V2,
     RECORD_SIZE_MIN,
     TOPIC_SIZE_V1_MAX,
@@ -41,8 +42,6 @@ _SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
 _TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size
 _PORT_SIZE: Final = 4
 _HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
-_YEAR_1_MS: Final = -62_135_596_800_000
-_YEAR_10000_MS: Final = 253_402_300_800_000
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _NAME_END: Final = 1
 _PART_END: Final = 2
@@ -322,10 +321,11 @@ def same_text(text: str, count: int) -> Any:
 
 def timestamps(times_ms: Ints) -> Any:
     """Return times as timestamps; null what no calendar has: Python and SQL refuse it."""
-    if len(times_ms) and times_ms.min() >= _YEAR_1_MS and times_ms.max() < _YEAR_10000_MS:
+    low, high = CALENDAR_MS.start, CALENDAR_MS.stop
+    if len(times_ms) and times_ms.min() >= low and times_ms.max() < high:
         buffers = [None, pa.py_buffer(times_ms * 1000)]
         return pa.Array.from_buffers(TIMESTAMP, len(times_ms), buffers, 0)
-    strange = (times_ms < _YEAR_1_MS) | (times_ms >= _YEAR_10000_MS)
+    strange = (times_ms < low) | (times_ms >= high)
     return pa.array(np.where(strange, 0, times_ms) * 1000, mask=strange).view(TIMESTAMP)
 
 

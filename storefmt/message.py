@@ -45,6 +45,8 @@ TOPIC_SIZE_V1_MAX: Final = 127
 TOPIC_SIZE_V2_MAX: Final = 32767
 _TOPIC_SIZES_MAX: Final = {MAGIC_V1: TOPIC_SIZE_V1_MAX, MAGIC_V2: TOPIC_SIZE_V2_MAX}
 CRC_MASK: Final = 0x7FFFFFFF
+CALENDAR_MS: Final = range(-62_135_596_800_000, 253_402_300_800_000)
+"""Times in ms that a calendar has, years 1 to 9999; a record with another one is damaged."""
 
 # The head of each of the four combinations of hosts, by (sys_flag & HOSTS_V6) >> 4.
 _HEADS: Final = tuple(layout.MESSAGE.part("body_size").struct(v6=bits << 4) for bits in range(4))

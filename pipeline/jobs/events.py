@@ -46,42 +46,39 @@ _COURSES: Final = pa.schema(
     ]
 )
 """The ends of a split's course as one row, each of its steps as another."""
+_READING: Final = Reading(columns=COLUMNS)
 
 
-def events(spark: "SparkSession", path: str, *, pause_ms: int | None = None) -> "DataFrame":
+def events(spark: "SparkSession", path: str, *, pause_ms: int = PAUSE_MS) -> "DataFrame":
     """Return a frame with a row an event, oldest first, see ``SCHEMA``; times in ms.
 
     Args:
-        pause_ms: what is shorter is no pause; None for an hour.
+        pause_ms: what is shorter is no pause.
     """
-    rows = spread(spark, _tasks(path, pause_ms or PAUSE_MS)).toArrow()
-    return fixed(spark, _events(path, rows, pause_ms or PAUSE_MS))
+    rows = spread(spark, _tasks(path, pause_ms)).toArrow()
+    return fixed(spark, _events(path, rows, pause_ms))
 
 
-def events_local(path: str, *, pause_ms: int | None = None) -> Any:
+def events_local(path: str, *, pause_ms: int = PAUSE_MS) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process."""
-    return _events(path, gather(_tasks(path, pause_ms or PAUSE_MS)), pause_ms or PAUSE_MS)
+    return _events(path, gather(_tasks(path, pause_ms)), pause_ms)
 
 
 def steps(where: str) -> str:
     """Return what is done."""
     return (
-        f"{len(plan(where))} tasks: the course of store times in each split of the log\n"
+        f"{len(plan(where, _READING))} tasks: the course of store times in each split of the log\n"
         "here: the courses joined; log files, checkpoint and abort of the store"
     )
 
 
 def _tasks(path: str, pause_ms: int) -> Rows:
-    return Rows(_course, [(split, pause_ms) for split in plan(path, _reading())], _COURSES)
-
-
-def _reading() -> Reading:
-    return Reading(columns=COLUMNS)
+    return Rows(_course, [(split, pause_ms) for split in plan(path, _READING)], _COURSES)
 
 
 def _course(task: tuple[Split, int]) -> Iterator[Any]:
     split, pause_ms = task
-    batches = read(split, _reading())
+    batches = read(split, _READING)
     course = joined(
         (course_of_batch(batch, pause_ms=pause_ms) for batch in batches), pause_ms=pause_ms
     )

@@ -41,30 +41,17 @@ class Course(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
-def is_step(span_ms: int, pause_ms: int) -> bool:
-    """Return whether so long between two records says something."""
-    return span_ms < 0 or span_ms >= pause_ms
-
-
 def course_of(marks: Iterable[Mark], *, pause_ms: int) -> Course:
-    """Return the course of records in log order.
+    """Return the course of records in log order; see ``joined``."""
+    return joined((Course(mark, mark) for mark in marks), pause_ms=pause_ms)
+
+
+def joined(courses: Iterable[Course], *, pause_ms: int) -> Course:
+    """Return the course of parts that follow each other.
 
     Args:
         pause_ms: what is shorter is no pause.
     """
-    first = last = None
-    steps = []
-    for mark in marks:
-        if last is None:
-            first = mark
-        elif is_step(mark.store_ms - last.store_ms, pause_ms):
-            steps.append(Step(last, mark))
-        last = mark
-    return Course(first, last, tuple(steps))
-
-
-def joined(courses: Iterable[Course], *, pause_ms: int) -> Course:
-    """Return the course of parts that follow each other."""
     first = last = None
     steps: list[Step] = []
     for course in courses:
@@ -72,8 +59,10 @@ def joined(courses: Iterable[Course], *, pause_ms: int) -> Course:
             continue
         if last is None:
             first = course.first
-        elif is_step(course.first.store_ms - last.store_ms, pause_ms):
-            steps.append(Step(last, course.first))
+        else:
+            step = Step(last, course.first)
+            if step.span_ms < 0 or step.span_ms >= pause_ms:
+                steps.append(step)
         steps += course.steps
         last = course.last
     return Course(first, last, tuple(steps))

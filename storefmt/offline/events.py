@@ -13,15 +13,13 @@ from typing import Final, NamedTuple
 
 from storefmt.checkpoint import Checkpoint
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record
+from storefmt.message import CALENDAR_MS, Record
 from storefmt.offline.course import Course, Mark, course_of, joined
 from storefmt.offline.opened import Opened
 from storefmt.offline.stats import COLUMNS_SIZE_MIN, has_columns
 
 PAUSE_MS: Final = 3_600_000
 """What is shorter is no pause, where nobody says otherwise."""
-CALENDAR_MS: Final = range(-62_135_596_800_000, 253_402_300_800_000)
-"""Years 1 to 9999."""
 
 
 class EventKind(StrEnum):

@@ -17,7 +17,7 @@ from storefmt.offline.storedir import StoreDir
 class Arguments:
     """What is a pause."""
 
-    pause: Annotated[int, PAUSE] = PAUSE_MS
+    pause: Annotated[int | None, PAUSE] = None
 
 
 @command(
@@ -40,5 +40,7 @@ def show_events(call: Call, args: Arguments) -> Outcome:
     """
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "events") as progress:
         total = store.log.end - store.log.min_offset
-        found = store_events(store, pause_ms=args.pause, on_done=lambda size: progress(size, total))
+        found = store_events(
+            store, pause_ms=args.pause or PAUSE_MS, on_done=lambda size: progress(size, total)
+        )
     return Outcome([EventRow(**one._asdict()) for one in found])
