@@ -4,7 +4,9 @@
     files                                      every file of the directory, a row each
     checkpoint                                 one row
 
-Rule: each is read whole by one task, through ``storefmt.offline``.
+Rule: each is read whole by one task, through ``storefmt.offline``. Only to count the records
+of ``files`` the log must be read: that column is there when it is asked for, and each file of
+the log is then a task.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +18,11 @@ import pyarrow as pa
 from pipeline.entrytables import batch_of
 from pipeline.reading import Reading
 from pipeline.stores import open_store
+from storefmt.columns import iter_batches
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 from storefmt.fastjson import Json, Key, dumps
+from storefmt.offline.info import FileView, log_file, other_files
 from storefmt.offline.storedir import StoreDir
 
 _TIME: Final = pa.timestamp("us", "UTC")
@@ -75,7 +79,17 @@ FILES_SCHEMA: Final = _schema(
     allocated_bytes=pa.int64(),
     first_store_timestamp=_TIME,
     last_store_timestamp=_TIME,
+    newest_topic=pa.string(),
+    end_reason=pa.string(),
+    records=pa.int64(),
 )
+"""``end_reason`` is what follows the last record of a log file: blank, zero, truncated, or a
+kind of damage; ``records`` are messages of a log file, entries of a queue or of an index."""
+RECORDS: Final = "records"
+FILES_COLUMNS: Final = tuple(name for name in FILES_SCHEMA.names if name != RECORDS)
+"""Those that are there unless others are asked for: what a look at the ends can tell."""
+_OF_THE_BROKER: Final = ("checkpoint", "abort", "lock")
+"""Files of a kind of their own."""
 CHECKPOINT_SCHEMA: Final = _schema(
     physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
 )
@@ -145,21 +159,71 @@ def group_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
         yield _group(group)
 
 
-def file_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
-    """Yield every file with what it covers."""
-    for view in store.files():
-        blocks = (store.root / view.name).stat().st_blocks
-        yield {
-            "path": view.name,
-            "kind": view.kind,
-            "size": view.size,
-            "start": view.start,
-            "end": view.end,
-            "fill_size": view.fill_size,
-            "allocated_bytes": blocks * 512,
-            "first_store_timestamp": view.first_ms,
-            "last_store_timestamp": view.last_ms,
-        }
+class LogFileOf(NamedTuple):
+    """One file of a store's log, by its number, for a task that counts its records."""
+
+    directory: str
+    number: int
+
+
+class OtherFiles(NamedTuple):
+    """All files of a store but those of its log."""
+
+    directory: str
+
+
+def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | OtherFiles]:
+    """Return one task, or one a file of the log where records are counted.
+
+    Raises:
+        NotAStore: it is no store directory.
+    """
+    if RECORDS not in (*reading.columns, *(each.column for each in reading.where)):
+        return [*plan_whole(directory, reading)]
+    with StoreDir.open(directory) as store:
+        numbers = range(len(store.log.spans))
+        where = str(directory)
+        return [*(LogFileOf(where, number) for number in numbers), OtherFiles(where)]
+
+
+def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterator[Any]:
+    """Yield every file of a task with what it covers."""
+    with open_store(task.directory) as store:
+        match task:
+            case LogFileOf(number=number):
+                span = store.log.spans[number]
+                row = _file_row(store, log_file(store, span))
+                row[RECORDS] = _record_count(span.path)
+                rows = [row]
+            case OtherFiles():
+                rows = [_file_row(store, view) for view in other_files(store)]
+            case _:
+                rows = [_file_row(store, view) for view in store.files()]
+        yield batch_of(FILES_SCHEMA, reading.columns, rows)
+
+
+def _file_row(store: StoreDir, view: FileView) -> dict[str, Any]:
+    has_entries = view.kind in ("consumequeue", "index")
+    return {
+        "path": view.name,
+        "kind": view.name if view.name in _OF_THE_BROKER else view.kind,
+        "size": view.size,
+        "start": view.start,
+        "end": view.end,
+        "fill_size": view.fill_size,
+        "allocated_bytes": (store.root / view.name).stat().st_blocks * 512,
+        "first_store_timestamp": view.first_ms,
+        "last_store_timestamp": view.last_ms,
+        "newest_topic": view.newest_topic or None,
+        "end_reason": view.end_reason or None,
+        RECORDS: view.end - view.start if has_entries else None,
+    }
+
+
+def _record_count(path: Path) -> int:
+    """Return how many records a file of the log has; damage is passed over, as in its table."""
+    batches = iter_batches([path], columns=("store_size",), on_damage=lambda file, damage: None)
+    return sum(batch.num_rows for batch in batches)
 
 
 def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:

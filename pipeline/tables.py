@@ -63,9 +63,12 @@ _TABLES: Final = {
     "delay_offsets": _state(statetables.DELAY_OFFSETS_SCHEMA, statetables.delay_offset_rows),
     "topics": _state(statetables.TOPICS_SCHEMA, statetables.topic_rows),
     "groups": _state(statetables.GROUPS_SCHEMA, statetables.group_rows),
-    "files": _state(statetables.FILES_SCHEMA, statetables.file_rows),
+    "files": Table(statetables.FILES_SCHEMA, statetables.plan_files, statetables.read_files),
     "checkpoint": _state(statetables.CHECKPOINT_SCHEMA, statetables.checkpoint_rows),
 }
+
+_DEFAULTS: Final = {COMMITLOG: DEFAULT_COLUMNS, "files": statetables.FILES_COLUMNS}
+"""Of the tables with columns that cost much: those are read when they are named."""
 
 
 def table_names() -> list[str]:
@@ -79,7 +82,7 @@ def default_columns(table: str) -> tuple[str, ...]:
     Raises:
         BadOption: there is no such table.
     """
-    return DEFAULT_COLUMNS if table == COMMITLOG else tuple(_table(table).schema.names)
+    return _DEFAULTS.get(table) or tuple(_table(table).schema.names)
 
 
 def schema_of(table: str, columns: Sequence[str]) -> Any:

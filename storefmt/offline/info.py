@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from storefmt.consumequeue import ENTRY_SIZE
-from storefmt.errors import StoreError
+from storefmt.errors import DamageKind, StoreError
 from storefmt.hosts import address_text
 from storefmt.message import Record
 from storefmt.offline.config import StoreConfig
+from storefmt.offline.files import StoreFile
 from storefmt.offline.geometry import Geometry
 from storefmt.offline.opened import Opened
 from storefmt.offline.queues import QueueView
 from storefmt.offline.tree import V5_MARKS, FileSpan
-from storefmt.offline.walk import Blank, last_record, walk_file
+from storefmt.offline.walk import Blank, Damage, last_record, walk_file
 
 PRODUCER_QUEUES_MAX: Final = 1000
+BLANK: Final = "blank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,10 @@ class FileView:
         start, end: what it covers: bytes of the log, entries of a queue or an index.
         fill_size: bytes that are in use.
         first_ms, last_ms: store times of its first and last message, 0 for none.
+        newest_topic: of a log file's last record.
+        end_reason: what follows that record: ``blank`` (the file is full), ``zero`` (there is
+            room), ``truncated`` (the file ends there), or the kind of damage. Both are empty
+            for files of other kinds.
     """
 
     kind: str
@@ -98,6 +104,8 @@ class FileView:
     fill_size: int = 0
     first_ms: int = 0
     last_ms: int = 0
+    newest_topic: str = ""
+    end_reason: str = ""
 
 
 def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
@@ -143,8 +151,13 @@ def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
 
 def store_files(store: Opened) -> Iterator[FileView]:
     """Yield every file of the store: log, queues, ext, index, config, the rest, strangers."""
-    for span, base in zip(store.log.spans, store.log.bases, strict=True):
-        yield _log_file(store, span, base)
+    for span in store.log.spans:
+        yield log_file(store, span)
+    yield from other_files(store)
+
+
+def other_files(store: Opened) -> Iterator[FileView]:
+    """Yield every file that is not of the log."""
     for key in store.queues():
         view = store.queue(*key)
         for span in view.files:
@@ -167,6 +180,42 @@ def store_files(store: Opened) -> Iterator[FileView]:
             yield _plain(store, kind, span)
     for stranger in store.tree.strangers:
         yield FileView("stranger", store.tree.name(stranger.path), stranger.size)
+
+
+def log_file(store: Opened, span: FileSpan) -> FileView:
+    """Return what one file of the log covers, by a look at its first and its last record."""
+    file, base = store.log.open(span), store.log.base(span)
+    data_end = file.data_end()
+    last = last_record(file, base=base, end=data_end) if data_end else None
+    first = next((item for _, item in walk_file(file, base=base) if isinstance(item, Record)), None)
+    behind = 0 if last is None else last[0] + last[1].size
+    end_reason = _end_reason(file, base, behind)
+    fill = span.size if end_reason == BLANK else behind
+    return FileView(
+        "commitlog",
+        store.span_name(span),
+        span.size,
+        span.start,
+        span.start + fill,
+        fill_size=fill,
+        first_ms=first.store_ms if first else 0,
+        last_ms=last[1].store_ms if last else 0,
+        newest_topic=last[1].topic if last else "",
+        end_reason=end_reason,
+    )
+
+
+def _end_reason(file: StoreFile, base: int, pos: int) -> str:
+    """Return what lies behind the last record of a log file."""
+    match next(walk_file(file, base=base, start=pos), (pos, None))[1]:
+        case Blank():
+            return BLANK
+        case Damage(error=error):
+            return str(error.kind)
+        case None:
+            return str(DamageKind.TRUNCATED)
+    # The end of the data, or one more record, which a broker wrote there just now.
+    return "zero"
 
 
 def group_infos(store: Opened, config: StoreConfig) -> list[GroupInfo]:
@@ -225,29 +274,6 @@ def _all_spans(store: Opened) -> list[FileSpan]:
     tree = store.tree
     rows = [*tree.queues.values(), *tree.ext.values()]
     return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
-
-
-def _log_file(store: Opened, span: FileSpan, base: int) -> FileView:
-    file = store.log.open(span)
-    data_end = file.data_end()
-    last = last_record(file, base=base, end=data_end) if data_end else None
-    first = next((item for _, item in walk_file(file, base=base) if isinstance(item, Record)), None)
-    fill = 0
-    if last is not None:
-        fill = last[0] + last[1].size
-        after = next(walk_file(file, base=base, start=fill), None)
-        if after is not None and isinstance(after[1], Blank):
-            fill = span.size
-    return FileView(
-        "commitlog",
-        store.span_name(span),
-        span.size,
-        span.start,
-        span.start + fill,
-        fill_size=fill,
-        first_ms=first.store_ms if first else 0,
-        last_ms=last[1].store_ms if last else 0,
-    )
 
 
 def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:

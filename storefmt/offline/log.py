@@ -48,7 +48,7 @@ class LogView:
     @cached_property
     def bases(self) -> list[int]:
         """Log offset of the first byte of each file, as its own records say it."""
-        return [self._base(span) for span in self.spans]
+        return [self.base(span) for span in self.spans]
 
     @cached_property
     def _places(self) -> list[tuple[int, FileSpan]]:
@@ -174,6 +174,19 @@ class LogView:
             return log_file_name(0)
         return log_file_name(max(0, log_offset - log_offset % self.file_size))
 
+    def base(self, span: FileSpan) -> int:
+        """Return the log offset of the first byte of a file, as its own records say it."""
+        first = self._claimed(span, 0)
+        if first is None or first[1] == span.start:
+            return span.start
+        size, base = first
+        if base < 0 or self.file_size <= 0 or base % self.file_size:
+            return span.start
+        second = self._claimed(span, size)
+        # One record alone may have a damaged field; two that agree are in the wrong file.
+        moved = self._is_moved(span, base) if second is None else second[1] == base + size
+        return base if moved else span.start
+
     def _record_in(self, span: FileSpan, pos: int, base: int, check_crc: bool) -> Record:
         walk = walk_file(self.open(span), base=base, start=pos, check_crc=check_crc)
         item = next(walk, (pos, None))[1]
@@ -209,18 +222,6 @@ class LogView:
         file = self.open(span)
         before = last_record(file, base=base, end=min(pos, file.data_end()))
         return before[0] if before is not None else 0
-
-    def _base(self, span: FileSpan) -> int:
-        first = self._claimed(span, 0)
-        if first is None or first[1] == span.start:
-            return span.start
-        size, base = first
-        if base < 0 or self.file_size <= 0 or base % self.file_size:
-            return span.start
-        second = self._claimed(span, size)
-        # One record alone may have a damaged field; two that agree are in the wrong file.
-        moved = self._is_moved(span, base) if second is None else second[1] == base + size
-        return base if moved else span.start
 
     def _is_moved(self, span: FileSpan, base: int) -> bool:
         """Return whether a file with one record is the one that belongs at ``base``.

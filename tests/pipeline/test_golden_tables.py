@@ -1,6 +1,7 @@
 """Every golden store through every table equals what the real Java code said of it."""
 
 import hashlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,27 @@ def test_files_and_checkpoint(golden: Golden, name: str) -> None:
     times = [row[f"{kind}_timestamp"] for kind in ("physic", "logics", "index")]
     assert [0 if time is None else ms(time) for time in times] == java["scan"]["checkpoint"]
     assert row["abort"] == java["scan"]["abort"]
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_files_say_how_each_ends_and_how_many_records_it_has(golden: Golden, name: str) -> None:
+    store = store_of(golden, name)
+    records = rows(store, "commitlog", columns=("file", "topic"))
+    newest = {f"commitlog/{row['file']}": row["topic"] for row in records}
+    counts = Counter(f"commitlog/{row['file']}" for row in records)
+    entries = len(rows(store, "consumequeue")) + len(rows(store, "index"))
+
+    files = rows(store, "files", columns=("path", "kind", "end_reason", "newest_topic", "records"))
+
+    log = {row["path"]: row for row in files if row["kind"] == "commitlog"}
+    others = [row for row in files if row["path"] not in log]
+    assert {path: row["records"] for path, row in log.items() if row["records"]} == counts
+    assert {path: row["newest_topic"] for path, row in log.items() if row["records"]} == newest
+    ends = [log[path]["end_reason"] for path in sorted(counts)]
+    assert ends[:-1] == ["blank"] * (len(ends) - 1)
+    assert ends[-1] == "zero" or name in TORN
+    assert sum(row["records"] or 0 for row in others) == entries
+    assert {row["end_reason"] for row in others} == {None}
 
 
 def size_of(file: Any) -> int:

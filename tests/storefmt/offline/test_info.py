@@ -1,7 +1,10 @@
 """A store at a glance, and its files."""
 
+from pathlib import Path
+
 import pytest
 
+from storefmt.columns import iter_batches
 from storefmt.offline import StoreDir
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, store_of
@@ -63,6 +66,31 @@ def test_files_cover_the_log_and_the_queues(golden: Golden) -> None:
         (400, 500), (500, 600), (600, 700), (700, 753),
     ]  # fmt: skip
     assert queue[-1].fill_size == 53 * 20
+
+
+def test_a_log_file_says_how_it_ends(golden: Golden) -> None:
+    directory = golden.store("basic")
+    first, *_, last = sorted((directory / "commitlog").iterdir())
+    with StoreDir.open(directory) as store:
+        whole = store.files()[0]
+    # Cut behind the last record; then other bytes behind it.
+    first.write_bytes(first.read_bytes()[: last_record_end(first)])
+    last.write_bytes(last.read_bytes()[: last_record_end(last)] + b"?" * 200)
+
+    with StoreDir.open(directory) as store:
+        ends = {file.name: file.end_reason for file in store.files()}
+
+    assert whole.end_reason == "blank"
+    assert whole.fill_size == whole.size
+    assert ends[f"commitlog/{first.name}"] == "truncated"
+    assert ends[f"commitlog/{last.name}"] == "bad_magic"
+    assert ends["checkpoint"] == ""
+
+
+def last_record_end(path: Path) -> int:
+    batches = iter_batches([path], columns=("commit_log_offset", "store_size"))
+    *_, newest = (row for batch in batches for row in batch.to_pylist())
+    return int(newest["commit_log_offset"]) + int(newest["store_size"]) - int(path.name)
 
 
 def test_stock_store_is_read_in_no_time(golden: Golden) -> None:
