@@ -36,7 +36,8 @@ BAD_INPUT: Final = {
     "a topic without a route": "`send` makes the topic where the brokers may (`TBW102`), else "
     "raises `NoRoute`. A consumer asks again with every rebalance.",
     "a group or topic name that is not allowed": "`BadRequest`; nothing leaves the process.",
-    "a parameter out of its range": "`BadRequest` when the settings are made.",
+    "a parameter out of its range, or a text for an enumeration": "`BadRequest` when the settings "
+    "are made.",
     "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
     "a listener that raises, or answers what is no status": "logged; the messages come again: "
     "concurrent ones from the retry topic, orderly ones at once after the pause. After "

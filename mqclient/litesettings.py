@@ -11,7 +11,7 @@ from typing import Final
 
 from mqclient.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
-from mqclient.pushsettings import PushSettings, check_range
+from mqclient.pushsettings import PushSettings, check_range, check_shared
 from mqclient.routes import MASTER_ID
 from remoting.bodies import ConsumeFromWhere, MessageModel
 
@@ -82,11 +82,12 @@ class LitePullSettings:
     unit_mode: bool = False
 
     def __post_init__(self) -> None:
-        """Check every number.
+        """Check every number, and that every choice is one of its enumeration.
 
         Raises:
-            BadRequest: one is out of its range.
+            BadRequest: one is out of its range, or is no member.
         """
+        check_shared(self, from_ms=self.consume_from_ms)
         for name, (low, high) in _RANGES.items():
             check_range(name, getattr(self, name), low=low, high=high)
         if self.consumer_timeout_ms_when_suspend <= self.broker_suspend_max_time_ms:

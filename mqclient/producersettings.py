@@ -8,7 +8,7 @@ from typing import Final
 
 from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX
-from mqclient.pushsettings import check_range
+from mqclient.pushsettings import check_kind, check_range
 from mqclient.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
 from storefmt.sysflag import Compression
 
@@ -63,11 +63,12 @@ class ProducerSettings:
     unit_mode: bool = False
 
     def __post_init__(self) -> None:
-        """Check every number.
+        """Check every number, and that the compression is one of its enumeration.
 
         Raises:
-            BadRequest: one is out of its range.
+            BadRequest: one is out of its range, or is no member.
         """
+        check_kind("compress_type", self.compress_type, Compression)
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if value is not None:

@@ -6,8 +6,9 @@ Source: client/consumer/DefaultMQPushConsumer.java, client/ClientConfig.java,
 client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from mqclient.allocate import Room, Strategy, room_before_at
@@ -37,6 +38,12 @@ _TOPIC_RANGES: Final = {
     "pull_threshold_size_for_topic": (1, 102_400),
 }
 """Here -1 means that there is no limit."""
+_SHARED_KINDS: Final[Mapping[str, type[Enum]]] = {
+    "message_model": MessageModel,
+    "consume_from_where": ConsumeFromWhere,
+    "allocate_strategy": Strategy,
+}
+"""What both kinds of consumer choose from an enumeration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +110,12 @@ class PushSettings:
     pull_time_delay_ms_when_exception: int = 1000
 
     def __post_init__(self) -> None:
-        """Check every number.
+        """Check every number, and that every choice is one of its enumeration.
 
         Raises:
-            BadRequest: one is out of its range.
+            BadRequest: one is out of its range, or is no member.
         """
+        check_shared(self, from_ms=self.consume_from_ms)
         for name, (low, high) in _RANGES.items():
             check_range(name, getattr(self, name), low=low, high=high)
         for name, (low, high) in _TOPIC_RANGES.items():
@@ -134,3 +142,28 @@ def check_range(name: str, value: object, *, low: int, high: int) -> None:
     """
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
+
+
+def check_kind(name: str, value: object, kind: type[Enum]) -> None:
+    """Refuse what is no member of an enumeration, its name as a text as well.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if not isinstance(value, kind):
+        members = ", ".join(kind.__members__)
+        raise BadRequest(
+            f"{name} is {value!r}, not of {kind.__name__}", hint=f"{kind.__name__} has {members}"
+        )
+
+
+def check_shared(settings: object, *, from_ms: object) -> None:
+    """Refuse what cannot be in the attributes that settings of both kinds of consumer have.
+
+    Raises:
+        BadRequest: one of them cannot be.
+    """
+    for name, kind in _SHARED_KINDS.items():
+        check_kind(name, getattr(settings, name), kind)
+    if from_ms is not None:
+        check_range("consume_from_ms", from_ms, low=0, high=2**63 - 1)

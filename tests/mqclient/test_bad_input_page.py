@@ -26,7 +26,9 @@ SHOWN_BY: dict[str, list[str]] = {
         "test_a_group_name_that_is_not_allowed_is_refused_before_anything_is_asked",
         "test_queries.py::test_a_topic_name_that_is_not_allowed_is_not_subscribed_to",
     ],
-    "a parameter out of its range": ["test_settings.py::test_a_value_out_of_its_range_is_refused"],
+    "a parameter out of its range, or a text for an enumeration": [
+        "test_settings.py::test_a_value_out_of_its_range_is_refused"
+    ],
     "an SQL92 expression the broker cannot read": [
         "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],
