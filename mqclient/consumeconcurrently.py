@@ -87,14 +87,22 @@ class ConsumeConcurrently:
             self._requests.put_nowait((held, list(new[start : start + size])))
 
     async def stop(self, *, wait_s: float) -> None:
-        """Drop what waits, let listeners at work end within ``wait_s``."""
+        """Drop what waits, let listeners at work end within ``wait_s``.
+
+        A listener that stops its own consumer is not waited for, and ends by itself.
+        """
         while not self._requests.empty():
             self._requests.get_nowait()
+        caller = asyncio.current_task()
+        own = 1 if caller in self._workers else 0
         deadline_s = asyncio.get_running_loop().time() + wait_s
-        while self._busy and asyncio.get_running_loop().time() < deadline_s:
+        while self._busy > own and asyncio.get_running_loop().time() < deadline_s:
             await asyncio.sleep(0.01)
         for worker in self._workers:
-            worker.cancel()
+            if worker is not caller:
+                worker.cancel()
+        if own:
+            self._requests.put_nowait(None)
         self._listening.close()
 
     async def released(self, held: ProcessQueue) -> bool:

@@ -95,12 +95,18 @@ class ConsumeOrderly:
             self._consuming.tasks.add(task)
 
     async def stop(self, *, wait_s: float) -> None:
-        """Let listeners at work end within ``wait_s``."""
+        """Let listeners at work end within ``wait_s``.
+
+        A listener that stops its own consumer is not waited for, and ends by itself.
+        """
+        caller = asyncio.current_task()
+        own = {held for held, task in self._tasks.values() if task is caller}
         deadline_s = asyncio.get_running_loop().time() + wait_s
-        while self._in_listener and asyncio.get_running_loop().time() < deadline_s:
+        while self._in_listener - own and asyncio.get_running_loop().time() < deadline_s:
             await asyncio.sleep(0.01)
         for _, task in self._tasks.values():
-            task.cancel()
+            if task is not caller:
+                task.cancel()
         self._listening.close()
 
     async def released(self, held: ProcessQueue) -> bool:

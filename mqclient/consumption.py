@@ -145,9 +145,11 @@ class Tasks:
         task.add_done_callback(self._done)
 
     def cancel(self) -> None:
-        """Cancel all of them."""
+        """Cancel all of them but the one that asks for it."""
+        caller = asyncio.current_task()
         for task in self._running:
-            task.cancel()
+            if task is not caller:
+                task.cancel()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from mqclient.instance import MQClient
 from mqclient.listeners import (
     ConsumeConcurrentlyContext,
@@ -133,5 +135,35 @@ def test_a_stop_gives_the_locks_of_an_orderly_member_back(rocketmq: RocketMQ) ->
             await until(lambda: queue in unlocked())
             reader = PullConsumer(client, "stop-unlocks")
             await eventually(lambda: reader.committed(queue), lambda position: position == 1)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_a_listener_stops_its_own_consumer_which_leaves_in_order(
+    rocketmq: RocketMQ, *, orderly: bool
+) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+            topic = f"StopOwn{orderly}"
+            await send_one(client, topic)
+            stopped = asyncio.Event()
+            consumer = PushConsumer(client, topic, FROM_FIRST)
+            consumer.subscribe(topic)
+
+            async def listen(messages: list[MessageExt], context: object) -> object:
+                await consumer.shutdown()
+                # Nothing cancels the listener afterwards, either.
+                await asyncio.sleep(0)
+                stopped.set()
+                return ConsumeOrderlyStatus.SUCCESS if orderly else OK
+
+            consumer.register_message_listener(listen, orderly=orderly)  # type: ignore[arg-type]
+            await consumer.start()
+            await stopped.wait()
+
+            assert client.members.consumers == {}
+            assert consumer.assignment() == []
+            await until(lambda: "consume" not in {one.get_name() for one in asyncio.all_tasks()})
 
     asyncio.run(go())
