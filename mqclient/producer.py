@@ -35,16 +35,13 @@ from mqclient.producersettings import ProducerSettings
 from mqclient.publishing import Publishing
 from mqclient.queries import Queries
 from mqclient.routes import PublishInfo
-from mqclient.select import RoundRobin, by_hash
+from mqclient.select import RoundRobin, Select, by_function, by_hash
 from mqclient.sent import SendResult, SendStatus, result_of
 from mqclient.subscription import check_group
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
-
-Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
-"""Chooses a queue for a message (MessageQueueSelector)."""
 
 
 class Producer(Queries):
@@ -77,6 +74,7 @@ class Producer(Queries):
         self._commands = SendCommands(self.settings, self.group, as_text=not client.reads_headers)
         self._on_their_way: set[asyncio.Task[SendResult]] = set()
         self._requests = client.requests
+        self._announced: set[str] = set()
         self._running = False
 
     # Life.
@@ -138,7 +136,7 @@ class Producer(Queries):
             system: properties of RocketMQ's own, for tools that send for somebody else.
 
         Raises:
-            BadRequest: the message or the queue cannot be right.
+            BadRequest: the message or the queue cannot be right, or ``select`` chose none.
             NoRoute: no broker has the topic, and none would make it.
             BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
         """
@@ -237,10 +235,11 @@ class Producer(Queries):
         """
         if not self._running:
             raise BadRequest("a request needs a started producer", hint="await start() first")
-        if message.topic not in self._publishing.topics:
+        if message.topic not in self._announced:
             # The broker of the question has to know where the reply goes.
             await self.queues(message.topic)
             await self._client.members.heartbeat()
+            self._announced.add(message.topic)
         question = self._requests.ask(timeout_s=timeout_s)
         out = self._packing.single(
             message, now_ms=self._client.now_ms(), system=question.properties
@@ -339,7 +338,7 @@ class Producer(Queries):
         if sharding_key is not None:
             return by_hash(await self.queues(message.topic), sharding_key)
         if select is not None:
-            return select(await self.queues(message.topic), message)
+            return by_function(await self.queues(message.topic), message, select=select)
         return queue
 
     async def _target(

@@ -29,8 +29,9 @@ from mqclient.hooks import EndTransactionEvent, ended
 from mqclient.instance import MQClient
 from mqclient.members import Serve
 from mqclient.message import Message, MessageExt, read_messages
-from mqclient.producer import Producer, Select
+from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
+from mqclient.select import Select
 from mqclient.sent import SendResult, SendStatus
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode

@@ -8,7 +8,7 @@ from mqclient.errors import BadRequest, TimedOut
 from mqclient.instance import MQClient
 from mqclient.litepull import LitePullConsumer
 from mqclient.litesettings import LitePullSettings
-from mqclient.message import Message
+from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
 from remoting.bodies import ConsumeFromWhere
 from server.pytest_plugin import RocketMQ
@@ -16,13 +16,15 @@ from server.pytest_plugin import RocketMQ
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
 
-async def answer_one(client: MQClient, topic: str) -> None:
+async def answer_one(client: MQClient, topic: str, *, skip: int = 0) -> None:
     async with LitePullConsumer(client, f"{topic}-answers", FROM_FIRST) as consumer:
         consumer.subscribe(topic)
         await consumer.start()
-        while not (questions := await consumer.poll(1000)):
-            pass
-        result = await Producer(client).reply(questions[0], b"re: " + questions[0].body)
+        questions: list[MessageExt] = []
+        while len(questions) <= skip:
+            questions += await consumer.poll(1000)
+        question = next(one for one in questions if one.body.endswith(b"?"))
+        result = await Producer(client).reply(question, b"re: " + question.body)
         assert result.queue.topic.endswith("_REPLY_TOPIC")
 
 
@@ -35,6 +37,23 @@ def test_the_reply_reaches_who_asked(rocketmq: RocketMQ) -> None:
         ):
             answers = asyncio.create_task(answer_one(answering, "AskedOnce"))
             reply = await producer.request(Message("AskedOnce", b"what?"), timeout_s=60)
+            await answers
+            assert reply.body == b"re: what?"
+
+    asyncio.run(go())
+
+
+def test_the_reply_reaches_a_producer_that_sent_to_the_topic_before(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with (
+            MQClient(rocketmq.namesrv, timeout_s=60) as asking,
+            MQClient(rocketmq.namesrv, timeout_s=60) as answering,
+            Producer(asking, "asks-later") as producer,
+        ):
+            await Producer(answering).send(Message("AskedLater", b"makes the topic"))
+            await producer.queues("AskedLater")
+            answers = asyncio.create_task(answer_one(answering, "AskedLater", skip=1))
+            reply = await producer.request(Message("AskedLater", b"what?"), timeout_s=60)
             await answers
             assert reply.body == b"re: what?"
 
