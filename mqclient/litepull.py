@@ -34,6 +34,7 @@ from mqclient.litesettings import LitePullSettings
 from mqclient.members import Serve
 from mqclient.message import MessageExt
 from mqclient.offsetstore import LOCAL_DIR, offset_store
+from mqclient.ownloop import OwnLoop
 from mqclient.polled import Polled
 from mqclient.processqueue import ProcessQueue
 from mqclient.pushsettings import HALF_AN_HOUR_MS
@@ -102,6 +103,7 @@ class LitePullConsumer(Queries):
             locks=QueueLocks(client, group),
         )
         self._running = False
+        self._loop = OwnLoop()
         self._next_commit_ms = 0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -121,13 +123,13 @@ class LitePullConsumer(Queries):
             )
         self._want(topic, expression, kind)
         if self._running:
-            self._rebalancing.wake()
+            self._loop.do(self._rebalancing.wake)
 
     def unsubscribe(self, topic: str) -> None:
         """Leave the queues of a topic to the group's other members."""
         self._wanted.pop(topic, None)
         if self._running and self._assigned is None:
-            self._rebalancing.wake()
+            self._loop.do(self._rebalancing.wake)
 
     async def assign(self, queues: Collection[MessageQueue]) -> None:
         """Take queues alone, whatever other members do; a second call replaces them.
@@ -172,6 +174,7 @@ class LitePullConsumer(Queries):
         if self._running:
             raise BadRequest(f"consumer of {self.group} runs already")
         await self._client.members.join_consumer(self)
+        self._loop.enter()
         self._running = True
         self._started_ms = self._client.now_ms()
         self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
@@ -304,7 +307,7 @@ class LitePullConsumer(Queries):
     def resume(self, queues: Iterable[MessageQueue]) -> None:
         """Go on with paused queues."""
         self._pulls.paused.difference_update(queues)
-        self._polled.wake()
+        self._loop.do(self._polled.wake)
 
     # Java's own names of two questions.
     offset_for_timestamp = Queries.search_offset

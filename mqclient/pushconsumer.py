@@ -22,6 +22,7 @@ Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -38,6 +39,7 @@ from mqclient.listeners import ConcurrentListener, OrderlyListener
 from mqclient.members import Serve
 from mqclient.message import MessageExt
 from mqclient.offsetstore import LOCAL_DIR, OffsetStore, offset_store
+from mqclient.ownloop import OwnLoop
 from mqclient.processqueue import LOCK_AGAIN_MS, ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from mqclient.pushsettings import HALF_AN_HOUR_MS, PushSettings
@@ -95,6 +97,7 @@ class PushConsumer(Queries):
         self._pulls: QueuePulls | None = None
         self._rebalancing: Rebalancing | None = None
         self._started_ms = 0
+        self._loop = OwnLoop()
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -121,18 +124,14 @@ class PushConsumer(Queries):
         Raises:
             BadRequest: topic or expression cannot be right.
         """
-        self._wanted[topic] = Wanted.of(
+        wanted = Wanted.of(
             topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
         )
-        if self._rebalancing is not None:
-            self._spawn(self._client.members.heartbeat())
-            self._rebalancing.wake()
+        self._loop.do(partial(self._want, topic, wanted))
 
     def unsubscribe(self, topic: str) -> None:
         """Want no more messages of a topic; its queues go to other members."""
-        self._wanted.pop(topic, None)
-        if self._rebalancing is not None:
-            self._rebalancing.wake()
+        self._loop.do(partial(self._want, topic, None))
 
     def register_message_listener(
         self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
@@ -145,9 +144,11 @@ class PushConsumer(Queries):
             orderly: queue by queue in order, under the broker's lock.
 
         Raises:
-            BadRequest: the consumer has started.
+            BadRequest: the consumer has started, or that is no function.
         """
         self._check_not_started("another listener")
+        if not callable(listener):
+            raise BadRequest(f"listener {listener!r} cannot be called", hint="give a function")
         self._listener = listener
         self._orderly = orderly
 
@@ -183,6 +184,7 @@ class PushConsumer(Queries):
                 f"consumer of {self.group} has no listener",
                 hint="register_message_listener, or decorate with @consumer.concurrently",
             )
+        self._loop.enter()
         now_ms = self._client.now_ms()
         self._started_ms = now_ms
         if not self.settings.broadcasting:
@@ -276,7 +278,7 @@ class PushConsumer(Queries):
             raise BadRequest(f"core pool size {count}, allowed are 1 to 1000")
         if self._consumption is None:
             raise BadRequest(f"consumer of {self.group} does not run")
-        self._consumption.resize(count)
+        self._loop.do(partial(self._consumption.resize, count))
 
     async def send_message_back(
         self, message: MessageExt, delay_level: int, *, broker_name: str | None = None
@@ -331,6 +333,16 @@ class PushConsumer(Queries):
         ).table()
 
     # Inside.
+
+    def _want(self, topic: str, wanted: Wanted | None) -> None:
+        if wanted is None:
+            self._wanted.pop(topic, None)
+        else:
+            self._wanted[topic] = wanted
+        if self._rebalancing is not None:
+            if wanted is not None:
+                self._spawn(self._client.members.heartbeat())
+            self._rebalancing.wake()
 
     def _make_consumption(self) -> Consumption:
         listener = self._listener

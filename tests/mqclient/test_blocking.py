@@ -21,6 +21,7 @@ from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
 from tests.mqclient.fake import FakeServer
+from tests.waiting import wait
 
 
 @pytest.fixture
@@ -120,3 +121,30 @@ def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:
         with other.push_consumer("block-reply", reply, {"BlockAsk": "*"}):
             answer = client.request(Message("BlockAsk", b"loud"), timeout_s=30)
             assert answer.body == b"LOUD"
+
+
+def test_a_running_consumer_is_changed_from_a_thread_that_does_not_await(
+    rocketmq: RocketMQ,
+) -> None:
+    got: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        # Listeners, too, run outside of the loop.
+        consumer.update_core_pool_size(2)
+        got.put(messages[0].topic)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+    with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:
+        for topic in ("BlockOne", "BlockTwo"):
+            client.send(Message(topic, b"x"))
+        with client.push_consumer(
+            "block-change", listen, {"BlockOne": "*"}, settings=settings
+        ) as consumer:
+            assert got.get(timeout=60) == "BlockOne"
+            consumer.subscribe("BlockTwo")
+            assert got.get(timeout=60) == "BlockTwo"
+            consumer.unsubscribe("BlockOne")
+            wait(lambda: "BlockOne" not in {each.topic for each in consumer.assignment()})

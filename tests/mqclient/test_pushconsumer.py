@@ -312,3 +312,9 @@ def test_without_a_name_server_it_starts_and_consumes_nothing() -> None:
             assert consumer.assignment() == []
 
     asyncio.run(go())
+
+
+def test_a_listener_that_cannot_be_called_is_refused() -> None:
+    consumer = PushConsumer(MQClient("127.0.0.1:1"), "G")
+    with pytest.raises(BadRequest, match="cannot be called"):
+        consumer.register_message_listener(None)  # type: ignore[arg-type]
