@@ -13,15 +13,17 @@
                 print(message.body)
 
 Rule: any number of threads may call; each call waits for its own result. Nothing is retried
-or changed here, this is only the way in: what is not wrapped goes through ``run``.
+or changed here, this is only the way in: what is not wrapped goes through ``run``. A call that
+nobody waits for any more (Ctrl-C, a closed client) is cancelled, so that it takes no message.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from mqclient.errors import BadRequest
 from mqclient.instance import MQClient
@@ -39,6 +41,8 @@ from mqclient.txproducer import TransactionListener, TransactionProducer, Transa
 from remoting.bodies import MessageQueue
 
 _T = TypeVar("_T")
+_LAST_S: Final = 1.0
+"""How long a closing client waits for what it cancelled."""
 
 
 class BlockingClient:
@@ -67,6 +71,9 @@ class BlockingClient:
             namesrv, timeout_s=timeout_s, access_key=access_key, secret_key=secret_key
         )
         self._producer = Producer(self.mq, group)
+        # A call is either before the end of the loop, which cancels it, or refused.
+        self._gate = threading.Lock()
+        self._closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name=f"mqclient-{namesrv}", daemon=True
@@ -88,13 +95,31 @@ class BlockingClient:
         """Run a coroutine of this package in the client's loop, return its result.
 
         Raises:
-            BadRequest: the client is closed.
+            BadRequest: the client is closed, this is its own loop, or a fork of its process.
             ClientError: whatever the coroutine raises.
         """
-        if self._loop.is_closed():
+        if threading.current_thread() is self._thread:
             work.close()
-            raise BadRequest("the client is closed")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            raise BadRequest(
+                "a call that waits, inside of the loop it waits for",
+                hint="await in coroutine listeners, or let the listener be a plain function",
+            )
+        with self._gate:
+            if self._closed or not self._thread.is_alive():
+                work.close()
+                if self._closed:
+                    raise BadRequest("the client is closed")
+                raise BadRequest(
+                    "the client was made before a fork, its thread is not in this process",
+                    hint="make a client in every process",
+                )
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise BadRequest("the client was closed meanwhile") from None
+        finally:
+            future.cancel()
 
     def send(
         self,
@@ -185,13 +210,29 @@ class BlockingClient:
             self.run(consumer.shutdown())
 
     def close(self) -> None:
-        """Close all connections and end the thread; a second call does nothing."""
-        if self._loop.is_closed():
+        """Close all connections and end the thread; a second call does nothing.
+
+        Calls of other threads that wait meanwhile raise ``BadRequest``.
+        """
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+        if not self._thread.is_alive():
+            # In a fork; what is left belongs to the other process.
             return
-        self.run(self.mq.close())
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _end(self) -> None:
+        await self.mq.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=_LAST_S)
 
 
 class BlockingLitePullConsumer:

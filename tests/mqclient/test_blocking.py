@@ -2,6 +2,8 @@
 
 import asyncio
 import queue
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -9,7 +11,7 @@ import pytest
 
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
-from mqclient.errors import BadRequest, NoRoute
+from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.litesettings import LitePullSettings
 from mqclient.message import Message, MessageExt
@@ -20,6 +22,7 @@ from remoting.bodies import ConsumeFromWhere, TopicList
 from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
+from tests.golden import REPOSITORY
 from tests.mqclient.fake import FakeServer
 from tests.waiting import wait
 
@@ -65,6 +68,80 @@ def test_closed_client_says_so(fake: FakeServer) -> None:
 
     with pytest.raises(BadRequest, match="closed"):
         client.run(Admin(client.mq).topic_list())
+
+
+def test_a_call_that_waits_when_the_client_closes_says_so(fake: FakeServer) -> None:
+    fake.do(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, lambda request: None)
+    client = BlockingClient(fake.address, timeout_s=600)
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            client.run(Admin(client.mq).topic_list())
+        except BaseException as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    wait(lambda: fake.asked)
+    client.close()
+    asking.join()
+    assert isinstance(errors[0], ClientError)
+
+
+def test_a_call_inside_of_the_own_loop_is_refused(fake: FakeServer) -> None:
+    async def inside() -> None:
+        client.send(Message("T", b"x"))
+
+    with (
+        BlockingClient(fake.address) as client,
+        pytest.raises(BadRequest, match="inside of the loop"),
+    ):
+        client.run(inside())
+
+
+def test_an_interrupted_call_is_cancelled(
+    fake: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def long() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    def interrupted(future: object) -> None:
+        assert begun.wait(90)
+        raise KeyboardInterrupt
+
+    with BlockingClient(fake.address) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr("concurrent.futures.Future.result", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.run(long())
+        assert cancelled.wait(90)
+
+
+FORKED = """
+import os
+from mqclient import BadRequest, BlockingClient, Message
+client = BlockingClient("127.0.0.1:1")
+if os.fork():
+    raise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))
+try:
+    client.send(Message("T", b"x"))
+except BadRequest as error:
+    client.close()
+    os._exit(7 if "fork" in str(error) else 1)
+"""
+
+
+def test_a_fork_is_told_that_the_client_stayed_behind() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    assert subprocess.run(command, cwd=REPOSITORY, timeout=90, check=False).returncode == 7
 
 
 def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> None:
