@@ -31,6 +31,7 @@ from remoting.headers import GetRouteInfo
 if TYPE_CHECKING:
     from mqclient.members import Members
     from mqclient.requestreply import Requests
+    from remoting.aio.channel import Channel
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
     from remoting.direct import DirectClient
@@ -86,8 +87,6 @@ class MQClient:
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
-        # Whether somebody looks into the fields of a request before it is written.
-        self.reads_headers = access_key is not None or on_exchange is not None
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
         sign = _signer(access_key, secret_key)
@@ -176,6 +175,13 @@ class MQClient:
             )
         except RemotingError as error:
             raise answers.translated(error, address=address) from error
+
+    def standing(self, address: str) -> "Channel | None":
+        """Return the connection to an address for who writes frames on it by themselves.
+
+        None where ``invoke`` has to be used: it connects, waits, signs, and tells of requests.
+        """
+        return self._remoting.standing(self._address_map.get(address, address))
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that is not answered.
@@ -266,9 +272,9 @@ class MQClient:
         self._routes.put(topic, found, now_ms=self.now_ms())
         return found
 
-    def known_route(self, topic: str) -> TopicRouteData | None:
+    def known_route(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
         """Return the route of a topic where no name server needs to be asked for it."""
-        return self._routes.get(topic, now_ms=self.now_ms())
+        return self._routes.get(topic, now_ms=now_ms)
 
     def forget_route(self, topic: str) -> None:
         """Ask again for the route of a topic next time, because a broker of it failed."""

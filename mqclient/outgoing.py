@@ -20,7 +20,8 @@ from mqclient.producersettings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.kernels import SendText, send_v2_ext
+from remoting.frame import encode_frame
+from remoting.sends import SendFrames, send_v2_ext
 from storefmt.batch import BatchEntry, join_batch
 from storefmt.errors import StoreError
 from storefmt.msgid import UniqueIds
@@ -32,7 +33,7 @@ RETRY_TOPIC_PREFIX: Final = "%RETRY%"
 _KEY: Final = "\x03"
 """Stands for the unique key in a text that is used for many messages."""
 _TAGS_SIZE_USUAL: Final = 256
-_TEXTS_MAX: Final = 4_096
+_FRAMES_MAX: Final = 4_096
 """Queues whose names are kept written; with more of them it begins again."""
 BATCH_ENTRY_SIZE: Final = 22
 """Bytes of a message in a batch besides body and properties, with some to spare."""
@@ -166,39 +167,44 @@ class Packing:
             )
 
 
-class SendCommands:
-    """Makes the requests of one producer.
+class SendRequests:
+    """Makes the requests of one producer."""
 
-    Args:
-        as_text: whether the fields may be JSON already. The names of a queue are then written
-            once for all its messages, which saves a tenth of what a send costs.
-    """
-
-    def __init__(self, settings: ProducerSettings, group: str, *, as_text: bool) -> None:
+    def __init__(self, settings: ProducerSettings, group: str) -> None:
         self._settings = settings
         self._group = group
-        self._as_text = as_text
-        self._texts: dict[tuple[str, str, int], SendText] = {}
+        self._frames: dict[MessageQueue, SendFrames] = {}
 
     def command(
         self, out: Outgoing, queue: MessageQueue, *, now_ms: int, oneway: bool = False
     ) -> Command:
         """Return the request that stores ``out`` in a queue."""
-        command = Command(out.code, flag=FLAG_ONEWAY if oneway else 0, body=out.body)
-        usual = out.code is RequestCode.SEND_MESSAGE_V2 and out.reconsume_count_max is None
-        if not usual or not self._as_text:
-            command.ext = self._ext(out, queue, now_ms)
-            return command
-        key = queue.topic, queue.broker_name, queue.queue_id
-        text = self._texts.get(key)
-        if text is None:
-            if len(self._texts) >= _TEXTS_MAX:
-                self._texts.clear()
-            text = self._texts[key] = SendText(self._ext(out, queue, now_ms))
-        command.ext_text = text.of(
-            sys_flag=out.sys_flag, born_ms=now_ms, flag=out.flag, properties=out.properties
+        return Command(
+            out.code,
+            flag=FLAG_ONEWAY if oneway else 0,
+            ext=self._ext(out, queue, now_ms),
+            body=out.body,
         )
-        return command
+
+    def frame(self, out: Outgoing, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
+        """Return the same request as it travels; raises remoting's BadCall."""
+        if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
+            command = self.command(out, queue, now_ms=now_ms)
+            command.opaque = opaque
+            return encode_frame(command)
+        frames = self._frames.get(queue)
+        if frames is None:
+            if len(self._frames) >= _FRAMES_MAX:
+                self._frames.clear()
+            frames = self._frames[queue] = SendFrames(self._ext(out, queue, now_ms))
+        return frames.frame(
+            opaque,
+            sys_flag=out.sys_flag,
+            born_ms=now_ms,
+            flag=out.flag,
+            properties=out.properties,
+            body=out.body,
+        )
 
     def _ext(self, out: Outgoing, queue: MessageQueue, now_ms: int) -> dict[str, str]:
         ext = send_v2_ext(
@@ -277,7 +283,10 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
             before, behind = _around_key(tags, message.wait_stored)
             return before + unique_key + behind
     text = format_properties(message.wire_properties(unique_key, system=system))
-    size = len(text.encode())
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise BadRequest(f"properties of a message have no UTF-8 form: {error}") from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
             f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",

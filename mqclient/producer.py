@@ -17,26 +17,22 @@ client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
 """
 
 import asyncio
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from mqclient import hooks
-from mqclient.errors import BadRequest, ClientError
-from mqclient.faults import Faults
-from mqclient.hooks import SendEvent, SendHook
+from mqclient.delivery import Delivery
+from mqclient.errors import BadRequest
+from mqclient.hooks import SendHook
 from mqclient.instance import MQClient
 from mqclient.members import Serve
 from mqclient.message import Message, MessageExt
-from mqclient.outgoing import Outgoing, Packing, SendCommands
+from mqclient.outgoing import Outgoing, Packing
 from mqclient.producersettings import ProducerSettings
 from mqclient.publishing import Publishing
 from mqclient.queries import Queries
-from mqclient.routes import PublishInfo
-from mqclient.select import RoundRobin, Select, by_function, by_hash
-from mqclient.sent import SendResult, SendStatus, result_of
+from mqclient.select import Select, by_function, by_hash
+from mqclient.sent import SendResult
 from mqclient.subscription import check_group
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
@@ -66,13 +62,9 @@ class Producer(Queries):
         self.settings = settings or ProducerSettings()
         self._client = client
         self._packing = Packing(client.unique_ids, self.settings)
-        # Spreads the first messages of many producers, nothing secret.
-        self._turns = RoundRobin(random.randrange(1 << 16))
-        self._faults = Faults()
-        self._hooks: list[SendHook] = []
         self._publishing = Publishing(client, self.settings)
-        self._commands = SendCommands(self.settings, self.group, as_text=not client.reads_headers)
-        self._on_their_way: set[asyncio.Task[SendResult]] = set()
+        self._delivery = Delivery(client, self.group, self.settings, self._publishing)
+        self._hooks = self._delivery.hooks
         self._requests = client.requests
         self._announced: set[str] = set()
         self._running = False
@@ -91,8 +83,7 @@ class Producer(Queries):
 
     async def shutdown(self) -> None:
         """Wait for what is on its way, take leave of the brokers; twice does no more."""
-        if self._on_their_way:
-            await asyncio.wait(self._on_their_way)
+        await self._delivery.shutdown()
         if self._running:
             self._running = False
             await self._client.members.leave(self.group, consumer=False)
@@ -143,7 +134,7 @@ class Producer(Queries):
         out = self._packing.single(message, now_ms=self._client.now_ms(), system=system)
         if select is not None or sharding_key is not None:
             queue = await self._choose(message, queue, select, sharding_key)
-        return await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
+        return await self._delivery.attended(out, [message], queue=queue, timeout_s=timeout_s)
 
     def send_async(
         self,
@@ -151,8 +142,8 @@ class Producer(Queries):
         *,
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
-    ) -> "asyncio.Task[SendResult]":
-        """Send one message and go on; the task has the result, which nobody needs to await.
+    ) -> "asyncio.Future[SendResult]":
+        """Send one message and go on; the future has the result, which nobody needs to await.
 
         It is Java's send with a callback (``add_done_callback``), and is tried again as that is:
         ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
@@ -160,15 +151,10 @@ class Producer(Queries):
         than brokers store has to bound how many these are.
 
         Raises:
-            BadRequest: the message cannot be right; everything else the task raises.
+            BadRequest: the message cannot be right; everything else the future raises.
         """
         out = self._packing.single(message, now_ms=self._client.now_ms())
-        task = asyncio.get_running_loop().create_task(
-            self.deliver(out, [message], queue=queue, timeout_s=timeout_s, unattended=True)
-        )
-        self._on_their_way.add(task)
-        task.add_done_callback(self._on_their_way.discard)
-        return task
+        return self._delivery.unattended(out, message, queue=queue, timeout_s=timeout_s)
 
     async def send_batch(
         self,
@@ -214,9 +200,11 @@ class Producer(Queries):
         """
         out = self._packing.single(message, now_ms=self._client.now_ms())
         chosen = await self._choose(message, queue, select, sharding_key)
-        target = chosen or self._turns.pick(await self.queues(out.topic))
+        target = chosen or self._delivery.turns.pick(await self.queues(out.topic))
         address = await self._publishing.address(target)
-        command = self._commands.command(out, target, now_ms=self._client.now_ms(), oneway=True)
+        command = self._delivery.requests.command(
+            out, target, now_ms=self._client.now_ms(), oneway=True
+        )
         await self._client.invoke_oneway(address, command)
         return out.unique_key
 
@@ -270,53 +258,22 @@ class Producer(Queries):
         """Return the queues of a topic that take messages; raises NoRoute."""
         return await self._publishing.queues(topic)
 
-    async def deliver(
+    def deliver(
         self,
         out: Outgoing,
         messages: Sequence[Message],
         *,
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
-        unattended: bool = False,
-    ) -> SendResult:
+    ) -> Awaitable[SendResult]:
         """Send what is packed: to a queue, or to one broker after the other.
 
         Args:
             messages: what is packed, for hooks.
-            unattended: with the tries of ``send_async``.
 
         Raises: as ``send``.
         """
-        if queue is not None and queue.topic != out.topic:
-            raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
-        now_s = self._now_s
-        deadline_s = now_s() + self._limit_s(timeout_s)
-        settings = self.settings
-        if unattended:
-            tries_left = settings.retry_times_when_send_async_failed
-        else:
-            tries_left = settings.retry_times_when_send_failed if queue is None else 0
-        avoid: str | None = None
-        while True:
-            # Nearly every send finds its route here, and asks nobody.
-            info = self._publishing.known(out.topic)
-            target = await self._target(out.topic, info, avoid) if queue is None else queue
-            try:
-                address = None if info is None else info.masters.get(target.broker_name)
-                if address is None:
-                    address = await self._publishing.address(target)
-                result = await self._try(out, messages, target, address, deadline_s - now_s())
-            except ClientError as error:
-                again = self._is_tried_again(error, unattended=unattended)
-                if not again or not tries_left or now_s() >= deadline_s:
-                    raise
-                self._client.forget_route(out.topic)
-            else:
-                again = settings.retry_another_broker_when_not_store_ok and not unattended
-                if result.status is SendStatus.SEND_OK or not again or not tries_left:
-                    return result
-            avoid = target.broker_name
-            tries_left -= 1
+        return self._delivery.attended(out, messages, queue=queue, timeout_s=timeout_s)
 
     def topics(self) -> Iterable[str]:
         """Return the topics that were sent to."""
@@ -340,59 +297,3 @@ class Producer(Queries):
         if select is not None:
             return by_function(await self.queues(message.topic), message, select=select)
         return queue
-
-    async def _target(
-        self, topic: str, info: PublishInfo | None, avoid: str | None
-    ) -> MessageQueue:
-        queues = await self.queues(topic) if info is None else info.queues
-        if self.settings.send_latency_fault_enable:
-            return self._faults.pick(self._turns, queues, now_ms=self._client.now_ms())
-        return self._turns.pick(queues, avoid=avoid)
-
-    def _is_tried_again(self, error: ClientError, *, unattended: bool) -> bool:
-        if error.code is None:
-            return error.retriable
-        return not unattended and error.code in self.settings.retry_response_codes
-
-    @cached_property
-    def _now_s(self) -> Callable[[], float]:
-        return asyncio.get_running_loop().time
-
-    async def _try(
-        self,
-        out: Outgoing,
-        messages: Sequence[Message],
-        queue: MessageQueue,
-        address: str,
-        timeout_s: float,
-    ) -> SendResult:
-        started_ms = self._client.now_ms()
-        command = self._commands.command(out, queue, now_ms=started_ms)
-        if not self._hooks and not self.settings.send_latency_fault_enable:
-            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
-            return result_of(answer, queue, unique_key=out.unique_key, address=address)
-        event = SendEvent(self.group, queue, messages, out, address, started_ms)
-        hooks.before_send(self._hooks, event)
-        try:
-            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
-            event.result = result_of(answer, queue, unique_key=out.unique_key, address=address)
-            return event.result
-        except ClientError as error:
-            event.error = error
-            raise
-        finally:
-            now_ms = self._client.now_ms()
-            event.elapsed_ms = now_ms - started_ms
-            self._faults.sent(
-                queue.broker_name,
-                elapsed_ms=event.elapsed_ms,
-                failed=event.error is not None and event.error.code is None,
-                now_ms=now_ms,
-            )
-            hooks.after_send(self._hooks, event)
-
-    def _limit_s(self, timeout_s: float | None) -> float:
-        if timeout_s is not None:
-            return timeout_s
-        limit_ms = self.settings.send_msg_timeout_ms
-        return self._client.timeout_s if limit_ms is None else limit_ms / 1000

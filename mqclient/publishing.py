@@ -33,10 +33,10 @@ class Publishing:
         self._infos: dict[str, PublishInfo] = {}
         self.topics: set[str] = set()
 
-    def known(self, topic: str) -> PublishInfo | None:
+    def known(self, topic: str, *, now_ms: int) -> PublishInfo | None:
         """Return what a route means where nobody has to be asked, as for nearly every send."""
         known = self._infos.get(topic)
-        if known is None or known.route is not self._client.known_route(topic):
+        if known is None or known.route is not self._client.known_route(topic, now_ms=now_ms):
             return None
         return known
 

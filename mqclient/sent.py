@@ -12,7 +12,6 @@ from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
-from remoting.kernels import Stored, parse_stored
 from storefmt.properties import MSG_REGION, TRACE_ON
 
 
@@ -72,9 +71,7 @@ def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address:
         what = f"message to {queue.topic}, queue {queue.queue_id} of {queue.broker_name}"
         raise refusal(answer.code, answer.remark, address=address, what=what)
     ext = answer.ext
-    stored: Stored | SendMessageResponse | None = parse_stored(ext)
-    if stored is None:
-        stored = answers.header(answer, SendMessageResponse, address=address)
+    stored = answers.header(answer, SendMessageResponse, address=address)
     if stored.queue_id != queue.queue_id:
         queue = MessageQueue(queue.topic, queue.broker_name, stored.queue_id)
     return SendResult(

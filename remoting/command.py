@@ -44,9 +44,6 @@ class Command:
     body: bytes = b""
     serialize: SerializeType = SerializeType.JSON
     ext_written: bool = False
-    ext_text: str = ""
-    """What is inside of ``extFields`` as JSON, from a sender that has it already: ``ext`` is empty
-    then, so who looks into ``ext`` (a signature, an observer) must be given that instead."""
 
     @property
     def is_response(self) -> bool:

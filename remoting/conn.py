@@ -46,6 +46,11 @@ class PendingRequests(Generic[_W]):
     def add(self, waiter: _W, deadline_ms: int) -> int:
         """Let ``waiter`` wait for an answer and return the opaque of its request."""
         opaque = self.next_opaque()
+        self.put(opaque, waiter, deadline_ms)
+        return opaque
+
+    def put(self, opaque: int, waiter: _W, deadline_ms: int) -> None:
+        """Let ``waiter`` wait for the answer to a request whose ``next_opaque`` was written."""
         self._waiting[opaque] = (deadline_ms, waiter)
         if len(self._deadlines) > _STALE_COUNT_MIN + 2 * len(self._waiting):
             # Answered requests leave their deadline behind; most are answered, so the heap
@@ -54,7 +59,6 @@ class PendingRequests(Generic[_W]):
             heapq.heapify(self._deadlines)
         else:
             heapq.heappush(self._deadlines, (deadline_ms, opaque))
-        return opaque
 
     def take(self, opaque: int) -> _W | None:
         """Stop waiting for ``opaque`` and return its waiter, None when nothing waits."""

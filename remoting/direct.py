@@ -80,6 +80,9 @@ class DirectClient:
         self._sockets: dict[str, socket.socket] = {}
         self._opaque = 0
 
+    def standing(self, address: str) -> None:
+        """Return None: nobody else writes on a connection here."""
+
     async def invoke(self, address: str, command: Command, *, timeout_s: float = 5.0) -> Command:
         """Send a request and return the answer, whatever its code; blocks meanwhile.
 

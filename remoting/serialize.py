@@ -95,8 +95,8 @@ def encode_header(cmd: Command) -> bytes:
 
 def _encode_json(cmd: Command) -> bytes:
     ext = ""
-    if cmd.ext or cmd.ext_written or cmd.ext_text:
-        ext = f'"extFields":{{{cmd.ext_text or _pairs(cmd.ext)}}},'
+    if cmd.ext or cmd.ext_written:
+        ext = f'"extFields":{{{_pairs(cmd.ext)}}},'
     remark = "" if cmd.remark is None else f'"remark":{quote(cmd.remark)},'
     language = _LANGUAGE_NAMES.get(cmd.language, "OTHER")
     return (

@@ -4,8 +4,7 @@
     answer ── opaque ── future          request of the peer ── on_request ── answer
 
 Rule: an answer with a code other than 0 is an answer, not an error; what raises here is that
-no answer came (``ConnectFailed``, ``ConnectionLost``, ``RequestTimedOut``). One timer a
-connection looks after its deadlines. A late answer is dropped.
+no answer came (``ConnectFailed``, ``ConnectionLost``, ``RequestTimedOut``).
 
 Source: remoting/netty/NettyRemotingClient.java.
 """
@@ -14,23 +13,22 @@ import asyncio
 import inspect
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from remoting.address import failure_text, split_address
-from remoting.aio.link import Link, Outbox
+from remoting.aio.channel import Asking, Channel
+from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 from remoting.command import Command
-from remoting.conn import PendingRequests
 from remoting.errors import (
     BadCall,
-    BadFrame,
     ConnectFailed,
     ConnectionLost,
     RemotingError,
     RequestTimedOut,
 )
-from remoting.frame import RawFrame, decode_frame, encode_frame
+from remoting.frame import encode_frame
 
 if TYPE_CHECKING:
     from remoting.aio.tls import ClientTls
@@ -42,7 +40,6 @@ OnRequest = Callable[[str, Command], Answer | Awaitable[Answer]]
 OnExchange = Callable[[str, Command, "Command | RemotingError | None", float], None]
 """Called with address, request, answer (None for oneway) or error, and elapsed ms."""
 
-WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
 _CLOSE_GRACE_S: Final = 1.0
 
 
@@ -51,105 +48,6 @@ def _context_of(tls: "ClientTls") -> ssl.SSLContext:
     from remoting.aio.tls import client_context
 
     return client_context(tls)
-
-
-class _Channel(Link):
-    """The connection to one address."""
-
-    def __init__(self, client: "RemotingClient", address: str, outbox: Outbox) -> None:
-        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX)
-        self._client = client
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ms = 0
-        self._resumed: asyncio.Event | None = None
-        self.address = address
-        self.pending: PendingRequests[asyncio.Future[Command]] = PendingRequests()
-        self.lost = self._loop.create_future()
-
-    def __str__(self) -> str:
-        return self.address
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Fail all that waits."""
-        self._closing = True
-        self._out.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._resumed is not None:
-            self._resumed.set()
-        self._client.forget(self)
-        reason = f": {exc}" if exc is not None else ""
-        for future in self.pending.drain():
-            if not future.done():
-                future.set_exception(
-                    ConnectionLost(
-                        f"connection to {self.address} ended before the answer{reason}",
-                        address=self.address,
-                    )
-                )
-        if not self.lost.done():
-            self.lost.set_result(None)
-
-    def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Match answers, hand over requests."""
-        for raw in frames:
-            try:
-                cmd = decode_frame(raw)
-            except BadFrame as error:
-                self.on_bad_frame(error)
-                self.abort()
-                return
-            if cmd.is_response:
-                future = self.pending.take(cmd.opaque)
-                if future is not None and not future.done():
-                    future.set_result(cmd)
-            else:
-                self._client.answer(self, cmd)
-
-    def on_bad_frame(self, error: BadFrame) -> None:
-        """Say why the connection ends."""
-        LOG.warning("%s sent no frame, connection closed: %s", self.address, error)
-
-    def resume_writing(self) -> None:
-        """Let senders go on."""
-        super().resume_writing()
-        if self._resumed is not None:
-            self._resumed.set()
-
-    async def writable(self) -> None:
-        """Wait until the peer took enough of what was sent."""
-        while self.write_paused and not self._closing:
-            if self._resumed is None:
-                self._resumed = asyncio.Event()
-            self._resumed.clear()
-            await self._resumed.wait()
-
-    def expect(self, timeout_s: float) -> tuple[int, "asyncio.Future[Command]"]:
-        """Return the opaque for a request and the future of its answer."""
-        future: asyncio.Future[Command] = self._loop.create_future()
-        # Rounded up: who tries again while there is time left must not find some then.
-        deadline_ms = int((self._loop.time() + timeout_s) * 1000) + 1
-        opaque = self.pending.add(future, deadline_ms)
-        if self._timer is None or deadline_ms < self._timer_ms:
-            self._wake_at(deadline_ms)
-        return opaque, future
-
-    def _wake_at(self, deadline_ms: int) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_ms = deadline_ms
-        self._timer = self._loop.call_at(deadline_ms / 1000, self._expire)
-
-    def _expire(self) -> None:
-        self._timer = None
-        # A timer may fire a clock tick early; 1 ms covers it, so that it need not fire twice.
-        for future in self.pending.expired(int(self._loop.time() * 1000) + 1):
-            if not future.done():
-                future.set_exception(TimeoutError())
-        deadline_ms = self.pending.next_deadline_ms()
-        if deadline_ms is not None:
-            self._wake_at(deadline_ms)
 
 
 class RemotingClient:
@@ -181,8 +79,8 @@ class RemotingClient:
         self._sign = sign
         self._on_exchange = on_exchange
         self._context = None if tls is None else _context_of(tls)
-        self._channels: dict[str, _Channel] = {}
-        self._connecting: dict[str, asyncio.Task[_Channel]] = {}
+        self._channels: dict[str, Channel] = {}
+        self._connecting: dict[str, asyncio.Task[Channel]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._outbox: Outbox | None = None
         self._closed = False
@@ -206,11 +104,13 @@ class RemotingClient:
             channel, left_s = self._channels.get(address), timeout_s
             if channel is None or channel.is_closing or channel.write_paused:
                 channel, left_s = await self._writable(address, timeout_s)
-            command.opaque, future = channel.expect(left_s)
-            opaque = command.opaque
+            opaque = command.opaque = channel.pending.next_opaque()
+            frame = self._frame(command)
+            loop = asyncio.get_running_loop()
+            asking = Asking(loop.create_future())
+            channel.post(opaque, frame, asking, loop.time() + left_s)
             try:
-                self._send(channel, command)
-                outcome = await future
+                outcome = await asking.future
             except BaseException:
                 # Whoever gives up, nothing waits for the answer any more.
                 channel.pending.take(opaque)
@@ -243,12 +143,30 @@ class RemotingClient:
             await channel.writable()
             self._check_open(channel)
             command.opaque = channel.pending.next_opaque()
-            self._send(channel, command)
+            channel.send(self._frame(command))
         except RemotingError as error:
             outcome = error
             raise
         finally:
             self._observe(address, command, outcome, started_s)
+
+    def standing(self, address: str) -> Channel | None:
+        """Return the connection to ``address`` for who writes frames, not requests, on it.
+
+        Returns:
+            None where it is not made yet or takes no bytes now, and where requests are signed
+            or looked at: ``invoke`` does all that.
+        """
+        channel = self._channels.get(address)
+        if (
+            channel is None
+            or channel.is_closing
+            or channel.write_paused
+            or self._sign is not None
+            or self._on_exchange is not None
+        ):
+            return None
+        return channel
 
     async def close(self) -> None:
         """Close all connections; what still waits fails with ConnectionLost."""
@@ -267,7 +185,7 @@ class RemotingClient:
                     channel.abort()
             await asyncio.gather(*left)
 
-    async def _writable(self, address: str, timeout_s: float) -> tuple[_Channel, float]:
+    async def _writable(self, address: str, timeout_s: float) -> tuple[Channel, float]:
         """Return a connection that takes bytes, and how much of the time is left."""
         now_s = asyncio.get_running_loop().time
         deadline_s = now_s() + timeout_s
@@ -278,12 +196,12 @@ class RemotingClient:
         self._check_open(channel)
         return channel, deadline_s - now_s()
 
-    def _send(self, channel: _Channel, command: Command) -> None:
+    def _frame(self, command: Command) -> bytes:
         if self._sign is not None:
             self._sign(command)
-        channel.send(encode_frame(command))
+        return encode_frame(command)
 
-    def _check_open(self, channel: _Channel) -> None:
+    def _check_open(self, channel: Channel) -> None:
         if channel.is_closing:
             raise ConnectionLost(
                 f"connection to {channel.address} ended before the request was sent",
@@ -301,7 +219,7 @@ class RemotingClient:
             elapsed_ms = (asyncio.get_running_loop().time() - started_s) * 1000
             self._on_exchange(address, command, outcome, elapsed_ms)
 
-    async def _channel(self, address: str, timeout_s: float) -> _Channel:
+    async def _channel(self, address: str, timeout_s: float) -> Channel:
         channel = self._channels.get(address)
         if channel is not None and not channel.is_closing:
             return channel
@@ -325,7 +243,7 @@ class RemotingClient:
             reason = "the client was closed"
         raise ConnectFailed(f"cannot connect to {address}: {reason}", address=address)
 
-    async def _connect(self, address: str) -> _Channel:
+    async def _connect(self, address: str) -> Channel:
         loop = asyncio.get_running_loop()
         if self._outbox is None:
             self._outbox = Outbox(loop)
@@ -333,7 +251,7 @@ class RemotingClient:
         host, port = split_address(address)
         async with asyncio.timeout(self._connect_timeout_s):
             _, channel = await loop.create_connection(
-                lambda: _Channel(self, address, outbox),
+                lambda: Channel(self, address, outbox),
                 host,
                 port,
                 ssl=self._context,
@@ -342,7 +260,7 @@ class RemotingClient:
             )
         return channel
 
-    def _connected(self, address: str, task: "asyncio.Task[_Channel]") -> None:
+    def _connected(self, address: str, task: "asyncio.Task[Channel]") -> None:
         del self._connecting[address]
         if task.cancelled() or task.exception() is not None:
             return
@@ -350,12 +268,12 @@ class RemotingClient:
         if not channel.is_closing:
             self._channels[address] = channel
 
-    def forget(self, channel: _Channel) -> None:
+    def forget(self, channel: Channel) -> None:
         """Let a lost connection go; the next request makes a new one."""
         if self._channels.get(channel.address) is channel:
             del self._channels[channel.address]
 
-    def answer(self, channel: _Channel, request: Command) -> None:
+    def answer(self, channel: Channel, request: Command) -> None:
         """Let the owner handle a request of the server, and send what it gives back."""
         if self._on_request is None:
             return
@@ -363,7 +281,7 @@ class RemotingClient:
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def _answer(self, channel: _Channel, request: Command, handle: OnRequest) -> None:
+    async def _answer(self, channel: Channel, request: Command, handle: OnRequest) -> None:
         try:
             given = handle(channel.address, request)
             response = await given if inspect.isawaitable(given) else given

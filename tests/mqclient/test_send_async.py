@@ -15,6 +15,7 @@ from mqclient.producersettings import ProducerSettings
 from mqclient.sent import SendResult, SendStatus
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
+from remoting.command import Command
 from remoting.headers import SendMessageResponse
 from tests.mqclient.fake import FakeServer
 
@@ -22,6 +23,28 @@ _T = TypeVar("_T")
 SEND = RequestCode.SEND_MESSAGE_V2
 STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 MESSAGE = Message("T", b"x")
+
+
+def stored(request: Command) -> Command:
+    """Answer as a broker does."""
+    answer = request.response()
+    answer.ext = {
+        "queueId": request.ext["e"],
+        "TRACE_ON": "false",
+        "MSG_REGION": "East",
+        "msgId": STORED.msg_id,
+        "queueOffset": "5",
+    }
+    return answer
+
+
+async def connected(fake: FakeServer, client: MQClient, **settings: int) -> Producer:
+    """Return a producer whose connection stands; the next answers are still to be told."""
+    fake.do(SEND, stored)
+    producer = Producer(client, settings=ProducerSettings(**settings))  # type: ignore[arg-type]
+    await producer.send(MESSAGE)
+    fake.asked.clear()
+    return producer
 
 
 def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]]) -> _T:
@@ -34,10 +57,10 @@ def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]]) -> _T:
     return asyncio.run(go())
 
 
-def test_it_goes_on_at_once_and_the_task_has_the_result() -> None:
+def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
     async def act(fake: FakeServer, client: MQClient) -> None:
         fake.say(SEND, header=STORED)
-        done: list[asyncio.Task[SendResult]] = []
+        done: list[asyncio.Future[SendResult]] = []
 
         tasks = [Producer(client).send_async(MESSAGE) for _ in range(3)]
         tasks[0].add_done_callback(done.append)
@@ -121,3 +144,113 @@ def test_shutdown_waits_for_what_is_on_its_way() -> None:
         return task.done()
 
     assert run(act)
+
+
+def test_on_a_standing_connection_no_task_is_needed() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        producer = await connected(fake, client)
+        tasks = asyncio.all_tasks()
+        sent = [producer.send_async(MESSAGE) for _ in range(8)]
+        assert asyncio.all_tasks() == tasks
+
+        results = await asyncio.gather(*sent)
+
+        asked = fake.asked_for(SEND)
+        for result, request in zip(results, asked, strict=True):
+            key = f"UNIQ_KEY\1{result.unique_key}"
+            assert key in request.ext["i"].split("\2")
+            where = MessageQueue("T", request.ext["n"], int(request.ext["e"]))
+            assert result == SendResult(
+                SendStatus.SEND_OK, result.unique_key, STORED.msg_id, where, 5, "", "East", False
+            )
+        assert len({result.unique_key for result in results}) == 8
+        assert len({result.queue for result in results}) == 4
+
+    run(act)
+
+
+def test_the_broker_may_store_in_another_queue() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> MessageQueue:
+        producer = await connected(fake, client)
+        result = await producer.send_async(MESSAGE, queue=MessageQueue("T", "broker-0", 7))
+        assert result.queue.queue_id == 7
+        fake.say(SEND, header=STORED)
+        await producer.send(MESSAGE)
+        return (await producer.send(MESSAGE, queue=MessageQueue("T", "broker-0", 0))).queue
+
+    assert run(act) == MessageQueue("T", "broker-0", 1)
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_tries_after_one_on_a_standing_connection(retries: int) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> list[str]:
+        producer = await connected(fake, client, retry_times_when_send_async_failed=retries)
+        fake.drop(SEND)
+        await producer.send(MESSAGE)
+        fake.asked.clear()
+        with pytest.raises(Unreachable, match="ended before the answer"):
+            await producer.send_async(MESSAGE)
+        return [request.ext["n"] for request in fake.asked_for(SEND)]
+
+    brokers = run(act)
+
+    assert len(brokers) == retries + 1
+    assert all(one != other for one, other in itertools.pairwise(brokers))
+
+
+def test_a_later_try_gives_the_future_its_result() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> tuple[int, int]:
+        producer = await connected(fake, client)
+        fake.drop(SEND)
+        fake.do(SEND, stored)
+        await producer.send(MESSAGE)
+        fake.asked.clear()
+        result = await producer.send_async(MESSAGE)
+        await producer.shutdown()
+        return result.queue_offset, len(fake.asked_for(SEND))
+
+    assert run(act) == (5, 2)
+
+
+def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        producer = await connected(fake, client)
+        for message in (
+            Message("T", b"x", tags="\ud800"),
+            Message("T", b"x", properties={"name": "\ud800"}),
+        ):
+            with pytest.raises(BadRequest, match="UTF-8"):
+                producer.send_async(message)
+            with pytest.raises(BadRequest, match="UTF-8"):
+                await producer.send(message)
+        with pytest.raises(BadRequest, match="for a queue of topic U"):
+            await producer.send_async(MESSAGE, queue=MessageQueue("U", "broker-0", 0))
+        fake.say(SEND, 14, remark="disk full")
+        fake.do(SEND, lambda request: None)
+        await producer.send_async(MESSAGE)
+        with pytest.raises(BrokerRefused, match="disk full"):
+            await producer.send_async(MESSAGE)
+        for send in (producer.send, producer.send_async):
+            with pytest.raises(TimedOut, match=r"in 0\.05 s"):
+                await send(MESSAGE, timeout_s=0.05)
+
+    run(act)
+
+
+def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        producer = await connected(fake, client)
+        fake.do(SEND, lambda request: None)
+        fake.drop(SEND)
+        fake.do(SEND, stored)
+        await producer.send(MESSAGE)
+        fake.asked.clear()
+        given_up = producer.send_async(MESSAGE)
+        given_up.cancel()
+        await producer.send(MESSAGE)
+        await producer.shutdown()
+        assert given_up.cancelled()
+        return len(fake.asked_for(SEND))
+
+    # The one that nobody answered, the one whose connection ended, and its second try.
+    assert run(act) == 3

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from remoting.codes import FLAG_ONEWAY, FLAG_RESPONSE, LanguageCode
 from remoting.command import Command
 from remoting.errors import BadFrame, BadHeader
-from remoting.headers import PullMessage, SendMessageResponse, SendMessageV2
+from remoting.headers import PullMessage, SendMessageV2
 from remoting.kernels import (
     _FRONTS,
     Pull,
-    SendText,
     SendV2,
     parse_pull,
     parse_send_v2,
-    parse_stored,
-    send_v2_ext,
 )
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import SETS, frames
@@ -246,76 +243,3 @@ def test_made_up_names_do_not_fill_memory(shared: Path) -> None:
         assert parse_send_v2(header.replace(b'"HFCT_T1"', b'"T%d"' % number)) is not None
 
     assert len(_FRONTS) <= 4_096
-
-
-@given(
-    texts=st.tuples(*[st.text(max_size=20)] * 5),
-    numbers=st.tuples(*[st.integers(-(2**31), 2**31 - 1)] * 4),
-    born_ms=st.integers(0, 2**63 - 1),
-    marks=st.tuples(st.booleans(), st.booleans()),
-)
-def test_written_send_equals_the_typed_header(
-    texts: tuple[str, ...], numbers: tuple[int, ...], born_ms: int, marks: tuple[bool, bool]
-) -> None:
-    group, topic, default_topic, properties, broker_name = texts
-    queue_nums, queue_id, sys_flag, flag = numbers
-    header = SendMessageV2(
-        producer_group=group,
-        topic=topic,
-        default_topic=default_topic,
-        default_topic_queue_nums=queue_nums,
-        queue_id=queue_id,
-        sys_flag=sys_flag,
-        born_timestamp=born_ms,
-        flag=flag,
-        properties=properties,
-        reconsume_times=0,
-        unit_mode=marks[0],
-        batch=marks[1],
-        broker_name=broker_name,
-    )
-
-    ext = send_v2_ext(
-        producer_group=group,
-        topic=topic,
-        default_topic=default_topic,
-        default_topic_queue_nums=queue_nums,
-        queue_id=queue_id,
-        sys_flag=sys_flag,
-        born_ms=born_ms,
-        flag=flag,
-        properties=properties,
-        unit_mode=marks[0],
-        batch=marks[1],
-        broker_name=broker_name,
-    )
-
-    assert list(ext.items()) == list(header.to_ext().items())
-    text = SendText({**ext, "f": "", "g": "", "h": "", "i": ""}).of(
-        sys_flag=sys_flag, born_ms=born_ms, flag=flag, properties=properties
-    )
-    written = encode_header(Command(310, 7, ext_text=text))
-    assert written == encode_header(Command(310, 7, ext=ext))
-
-
-WORDS = st.one_of(st.integers(-(2**70), 2**70).map(str), st.text(max_size=6))
-
-
-@given(
-    st.fixed_dictionaries(
-        {}, optional={"msgId": st.text(), "queueId": WORDS, "queueOffset": WORDS,
-                      "transactionId": st.text()}
-    )
-)  # fmt: skip
-def test_answer_to_a_send_is_read_as_by_the_typed_header(ext: dict[str, str]) -> None:
-    found = parse_stored(ext)
-
-    if found is not None:
-        typed = SendMessageResponse.from_ext(ext)
-        assert found == (typed.msg_id, typed.queue_id, typed.queue_offset, typed.transaction_id)
-
-
-def test_usual_answer_to_a_send_needs_no_typed_header() -> None:
-    ext = {"msgId": "7F00", "queueId": "3", "queueOffset": "17", "TRACE_ON": "true"}
-
-    assert parse_stored(ext) == ("7F00", 3, 17, None)

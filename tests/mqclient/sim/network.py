@@ -64,6 +64,9 @@ class SimRemoting:
             f"{address} did not answer", address=address, timeout_ms=int(timeout_s * 1000)
         )
 
+    def standing(self, address: str) -> None:
+        """Return None: there is no connection to write on."""
+
     async def invoke_oneway(self, address: str, command: Command) -> None:
         network = self._network
         if not network.reachable(self._client.name, address):

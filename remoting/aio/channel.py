@@ -1,0 +1,179 @@
+"""The asking end of one connection: requests out, each answer to whoever waits for it.
+
+    post ── opaque, frame ── socket ── answer ── opaque ── Waiter.stored | Waiter.answered
+                  no answer in time, connection gone ───── Waiter.failed
+
+Rule: a waiter is told once and must not raise. One timer a connection looks after its
+deadlines. A late answer is dropped; a request of the peer goes to the owner.
+
+Source: remoting/netty/NettyRemotingAbstract.java#processResponseCommand, #scanResponseTable.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from remoting.aio.link import Link, Outbox
+from remoting.command import Command
+from remoting.conn import PendingRequests
+from remoting.errors import BadFrame, ConnectionLost
+from remoting.frame import RawFrame, decode_frame
+from remoting.sends import Stored, read_stored
+
+LOG = logging.getLogger(__name__)
+
+WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
+
+
+class Waiter(Protocol):
+    """Who waits for one answer."""
+
+    def answered(self, answer: Command) -> None:
+        """Take the answer."""
+
+    def stored(self, stored: Stored, raw: RawFrame) -> None:
+        """Take the answer of a broker that stored a message, ``raw`` being all it sent."""
+
+    def failed(self, error: ConnectionLost | TimeoutError) -> None:
+        """Learn that no answer came."""
+
+
+class Asking:
+    """A waiter for any answer.
+
+    Attributes:
+        future: gets the answer or the error.
+    """
+
+    __slots__ = ("future",)
+
+    def __init__(self, future: "asyncio.Future[Command]") -> None:
+        self.future = future
+
+    def answered(self, answer: Command) -> None:
+        """Take the answer."""
+        if not self.future.done():
+            self.future.set_result(answer)
+
+    def stored(self, stored: Stored, raw: RawFrame) -> None:
+        """Take an answer that a send might have read faster."""
+        self.answered(decode_frame(raw))
+
+    def failed(self, error: ConnectionLost | TimeoutError) -> None:
+        """Take the error."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Owner(Protocol):
+    """Who has connections."""
+
+    def forget(self, channel: "Channel") -> None:
+        """Let a lost connection go."""
+
+    def answer(self, channel: "Channel", request: Command) -> None:
+        """Handle a request of the peer."""
+
+
+class Channel(Link):
+    """The connection to one address."""
+
+    def __init__(self, owner: Owner, address: str, outbox: Outbox) -> None:
+        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX)
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = 0
+        self._resumed: asyncio.Event | None = None
+        self.address = address
+        self.pending: PendingRequests[Waiter] = PendingRequests()
+        self.lost = self._loop.create_future()
+
+    def __str__(self) -> str:
+        return self.address
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail all that waits."""
+        self._closing = True
+        self._out.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._resumed is not None:
+            self._resumed.set()
+        self._owner.forget(self)
+        reason = f": {exc}" if exc is not None else ""
+        text = f"connection to {self.address} ended before the answer{reason}"
+        for waiter in self.pending.drain():
+            waiter.failed(ConnectionLost(text, address=self.address))
+        if not self.lost.done():
+            self.lost.set_result(None)
+
+    def on_frames(self, frames: Sequence[RawFrame]) -> None:
+        """Match answers, hand over requests."""
+        for raw in frames:
+            stored = read_stored(raw)
+            if stored is not None:
+                waiter = self.pending.take(stored.opaque)
+                if waiter is not None:
+                    waiter.stored(stored, raw)
+                continue
+            try:
+                cmd = decode_frame(raw)
+            except BadFrame as error:
+                self.on_bad_frame(error)
+                self.abort()
+                return
+            if cmd.is_response:
+                waiter = self.pending.take(cmd.opaque)
+                if waiter is not None:
+                    waiter.answered(cmd)
+            else:
+                self._owner.answer(self, cmd)
+
+    def on_bad_frame(self, error: BadFrame) -> None:
+        """Say why the connection ends."""
+        LOG.warning("%s sent no frame, connection closed: %s", self.address, error)
+
+    def resume_writing(self) -> None:
+        """Let senders go on."""
+        super().resume_writing()
+        if self._resumed is not None:
+            self._resumed.set()
+
+    async def writable(self) -> None:
+        """Wait until the peer took enough of what was sent."""
+        while self.write_paused and not self._closing:
+            if self._resumed is None:
+                self._resumed = asyncio.Event()
+            self._resumed.clear()
+            await self._resumed.wait()
+
+    def post(self, opaque: int, frame: bytes, waiter: Waiter, deadline_s: float) -> None:
+        """Send a request, let ``waiter`` have what comes of it.
+
+        Args:
+            opaque: what the request says, a fresh ``pending.next_opaque()``.
+            deadline_s: until when, by the clock of the loop.
+        """
+        # Rounded up: who tries again while there is time left must not find some then.
+        deadline_ms = int(deadline_s * 1000) + 1
+        self.pending.put(opaque, waiter, deadline_ms)
+        if self._timer is None or deadline_ms < self._timer_ms:
+            self._wake_at(deadline_ms)
+        self.send(frame)
+
+    def _wake_at(self, deadline_ms: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        self._timer = self._loop.call_at(deadline_ms / 1000, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        # A timer may fire a clock tick early; 1 ms covers it, so that it need not fire twice.
+        for waiter in self.pending.expired(int(self._loop.time() * 1000) + 1):
+            waiter.failed(TimeoutError())
+        deadline_ms = self.pending.next_deadline_ms()
+        if deadline_ms is not None:
+            self._wake_at(deadline_ms)
