@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.bulk import Bulk, Marked, Window
+from storefmt.offline.bulk import Bulk, Window
+from storefmt.offline.bulk_queues import Marked
 from storefmt.offline.findings import Report
 from storefmt.offline.judged import PIECE_SIZE, Piece, judge, judge_of, pieces
 from storefmt.offline.verify import verify as verify_store

@@ -9,19 +9,17 @@ checks, so the findings are the same with and without numpy. What is no whole re
 left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from storefmt import layout
-from storefmt.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
 from storefmt.errors import BadCall, RecordDamaged
-from storefmt.javahash import tags_code
 from storefmt.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
-from storefmt.offline.bulk_tags import find_tags
+from storefmt.offline.bulk_queues import Claims, Marked, match
+from storefmt.offline.bulk_tags import codes_of, find_tags, texts_of
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.files import StoreFile
 from storefmt.offline.matching import Marks, Matching
@@ -32,6 +30,7 @@ from storefmt.paths import check_topic_name
 from storefmt.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX
 from storefmt.scan import scan_log
 from storefmt.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.vocabulary import SCHEDULE_TOPIC
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -41,11 +40,12 @@ RECORDS_MIN: Final = 4
 """Windows with fewer records are not worth it: large messages, damage, the end."""
 COUNT_MIN: Final = 2
 """Records of a window that are passed at least, before its last one."""
-QUEUE_SPAN_MAX: Final = 1 << 16
-DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 TOPICS_MAX: Final = 100_000
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 TOPIC_SIZE_MAX: Final = 255
+NO_NAME: Final = -1
+NO_TEXT: Final = -2
+_SCHEDULE_TOPIC: Final = SCHEDULE_TOPIC.encode()
+_QUEUE_BITS: Final = 32
 _COPIES: Final = INNER_MULTI_DISPATCH.encode()
 
 
@@ -60,17 +60,7 @@ def _dtype() -> np.dtype[np.void]:
 
 
 _HEAD: Final = _dtype()
-_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 assert _HEAD.itemsize == 88
-assert _ENTRY.itemsize == ENTRY_SIZE
-
-
-class Marked(NamedTuple):
-    """Entries of a queue that records of a window have: ``first`` and what to add to it."""
-
-    key: QueueKey
-    first: int
-    more: npt.NDArray[np.uint16]
 
 
 @dataclass(slots=True)
@@ -126,9 +116,7 @@ class Bulk:
     deep: bool
     batch_queues: frozenset[tuple[str, int]]
     window_size: int = WINDOW_SIZE
-    _topics: dict[bytes, str | None] = field(default_factory=dict)
-    _good_topics: set[bytes] = field(default_factory=set)
-    _codes: dict[bytes, int] = field(default_factory=dict)
+    _topics: "Topics" = field(default_factory=lambda: Topics())
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Return the window at a position of a file, as ``window``, its entries marked."""
@@ -160,7 +148,7 @@ class Bulk:
         v4 = (heads["sys_flag"] & HOSTS_V6) == 0
         shape = _shape(view, starts, heads, v4)
         count = self._whole(data, starts, shape, v4)
-        topics = self._topic_bytes(data, shape, count, v4)
+        topics = self._topic_numbers(data, shape.part(count), v4[:count])
         count = len(topics)
         if count < RECORDS_MIN:
             return None
@@ -168,9 +156,11 @@ class Bulk:
         shape = shape.part(count)
         starts, heads, v4 = starts[:count], heads[:count], v4[:count]
         plain = v4 & self._fields_good(view, heads, starts, shape, base + pos)
-        plain &= np.fromiter(map(self._good_topics.__contains__, topics), bool, count)
-        codes = self._tags(data, shape, plain)
-        marked = self._match(heads, topics, codes, plain)
+        plain &= topics >= 0
+        codes = self._tags(view, shape, plain)
+        rows = np.flatnonzero(plain)
+        claims = self._claims(heads, topics, codes, rows)
+        plain[rows], marked = match(claims, self._queue_of, self._view_of)
         return Window(
             data=data,
             pos=pos,
@@ -192,37 +182,15 @@ class Bulk:
                 return int(number)
         return count
 
-    def _topic_bytes(self, data: bytes, shape: "Shape", count: int, v4: Flags) -> list[bytes]:
-        ends = shape.topic_end[:count].tolist()
-        topics = [
-            data[start:end]
-            for start, end in zip(shape.topic_pos[:count].tolist(), ends, strict=True)
-        ]
+    def _topic_numbers(self, data: bytes, shape: "Shape", v4: Flags) -> Ints:
+        """Return the number of each topic, up to the first that is no text."""
+        spans = zip(shape.topic_pos.tolist(), shape.topic_end.tolist(), strict=True)
+        topics = [data[start:end] for start, end in spans]
         if len(self._topics) > TOPICS_MAX:
-            self._topics.clear()
-            self._good_topics.clear()
-        kinds = set(topics)
-        for topic in kinds - self._topics.keys():
-            self._learn(topic)
-        if any(self._topics[topic] is None for topic in kinds):
-            for number, topic in enumerate(topics):
-                if self._topics[topic] is None and v4[number]:
-                    return topics[:number]
-        return topics
-
-    def _learn(self, topic: bytes) -> None:
-        try:
-            text = topic.decode("utf-8")
-        except UnicodeDecodeError:
-            self._topics[topic] = None
-            return
-        self._topics[topic] = text
-        try:
-            check_topic_name(text, size_max=TOPIC_SIZE_MAX)
-        except BadCall:
-            # Not plain: the check of the record says what is wrong with it.
-            return
-        self._good_topics.add(topic)
+            self._topics = Topics()
+        numbers = np.fromiter(map(self._topics.__getitem__, topics), np.int64, len(topics))
+        bad = np.flatnonzero(v4 & (numbers == NO_TEXT))
+        return numbers[: bad[0]] if len(bad) else numbers
 
     def _fields_good(
         self, view: npt.NDArray[np.uint8], heads: npt.NDArray[np.void], starts: Ints,
@@ -245,84 +213,71 @@ class Bulk:
         good &= ~torn
         return good
 
-    def _tags(self, data: bytes, shape: "Shape", plain: Flags) -> Ints:
+    def _tags(self, view: npt.NDArray[np.uint8], shape: "Shape", plain: Flags) -> Ints:
         """Return the code of each tag; records whose tag needs a closer look are not plain."""
         rows = np.flatnonzero(plain)
-        spans = zip(shape.properties_pos[rows].tolist(), shape.end[rows].tolist(), strict=True)
-        texts = [data[start:end] for start, end in spans]
-        # Properties alone are a small part of the window, and stay in the cache of the core.
-        joined = b"\2".join([b"", *texts])
-        found = find_tags(joined, (shape.end - shape.properties_pos)[rows])
-        odd = found.odd
-        if _COPIES in joined:
-            odd |= np.fromiter((_COPIES in text for text in texts), bool, len(texts))
-        plain[rows[odd]] = False
-        tagged = ~odd & (found.start < found.end)
-        spans = zip(found.start[tagged].tolist(), found.end[tagged].tolist(), strict=True)
-        tags = [joined[start:end] for start, end in spans]
-        known = self._codes
-        if len(known) > TOPICS_MAX:
-            known.clear()
-        for tag in set(tags) - known.keys():
-            known[tag] = tags_code(tag.decode("utf-8", "replace"))
         codes = np.zeros(len(plain), dtype=np.int64)
-        codes[rows[tagged]] = np.fromiter(map(known.__getitem__, tags), np.int64, len(tags))
+        plain[rows] = False
+        pos = shape.properties_pos[rows]
+        for texts in texts_of(view, pos, shape.end[rows] - pos):
+            found, some = find_tags(texts), rows[texts.rows]
+            good = ~found.odd
+            if _COPIES in texts.data:
+                spans = zip(texts.start.tolist(), texts.end.tolist(), strict=True)
+                copies = (texts.data.find(_COPIES, *span) >= 0 for span in spans)
+                good &= ~np.fromiter(copies, bool, len(good))
+            plain[some] = good
+            tagged = good & (found.start < found.end)
+            codes[some[tagged]] = codes_of(texts.data, found.start[tagged], found.end[tagged])
         return codes
 
-    def _match(
-        self, heads: npt.NDArray[np.void], topics: list[bytes], codes: Ints, plain: Flags
-    ) -> list[Marked]:
-        """Hold plain records against their queue entries; return those that fit."""
-        marked: list[Marked] = []
-        for rows in _by_queue(topics, heads["queue_id"], np.flatnonzero(plain)):
-            key = self._topics[topics[rows[0]]] or "", int(heads["queue_id"][rows[0]])
-            view = None if key in self.batch_queues else self.matching.view(key)
-            fits = np.zeros(len(rows), dtype=bool)
-            if view is not None:
-                fits = self._fits(view, heads[rows], codes[rows], key[0] == SCHEDULE_TOPIC)
-                # ``fits`` is only true within QUEUE_SPAN_MAX from the smallest one on.
-                offsets = heads["queue_offset"][rows[fits]].astype(np.int64)
-                if len(offsets):
-                    first = int(offsets.min())
-                    marked.append(Marked(key, first, (offsets - first).astype(np.uint16)))
-            plain[rows[~fits]] = False
-        return marked
+    def _claims(self, heads: npt.NDArray[np.void], topics: Ints, codes: Ints, rows: Ints) -> Claims:
+        def of(name: str) -> Ints:
+            found: Ints = heads[name][rows].astype(np.int64)
+            return found
 
-    def _fits(
-        self, view: QueueView, heads: npt.NDArray[np.void], codes: Ints, delayed: bool
-    ) -> Flags:
-        offsets = heads["queue_offset"].astype(np.int64)
-        fits = np.zeros(len(offsets), dtype=bool)
-        first = int(offsets.min())
-        span = view.file_of(first)
-        if span is None:
-            return fits
-        data = view.read(span, first, min(int(offsets.max()) - first + 1, QUEUE_SPAN_MAX))
-        entries = np.frombuffer(data, dtype=_ENTRY)
-        there = offsets - first < len(entries)
-        found = entries[(offsets - first)[there]]
-        code = found["tags_code"].astype(np.int64)
-        wanted = codes[there]
-        same = code == wanted
-        if delayed:
-            late = code - heads["store_ms"][there]
-            same |= (late >= 0) & (late <= DELAY_MS_MAX)
-        same &= code > EXT_ADDRESS_MAX
-        same &= found["log_offset"] == heads["log_offset"][there]
-        same &= found["size"] == heads["size"][there]
-        fits[there] = same
-        return fits
+        topics = topics[rows]
+        return Claims(
+            queue=topics << _QUEUE_BITS | of("queue_id"),
+            queue_offset=of("queue_offset"),
+            log_offset=of("log_offset"),
+            size=of("size"),
+            tags_code=codes[rows],
+            delayed_ms=np.where(topics == self._topics[_SCHEDULE_TOPIC], of("store_ms"), 0),
+        )
+
+    def _queue_of(self, number: int) -> QueueKey:
+        topic = self._topics.names[number >> _QUEUE_BITS]
+        return topic, number & ((1 << _QUEUE_BITS) - 1)
+
+    def _view_of(self, key: QueueKey) -> QueueView | None:
+        return None if key in self.batch_queues else self.matching.view(key)
 
 
-def _by_queue(topics: list[bytes], queue_ids: Ints, rows: Ints) -> Iterator[Ints]:
-    """Yield the rows of each queue, in their order."""
-    numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topics))}
-    kinds = np.fromiter(map(numbers.__getitem__, topics), np.int64, len(topics))[rows]
-    queues = kinds << 32 | queue_ids[rows]
-    order = np.argsort(queues, kind="stable")
-    for some in np.split(rows[order], np.flatnonzero(np.diff(queues[order])) + 1):
-        if len(some):
-            yield some
+class Topics(dict[bytes, int]):
+    """The number of each topic that was met: ``names[number]`` is a good name.
+
+    ``NO_NAME`` is that of a text that is no name of a topic, ``NO_TEXT`` that of other bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, topic: bytes) -> int:
+        try:
+            name = topic.decode("utf-8")
+            check_topic_name(name, size_max=TOPIC_SIZE_MAX)
+        except UnicodeDecodeError:
+            number = NO_TEXT
+        except BadCall:
+            # The check of the record says what is wrong with it.
+            number = NO_NAME
+        else:
+            number = len(self.names)
+            self.names.append(name)
+        self[topic] = number
+        return number
 
 
 @dataclass(slots=True)
