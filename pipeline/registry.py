@@ -167,6 +167,7 @@ JOBS: Final[dict[str, Job]] = {
         {"key": Option(str, REQUIRED), "topic": Option(), "scan": Option(truth, "false")},
         many=True,
         passes_damage=False,
+        steps=trace.steps,
     ),
     "rewind-plan": Job(
         rewind.rewind_plan,

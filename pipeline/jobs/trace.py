@@ -1,19 +1,28 @@
 """``trace``: the whole life of messages, looked for in every store of a fleet at once.
 
-Rule: each store is asked by one task, as ``store trace`` does: the index first, then what it
-does not cover. All copies are rows, in time order over all stores; how each store was
-searched is a row ``note``. A key that no store has is an error.
+    many stores   a task a store and key
+    one store     index and copies here; what must be read of the log, a task a split
+
+Rule: each store is asked as ``store trace`` asks it: the index first, then what it does not
+cover. All copies are rows, in time order over all stores; how each store was searched is a
+row ``note``. A key that no store has is an error.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline.spread import Rows, gather, one_batch, spread
+from pipeline.conditions import Condition
+from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
+from pipeline.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
 from storefmt.errors import NotInStore
-from storefmt.offline.trace import LifeStep
+from storefmt.message import Record
+from storefmt.offline.storedir import StoreDir
+from storefmt.offline.trace import LifeStep, LogRange, Scanning, pattern_of
 from storefmt.offline.trace import trace as trace_store
 
 if TYPE_CHECKING:
@@ -37,6 +46,9 @@ SCHEMA: Final = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
+_LOG_OFFSET: Final = "commit_log_offset"
+_PROPERTIES: Final = "properties_raw"
+_HITS: Final = schema_of(COMMITLOG, [_LOG_OFFSET])
 _ORDER: Final = [(name, "ascending") for name in ("step_ms", "store", "log_offset", "step")]
 
 
@@ -46,13 +58,18 @@ def trace(
 ) -> "DataFrame":  # fmt: skip
     """Return a frame with a row a step of the messages that ``key`` names, see ``SCHEMA``.
 
+    One store is searched right away.
+
     Args:
         key: an offset id, a unique key, or a key of the user; several with commas.
         topic: only messages that were sent to this topic.
         scan: read the whole logs, whatever the indexes say.
     """
-    frame = spread(spark, _rows(paths, key, topic, scan))
-    return frame.orderBy(*(name for name, _ in _ORDER))
+    rows = _rows(paths, key, topic, scan)
+    if len(paths) == 1:
+        found = gather(rows._replace(work=partial(_traced, spark=spark)))
+        return fixed(spark, found.sort_by(_ORDER))
+    return spread(spark, rows).orderBy(*(name for name, _ in _ORDER))
 
 
 def trace_local(
@@ -74,6 +91,16 @@ def rows_of(table: Any, *, key: str, **_options: object) -> list[dict[str, Any]]
     return sorted(rows, key=lambda row: row["step"] == NOTE)
 
 
+def steps(paths: Sequence[str]) -> str:
+    """Return what is done for one store; empty for many, whose frame has a plan."""
+    if len(paths) != 1:
+        return ""
+    return (
+        "ask the index files here\n"
+        f"read what they do not cover, or all of it, in up to {len(plan(paths[0]))} splits"
+    )
+
+
 class _Search(NamedTuple):
     directory: str
     key: str
@@ -86,10 +113,16 @@ def _rows(paths: Sequence[str], key: str, topic: str | None, scan: bool) -> Rows
     return Rows(_traced, [_Search(p, k, topic, scan) for p in paths for k in keys], SCHEMA)
 
 
-def _traced(search: _Search) -> Iterator[Any]:
+def _traced(search: _Search, *, spark: "SparkSession | None" = None) -> Iterator[Any]:
     with open_store(search.directory) as store:
         try:
-            life = trace_store(store, search.key, topic=search.topic, scan=search.scan)
+            life = trace_store(
+                store,
+                search.key,
+                topic=search.topic,
+                scan=search.scan,
+                scanning=_scanning(store, spark),
+            )
         except NotInStore:
             # Most stores of a fleet have nothing; the driver tells when none has.
             return
@@ -99,6 +132,39 @@ def _traced(search: _Search) -> Iterator[Any]:
             for note in life.notes
         ]
     yield one_batch(SCHEMA, rows)
+
+
+def _scanning(store: StoreDir, spark: "SparkSession | None") -> Scanning | None:
+    """Return what reads a log by its splits; None where files are not where they say."""
+    if store.log.bases != [span.start for span in store.log.spans]:
+        return None
+
+    def scanning(words: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
+        pattern = pattern_of(words)
+        parts = [(split, pattern) for some in ranges for split in plan(store.root, _reading(*some))]
+        rows = Rows(_hits, parts, _HITS)
+        table = gather(rows) if spark is None else spread(spark, rows).toArrow()
+        for log_offset in sorted(table.column(0).to_pylist()):
+            yield store.log.record_at(log_offset, check_crc=False)
+
+    return scanning
+
+
+def _reading(start: int = 0, end: int | None = None) -> Reading:
+    bounds = [Condition(_LOG_OFFSET, ">=", start)]
+    if end is not None:
+        bounds.append(Condition(_LOG_OFFSET, "<", end))
+    columns = (_LOG_OFFSET, _PROPERTIES)
+    return Reading(columns=columns, layout=Layout.FILE, where=tuple(bounds))
+
+
+def _hits(part: tuple[Split, str]) -> Iterator[Any]:
+    """Yield where a split has records whose properties match."""
+    split, pattern = part
+    for batch in read(split, _reading()):
+        hits = batch.filter(pc.match_substring_regex(batch.column(_PROPERTIES), pattern))
+        if hits.num_rows:
+            yield hits.select([_LOG_OFFSET])
 
 
 def _row(directory: str, step: LifeStep) -> dict[str, Any]:

@@ -10,8 +10,9 @@ message without unique key is followed by the offset id that its retries carry.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from storefmt.consumequeue import is_ext_address
@@ -29,10 +30,17 @@ from storefmt.offline.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.matching import copies_of
 from storefmt.offline.opened import Opened
 from storefmt.offline.tree import QueueKey
-from storefmt.properties import ORIGIN_MESSAGE_ID
+from storefmt.properties import (
+    KEY_SEPARATOR,
+    NAME_VALUE_SEPARATOR,
+    ORIGIN_MESSAGE_ID,
+    PROPERTY_SEPARATOR,
+)
 from storefmt.story import describe
 from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
 
+LogRange = tuple[int, int | None]
+"""Log offsets (bytes) from the first up to the second; None for the end of the log."""
 IDS_MAX: Final = 256
 """Most messages that one key is followed for."""
 
@@ -64,18 +72,31 @@ class Life:
     notes: list[str]
 
 
-def trace(store: Opened, which: str, *, topic: str | None = None, scan: bool = False) -> Life:
+Scanning = Callable[[frozenset[str], list[LogRange]], Iterable[Record]]
+"""Gives the records of some ranges of the log that ``pattern_of`` some words matches; others
+may be among them."""
+
+
+def trace(
+    store: Opened,
+    which: str,
+    *,
+    topic: str | None = None,
+    scan: bool = False,
+    scanning: Scanning | None = None,
+) -> Life:
     """Return the life of the messages that ``which`` names.
 
     Args:
         which: an offset id, a unique key, or a key of the user.
         topic: only messages that were sent to this topic.
         scan: read the whole log, whatever the index says.
+        scanning: reads the log; None for a walk in this process.
 
     Raises:
         NotInStore: no record has it.
     """
-    search = _Search(store, topic)
+    search = _Search(store, topic, scanning or partial(_walked, store))
     first = by_offset_id(store, which)
     if first is not None and topic in (None, own_topic(first)):
         search.add([first])
@@ -113,6 +134,7 @@ class _Search:
 
     store: Opened
     topic: str | None
+    scanning: Scanning
     found: dict[int, Record] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -133,8 +155,8 @@ class _Search:
         size = sum((end if stop is None else stop) - start for start, stop in ranges)
         if size > 0:
             self._say(covered, size)
-            for start, stop in ranges:
-                self.add(_scan(self.store, wanted, start, stop))
+            records = self.scanning(wanted, ranges)
+            self.add(record for record in records if _names(record, wanted))
 
     def _say(self, covered: list[tuple[int, int]], size: int) -> None:
         note = (
@@ -170,13 +192,22 @@ class _Search:
         return covered
 
 
-def _scan(
-    store: Opened, wanted: frozenset[str], start: int | None, end: int | None
-) -> Iterator[Record]:
-    quick = re.compile(b"|".join(re.escape(word.encode("utf-8", "replace")) for word in wanted))
-    for _, _, item in store.log.walk(start, end, check_crc=False):
-        if isinstance(item, Record) and quick.search(item.properties_raw) and _names(item, wanted):
-            yield item
+def pattern_of(words: Iterable[str]) -> str:
+    """Return an expression (of ``re`` and of RE2) for properties that have one of ``words``.
+
+    It is the whole value of a property, or one of several between blanks.
+    """
+    either = "|".join(re.escape(word) for word in sorted(words))
+    before = f"[{NAME_VALUE_SEPARATOR}{KEY_SEPARATOR}]"
+    return f"{before}(?:{either})(?:[{PROPERTY_SEPARATOR}{KEY_SEPARATOR}]|$)"
+
+
+def _walked(store: Opened, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
+    quick = re.compile(pattern_of(wanted).encode("utf-8", "replace"))
+    for start, end in ranges:
+        for _, _, item in store.log.walk(start, end, check_crc=False):
+            if isinstance(item, Record) and quick.search(item.properties_raw):
+                yield item
 
 
 def _names(record: Record, wanted: frozenset[str]) -> bool:
