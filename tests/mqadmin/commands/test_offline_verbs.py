@@ -140,7 +140,10 @@ def test_a_store_is_followed_traced_and_exported(
         *("message", "tail", TOPIC, "--from", "earliest", "--scan", "1", "--json", "x"),
         *("--no-follow", *where, "-ojsonl"),
     )
-    life = rows(run("message", "trace", "k1", "--topic", TOPIC, *where, "-ojson"))
+    trace = ("message", "trace", "k1", "--topic", TOPIC, *where, "-ojson")
+    # A broker writes the positions of groups every five seconds.
+    wait(lambda: any(row["step"] == "group" for row in rows(run(*trace))))
+    life = rows(run(*trace))
     export = rows(run("message", "export", TOPIC, "--to", str(file), *where, "-ojson"))
 
     assert len(tail.out.splitlines()) == 3
