@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from mqclient import answers
 from mqclient.admin_calls import AdminCalls
-from mqclient.errors import NotFound
+from mqclient.errors import NotFound, TimedOut
 from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from storefmt.configs import DelayOffsets
@@ -113,13 +113,21 @@ class NamesrvCalls(AdminCalls):
         ).wipe_topic_count
 
     async def add_write_perm(self, address: str, broker_name: str) -> int:
-        """Give all queues of a broker read and write permission; as the other call."""
-        answer = await self._broker(
-            address,
-            RequestCode.ADD_WRITE_PERM_OF_BROKER,
-            headers.AddWritePermOfBroker(broker_name=broker_name),
-            what=f"broker {broker_name}",
-        )
+        """Give all queues of a broker read and write permission; as the other call.
+
+        Raises:
+            TimedOut: a name server before 4.8 leaves this unanswered, too.
+        """
+        try:
+            answer = await self._broker(
+                address,
+                RequestCode.ADD_WRITE_PERM_OF_BROKER,
+                headers.AddWritePermOfBroker(broker_name=broker_name),
+                what=f"broker {broker_name}",
+            )
+        except TimedOut as error:
+            error.hint = "a name server before 4.8 does not know this request: restart the broker"
+            raise
         return answers.header(
             answer, headers.AddWritePermOfBrokerResponse, address=address
         ).add_topic_count

@@ -23,14 +23,20 @@ HIDDEN: Final = "******"
 NO_ACL: Final = "the broker has no accounts: aclEnable is false"
 
 
-async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:
-    """Return accounts and white list of a broker.
+async def check_acl(admin: "Admin", address: str) -> None:
+    """Ask a broker about accounts only where it has any.
 
     Raises:
         Refused: it has no access control; a Java broker would leave the request unanswered.
     """
-    if (await admin.broker_config(address)).get("aclEnable") == "false":
+    # A broker before 4.4 has no such setting.
+    if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
         raise Refused(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
+
+
+async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:
+    """Return accounts and white list of a broker; raises as ``check_acl``."""
+    await check_acl(admin, address)
     return await admin.acl_config(address)
 
 

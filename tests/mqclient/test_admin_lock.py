@@ -7,16 +7,19 @@ import pytest
 
 from mqclient.admin import Admin
 from mqclient.admin_lock import QueueLock
-from mqclient.errors import BadAnswer, BrokerRefused
+from mqclient.errors import BadAnswer, BrokerRefused, ClientError, TimedOut
+from mqclient.instance import MQClient
 from remoting.bodies import (
     ConsumerRunningInfo,
     GetConsumerListByGroupResponseBody,
+    KVTable,
     LockBatchRequestBody,
     LockBatchResponseBody,
     MessageQueue,
     ProcessQueueInfo,
 )
 from remoting.codes import ExtensionCode, RequestCode
+from remoting.command import Command
 from tests.mqclient.fake import FakeServer
 
 QUEUES = [MessageQueue("T", "b", queue_id) for queue_id in (0, 1)]
@@ -104,3 +107,21 @@ def test_other_refusals_of_the_table_stay() -> None:
                 await Admin(client).locks(fake.address)
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [("V4_7_1", BrokerRefused), ("V4_9_7", TimedOut), ("", TimedOut)],
+)
+def test_an_old_broker_that_leaves_a_request_unanswered_does_not_know_it(
+    monkeypatch: pytest.MonkeyPatch, version: str, error: type[ClientError]
+) -> None:
+    async def call(self: MQClient, address: str, code: int, *args: object, what: str) -> Command:
+        if code == ExtensionCode.GET_LOCK_TABLE:
+            raise TimedOut("late")
+        body = KVTable(table={"brokerVersionDesc": version}).encode()
+        return Command(RequestCode.GET_BROKER_RUNTIME_INFO, body=body)
+
+    monkeypatch.setattr(MQClient, "call", lambda self, *a, what, **_: call(self, *a, what=what))
+    with pytest.raises(error):
+        asyncio.run(Admin(MQClient("127.0.0.1:1")).lock_table("127.0.0.1:1"))

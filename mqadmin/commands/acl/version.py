@@ -8,11 +8,10 @@ from typing import Annotated
 
 from mqadmin.accounts import WHERE, acl_places
 from mqadmin.call import Call
-from mqadmin.errors import Refused
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Java, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.things.account import NO_ACL
+from mqadmin.things.account import check_acl
 from storefmt import fastjson
 from storefmt.configs import DataVersion
 
@@ -56,8 +55,7 @@ async def acl_version(call: Call, args: Arguments) -> Outcome:
     admin = await call.admin()
     rows = []
     for place in await acl_places(call, args.broker, args.cluster):
-        if (await admin.broker_config(place.address)).get("aclEnable") == "false":
-            raise Refused(f"{place.address}: {NO_ACL}")
+        await check_acl(admin, place.address)
         told = await admin.acl_version(place.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
