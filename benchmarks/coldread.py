@@ -4,11 +4,14 @@
 
     ours ─┬─ store of 2.5 GiB, 64 queues ─┬── sender: 300 messages a second, each answer timed
     Java ─┘  page cache dropped 4 / s     └── readers: 25 pulls of 256 KiB a second, each
+    ours, a second one, with a store of its own ── the same readers, beside the same sender
 
 A round has a run of each kind with each broker, in turn, so that a noisy machine is noisy for
 all of them: without a reader, with four of what is in memory, with one and four at random
 offsets. Told are medians over the rounds, and what each kind is to the first one in the same
-round. Sender and readers are processes of their own that do little but wait: requests are made
+round. Readers of a second broker show what they cost the sender because there are so few
+cores and one disk: only what they cost beyond that is due to the broker that serves both.
+Sender and readers are processes of their own that do little but wait: requests are made
 before, answers not decoded, and times are spread, or four readers in step would be one burst.
 CPU time of our broker and of its loop (the main thread) is told for each pull: that a busy
 machine changes less. The directory must be on a disk, not on tmpfs.
@@ -21,7 +24,8 @@ import shutil
 import socket
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,6 +59,8 @@ class Kind(NamedTuple):
     name: str
     readers: int
     is_cold: bool
+    elsewhere: bool = False
+    """The readers ask another broker than the sender does."""
 
 
 KINDS: Final = [
@@ -63,6 +69,14 @@ KINDS: Final = [
     Kind("one cold reader", 1, True),
     Kind("four cold readers", 4, True),
 ]
+ELSEWHERE: Final = {
+    kind: kind._replace(name=f"{kind.name}, elsewhere", elsewhere=True)
+    for kind in KINDS
+    if kind.readers
+}
+"""The same with the readers at a second broker; where both are ours."""
+ORDER: Final = [*KINDS, *ELSEWHERE.values()]
+SECOND: Final = "second"
 
 
 def fill(root: Path) -> None:
@@ -211,67 +225,88 @@ def loop_s(pid: int) -> float:
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def run(pool: ProcessPoolExecutor, broker: Side, root: Path, *, kind: Kind, seconds: float) -> Run:
-    """Measure one run."""
+class Place(NamedTuple):
+    """A broker and its store."""
+
+    broker: Side
+    root: Path
+
+
+def run(
+    pool: ProcessPoolExecutor, sends: Place, pulls: Place, *, kind: Kind, seconds: float
+) -> Run:
+    """Measure one run; CPU is that of the broker that is pulled from."""
+    broker = pulls.broker
     cpu_s, begun_s = broker.cpu_s(), loop_s(broker.broker_pid)
     until = time.perf_counter() + seconds
-    sending = pool.submit(send_all, broker.broker_port, until)
+    sending = pool.submit(send_all, sends.broker.broker_port, until)
     reading = pool.submit(read_all, broker.broker_port, until, kind) if kind.readers else None
     # Also where nobody reads: dropping has a price of its own.
-    pool.submit(forget_often, root, until if kind.is_cold or not kind.readers else 0).result()
-    sends, pulls = sending.result(), reading.result() if reading is not None else 0
-    cuts = statistics.quantiles(sends, n=100)
+    pool.submit(forget_often, pulls.root, until if kind.is_cold or not kind.readers else 0).result()
+    took_ms, count = sending.result(), reading.result() if reading is not None else 0
+    cuts = statistics.quantiles(took_ms, n=100)
     used = broker.cpu_s() - cpu_s, loop_s(broker.broker_pid) - begun_s
-    return Run(cuts[49], cuts[98], max(sends), pulls, *used)
+    return Run(cuts[49], cuts[98], max(took_ms), count, *used)
 
 
-def told(name: str, kind: Kind, runs: Sequence[Run], base: Sequence[Run]) -> str:
+Found = dict[tuple[str, Kind], list[Run]]
+
+
+def ratio(runs: Sequence[Run], others: Sequence[Run]) -> float:
+    """Return the median over the rounds of one p99 to the other."""
+    return statistics.median(one.p99 / other.p99 for one, other in zip(runs, others, strict=True))
+
+
+def told(name: str, kind: Kind, found: Found) -> str:
     """Return the line of one kind."""
     middle = statistics.median
+    runs, base = found[name, kind], found[name, KINDS[0]]
     p50, p99 = middle(one.p50 for one in runs), middle(one.p99 for one in runs)
-    ratio = middle(one.p99 / none.p99 for one, none in zip(runs, base, strict=True))
     pulls = sum(one.pulls for one in runs)
 
     def us_a_pull(used: Callable[[Run], float]) -> float:
         more_s = sum(map(used, runs)) - sum(map(used, base))
         return more_s * 1e6 / max(pulls, 1)
 
-    cpu = ""
-    # A JVM compiles and collects when it likes, which a few pulls cannot be told from.
-    if pulls and name == "ours":
+    more = ""
+    control = found.get((name, ELSEWHERE[kind])) if kind in ELSEWHERE else None
+    if control is not None:
+        more = f"  to elsewhere {ratio(runs, control):5.2f}"
+        # A JVM compiles and collects when it likes, which a few pulls cannot be told from.
         both = us_a_pull(lambda one: one.cpu_s), us_a_pull(lambda one: one.loop_s)
-        cpu = "  CPU a pull {:5.0f} us, {:5.0f} of it on the loop".format(*both)
+        more += "  CPU a pull {:5.0f} us, {:5.0f} of it on the loop".format(*both)
     return (
-        f"{name:5s} {kind.name:26s} p50 {p50:6.2f}  p99 {p99:7.2f}"
-        f"  max {max(one.most for one in runs):7.1f} ms  p99 to none {ratio:5.2f}"
-        f"  {pulls:6d} pulls{cpu}"
+        f"{name:5s} {kind.name:36s} p50 {p50:6.2f}  p99 {p99:7.2f}"
+        f"  max {max(one.most for one in runs):7.1f} ms  p99 to none {ratio(runs, base):5.2f}"
+        f"  {pulls:6d} pulls{more}"
     )
 
 
-def measure(
-    roots: dict[str, Path], scratch: Path, *, rounds: int, seconds: float
-) -> Iterable[tuple[str, Kind, list[Run], list[Run]]]:
-    """Run all rounds; return name, kind, its runs, and those without a reader."""
-    found: dict[tuple[str, Kind], list[Run]] = {
-        (name, kind): [] for name in roots for kind in KINDS
-    }
+def measure(roots: dict[str, Path], scratch: Path, *, rounds: int, seconds: float) -> Found:
+    """Run all rounds; return the runs of each name and kind."""
+    found: Found = defaultdict(list)
     with ExitStack() as stack:
         pool = stack.enter_context(ProcessPoolExecutor(3))
-        sides = {}
+        places = {}
         for name, root in roots.items():
-            places = {
+            settings = {
                 "storePathRootDir": str(root),
                 "storePathCommitLog": str(root / "commitlog"),
             }
-            sides[name] = stack.enter_context(side(name, scratch, settings=places))
-            warm(sides[name].broker_port)
+            which = "ours" if name == SECOND else name
+            broker = stack.enter_context(side(which, scratch, settings=settings))
+            places[name] = Place(broker, root)
+            warm(broker.broker_port)
         for number in range(rounds):
             # Whoever is first has no advantage of it.
-            for kind in KINDS[number % len(KINDS) :] + KINDS[: number % len(KINDS)]:
-                for name, root in roots.items():
-                    one = run(pool, sides[name], root, kind=kind, seconds=seconds)
+            for kind in ORDER[number % len(ORDER) :] + ORDER[: number % len(ORDER)]:
+                for name, sends in places.items():
+                    if name == SECOND or (kind.elsewhere and name != "ours"):
+                        continue
+                    pulls = places[SECOND] if kind.elsewhere else sends
+                    one = run(pool, sends, pulls, kind=kind, seconds=seconds)
                     found[name, kind].append(one)
-    return [(name, kind, runs, found[name, KINDS[0]]) for (name, kind), runs in found.items()]
+    return found
 
 
 def main() -> None:
@@ -284,12 +319,15 @@ def main() -> None:
     options = parser.parse_args()
     options.directory.mkdir(parents=True)
     try:
-        roots = {name: options.directory / f"{name}-store" for name in options.brokers}
+        names = [*options.brokers, *([SECOND] if "ours" in options.brokers else [])]
+        roots = {name: options.directory / f"{name}-store" for name in names}
         for root in roots.values():
             fill(root)
-        lines = measure(roots, options.directory, rounds=options.rounds, seconds=options.seconds)
-        for line in lines:
-            print(told(*line), flush=True)
+        found = measure(roots, options.directory, rounds=options.rounds, seconds=options.seconds)
+        for name in options.brokers:
+            for kind in ORDER:
+                if found[name, kind]:
+                    print(told(name, kind, found), flush=True)
         print(f"load {os.getloadavg()[0]:.1f}, {options.rounds} rounds")
     finally:
         shutil.rmtree(options.directory)
