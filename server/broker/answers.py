@@ -16,6 +16,7 @@ from typing import Final
 from remoting.codes import FLAG_RESPONSE, VERSION, LanguageCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import encode_frame
+from server.store.calls import Chunk
 from storefmt.properties import MSG_REGION, TRACE_ON
 
 _HEAD: Final = struct.Struct(">iI")
@@ -136,7 +137,7 @@ def pulled(
     next_offset: int,
     min_offset: int,
     max_offset: int,
-    chunks: Sequence[bytes] = (),
+    chunks: Sequence[Chunk] = (),
     suggested_broker_id: int = 0,
 ) -> bytes:
     """Return the frame that answers a pull, records joined behind the header once."""

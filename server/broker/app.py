@@ -154,7 +154,7 @@ class BrokerApp:
         broker.expect_deadline = self._expect_deadline
         broker.when_registered = self._when_registered
         broker.turn.open(loop)
-        broker.cold.open(loop)
+        broker.cold.open(loop, broker.turn)
         self._declare_files(broker, paths)
         access = broker.access = open_access(config, store)
         gate, found = make_gate(config, access), collect(handlers)

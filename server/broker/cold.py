@@ -6,7 +6,8 @@
 Rule: a thread only brings bytes into the page cache; what a pull is answered is decided on
 the loop, each time anew, as if the pull had come then. After a number of tries the loop
 waits itself: memory that is so short would never let the pull through. Where the file
-system cannot tell what is cached (tmpfs), nothing is ever cold.
+system cannot tell what is cached (tmpfs), nothing is ever cold. Of a pull of much that is in
+memory the loop reads a piece at a time, as long as sockets or sends wait for it.
 """
 
 import asyncio
@@ -14,8 +15,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from server.broker.turn import Turn
 from server.runtime.clock import Clock
+from server.runtime.turns import ServerLoop
 from server.store.nowait import ColdRead
+from server.store.pieces import Begun, Pieces
 
 TRIES_MAX: Final = 40
 """A pull reads a queue file and at most 32 places of the log."""
@@ -31,6 +35,8 @@ class ColdReads:
     def __init__(self, clock: Clock) -> None:
         self.count = 0
         """Reads that were left to a thread."""
+        self.pieces = Pieces(lambda: False)
+        """How the loop reads much."""
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._workers: ThreadPoolExecutor | None = None
@@ -40,9 +46,12 @@ class ColdReads:
         """How often a pull comes again before the loop waits; 0 while there are no threads."""
         return TRIES_MAX if self._workers is not None else 0
 
-    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+    def open(self, loop: asyncio.AbstractEventLoop, turn: Turn) -> None:
         """Work for this loop from now on."""
         self._loop = loop
+        if isinstance(loop, ServerLoop):
+            is_waited_for = loop.is_waited_for
+            self.pieces.is_waited_for = lambda: turn.is_due or is_waited_for()
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
 
     def warm(self, cold: ColdRead, again: Again) -> None:
@@ -52,6 +61,18 @@ class ColdReads:
             return
         self.count += 1
         self._run(cold.warm, again)
+
+    def go_on(self, begun: Begun, again: Again) -> None:
+        """Call ``again`` when those who wait for the loop have had their turn."""
+        if self._loop is not None:
+            # A timer's turn comes behind that of the sockets.
+            self._loop.call_later(0, self._go_on, begun, again)
+
+    def _go_on(self, begun: Begun, again: Again) -> None:
+        if self.pieces.may_go_on(begun):
+            self._ended(again)
+        else:
+            self.go_on(begun, again)
 
     def run(self, work: Callable[[], None], then: Again) -> None:
         """Let a thread do what waits for a disk, then call ``then``.

@@ -33,6 +33,7 @@ from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
 from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.nowait import ColdRead
+from server.store.pieces import OthersWait
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
 from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
@@ -159,6 +160,11 @@ class Puller:
                 cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
             )
             return
+        except OthersWait as others:
+            self._cold.go_on(
+                others.begun, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries, began_ms)
+            )
+            return
         if tries:
             self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
@@ -237,16 +243,17 @@ class Puller:
         self._on_hold(deadline_ms)
 
     def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
-        return self._store.get_message(
-            waiting.topic,
-            waiting.queue_id,
-            waiting.queue_offset,
-            count_max=waiting.count_max,
-            size_max=self._size_max,
-            accept=waiting.wants.by_tag,
-            wants=waiting.wants,
-            may_wait=may_wait,
-        )
+        with self._cold.pieces:
+            return self._store.get_message(
+                waiting.topic,
+                waiting.queue_id,
+                waiting.queue_offset,
+                count_max=waiting.count_max,
+                size_max=self._size_max,
+                accept=waiting.wants.by_tag,
+                wants=waiting.wants,
+                may_wait=may_wait,
+            )
 
     @staticmethod
     def _code_of(waiting: Waiting, result: GetResult) -> ResponseCode:

@@ -156,6 +156,11 @@ class Turn:
             self._scheduled = True
             self._loop.call_soon(self.commit)
 
+    @property
+    def is_due(self) -> bool:
+        """True while something was put that is not written yet."""
+        return self._scheduled
+
     def commit(self) -> None:
         """Write what was put and release, or hand on, the answers."""
         self._scheduled = False

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+Chunk = bytes | memoryview
+"""Records, whole, one behind the other."""
+
 
 @dataclass(slots=True)
 class PutMessage:
@@ -133,7 +136,7 @@ class GetResult:
     """Records of one queue, whole, in order; a chunk may hold several records."""
 
     status: GetStatus
-    chunks: list[bytes]
+    chunks: list[Chunk]
     count: int
     next_offset: int
     """Queue offset to ask for next."""

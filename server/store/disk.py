@@ -12,11 +12,10 @@ import errno
 import fcntl
 import os
 import re
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from server.store.errors import StoreLocked
 from server.store.mapped import Mapped
@@ -45,9 +44,6 @@ class DirEntry(NamedTuple):
     """As ``Moment`` has it, 0 for unknown."""
 
 
-_BUFFER: Final = threading.local()
-
-
 class DiskUsage(NamedTuple):
     """Space of the disk that holds a path, in bytes."""
 
@@ -67,6 +63,9 @@ class DiskFile(Protocol):
 
     def pread(self, size: int, pos: int) -> bytes:
         """Return up to ``size`` bytes from ``pos``; fewer only at the end of the file."""
+
+    def read_into(self, view: memoryview, pos: int) -> int:
+        """Fill ``view`` from ``pos``; return how many bytes: fewer only at the end of the file."""
 
     def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
         """Return several parts of the file joined, None where not all are known to be in memory.
@@ -175,9 +174,8 @@ class RealFile:
 
     def pread(self, size: int, pos: int) -> bytes:
         if MODE.no_wait and self._can_tell:
-            found = self._pread_cached(size, pos)
-            if found is not None:
-                return found
+            view = memoryview(bytearray(size))
+            return bytes(view[: self.read_into(view, pos)])
         data = os.pread(self._fd, size, pos)
         if len(data) == size or not data:
             return data
@@ -188,15 +186,26 @@ class RealFile:
             got += len(data)
         return b"".join(parts)
 
-    def _pread_cached(self, size: int, pos: int) -> bytes | None:
-        """Return what is in the page cache; None where the file system cannot tell.
+    def read_into(self, view: memoryview, pos: int) -> int:
+        if MODE.no_wait and self._can_tell:
+            count = self._read_cached(view, pos)
+            if count is not None:
+                return count
+        got = count = os.preadv(self._fd, [view], pos)
+        while count and got < len(view):
+            count = os.preadv(self._fd, [view[got:]], pos + got)
+            got += count
+        return got
+
+    def _read_cached(self, view: memoryview, pos: int) -> int | None:
+        """Fill ``view`` from the page cache; None where the file system cannot tell.
 
         Raises:
-            ColdRead: not all of it is.
+            ColdRead: not all of it is there.
         """
-        buffer = _buffer(size)
+        size = len(view)
         try:
-            count = os.preadv(self._fd, [memoryview(buffer)[:size]], pos, os.RWF_NOWAIT)
+            count = os.preadv(self._fd, [view], pos, os.RWF_NOWAIT)
         except BlockingIOError:
             raise ColdRead(self._fd, size, pos) from None
         except OSError as error:
@@ -206,7 +215,7 @@ class RealFile:
             return None
         if count < size and pos + count < self.size():
             raise ColdRead(self._fd, size, pos)
-        return bytes(memoryview(buffer)[:count])
+        return count
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         done = os.pwrite(self._fd, data, pos)
@@ -372,14 +381,6 @@ class RealDisk:
             os.close(fd)
 
         return release
-
-
-def _buffer(size: int) -> bytearray:
-    """Return a buffer of this thread, at least ``size`` bytes long."""
-    found: bytearray | None = getattr(_BUFFER, "data", None)
-    if found is None or len(found) < size:
-        found = _BUFFER.data = bytearray(max(size, 1 << 18))
-    return found
 
 
 def read_file(disk: Disk, path: Path) -> bytes | None:

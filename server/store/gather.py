@@ -1,7 +1,8 @@
 """Many records of the log, read with few calls.
 
     in memory ── mapped: the records alone, joined
-    else      ── near ones together, one pread each; what is not cached is told at once (ColdRead)
+    else      ── near ones together, one read each into one buffer, in ``pieces`` if others wait;
+                 what is not cached is told at once (ColdRead)
 
 Rule: records come whole and in the order asked for; one that is not there is left out.
 
@@ -11,15 +12,17 @@ Source: store/CommitLog.java#getMessage.
 from collections.abc import Iterator
 from typing import Final
 
+from server.store.calls import Chunk
 from server.store.logfile import CommitLog
 from server.store.nowait import ColdRead
+from server.store.pieces import PIECE_SIZE, READING, Begun
 
 _MERGE_SIZE_MAX: Final = 1 << 20
 _GAP_SIZE_MAX: Final = 10_240
 """Bytes between two records that are cheaper to read than to read around."""
 
 
-def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) -> list[bytes]:
+def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) -> list[Chunk]:
     """Return records as ``read_merged`` does, without what lies between them if possible."""
     parts = list(zip(starts, ends, strict=True))
     is_one = starts[1:] == ends[:-1]
@@ -29,15 +32,24 @@ def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) 
     return read_merged(log, [(start, end - start) for start, end in parts])
 
 
-def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[bytes]:
+def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
     """Return the records, those that lie together read at once.
 
     Raises:
         ColdRead: under ``no_wait``, when not all of them are in the page cache.
+        OthersWait: with ``Pieces``, when somebody is to go first.
     """
-    chunks: list[bytes] = []
     cold: dict[int, ColdRead] = {}
-    for together in _together(picked, log.file_size):
+    groups = list(_together(picked, log.file_size))
+    pieces = READING.pieces
+    size = sum(group[-1][1] - group[0][0] for group in groups)
+    if pieces is None:
+        begun = Begun(picked, buffer=bytearray(size))
+    else:
+        begun = pieces.begin(picked, size=size)
+    unasked_size = 0
+    for number in range(begun.group_count, len(groups)):
+        together = groups[number]
         first, end = together[0][0], together[-1][1]
         base = first - first % log.file_size
         if base in cold:
@@ -45,20 +57,26 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[bytes]:
             cold[base].also(end - first, first - base)
             continue
         try:
-            data = log.read(first, end - first)
+            is_there = log.read_into(begun.left[: end - first], first)
         except ColdRead as error:
             cold[base] = error
             continue
-        if data is not None and len(together) == 1:
-            chunks.append(data)
-        elif data is not None:
-            chunks += [data[start - first : stop - first] for start, stop in together]
+        if is_there:
+            begun.chunks += [begun.left[start - first : stop - first] for start, stop in together]
+            begun.left = begun.left[end - first :]
+        unasked_size += end - first
+        if pieces is not None and unasked_size >= PIECE_SIZE and not cold:
+            begun.group_count, unasked_size = number + 1, 0
+            pieces.let_others(begun)
     if cold:
+        if pieces is not None:
+            # The next try has use for it: new pages are a good part of what a try costs.
+            pieces.give_up(begun)
         whole, *others = cold.values()
         for other in others:
             whole.join(other)
         raise whole
-    return chunks
+    return begun.chunks
 
 
 def _together(picked: list[tuple[int, int]], file_size: int) -> Iterator[list[tuple[int, int]]]:

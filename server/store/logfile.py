@@ -253,12 +253,25 @@ class CommitLog:
     def read(self, log_offset: int, size: int) -> bytes | None:
         """Return ``size`` written bytes, None where they are not all in one kept file."""
         base = self._base_of(log_offset)
-        if log_offset < self.min_offset or log_offset + size > self.written_offset:
-            return None
-        if log_offset + size > base + self.file_size or base not in self._known:
+        if not self._holds(base, log_offset, size):
             return None
         data = self.file_at(base).pread(size, log_offset - base)
         return data if len(data) == size else None
+
+    def read_into(self, view: memoryview, log_offset: int) -> bool:
+        """Fill ``view`` with written bytes; False where they are not all in one kept file."""
+        base, size = self._base_of(log_offset), len(view)
+        if not self._holds(base, log_offset, size):
+            return False
+        return self.file_at(base).read_into(view, log_offset - base) == size
+
+    def _holds(self, base: int, log_offset: int, size: int) -> bool:
+        end = log_offset + size
+        return (
+            self.min_offset <= log_offset
+            and end <= min(self.written_offset, base + self.file_size)
+            and base in self._known
+        )
 
     def read_parts(self, parts: Sequence[tuple[int, int]]) -> bytes | None:
         """Return written bytes, (start, end) each, joined; None where ``read`` has to be asked.

@@ -9,8 +9,10 @@ import pytest
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from server.store import mapped, pieces
 from server.store.nowait import ColdRead
-from storefmt.message import Record
+from storefmt.message import Record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 
@@ -130,3 +132,61 @@ def test_longest_wait_for_a_disk_is_counted(
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
     assert 40 < int(shown or 0) < 60_000
+
+
+async def fill_apart(desk: Desk) -> None:
+    """Store messages of one queue that lie so far apart that each is a read of its own."""
+    await desk.create_topic(queues=2)
+    await desk.heartbeat()
+    for number in range(20):
+        await desk.send(body=b"%d " % number * 2_500)
+        await desk.send(body=bytes(12_000), queue_id=1)
+
+
+def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapped, "_MINCORE", None)
+    monkeypatch.setattr(pieces, "PAUSES_MAX", 10**9)
+
+    async def run() -> tuple[Command, Command, int, bool]:
+        async with running(tmp_path) as desk:
+            await fill_apart(desk)
+            at_once = await desk.pull()
+            waiting = [True]
+            desk.app.broker.cold.pieces.is_waited_for = lambda: waiting[0]
+            pull = asyncio.ensure_future(desk.pull())
+            sent = await desk.send(body=b"meanwhile", queue_id=1)
+            was_waiting = not pull.done()
+            waiting[0] = False
+            return at_once, await pull, sent.code, was_waiting
+
+    at_once, in_pieces, sent, was_waiting = asyncio.run(run())
+
+    assert was_waiting
+    assert sent == at_once.code == in_pieces.code == ResponseCode.SUCCESS
+    assert len(decode_records(in_pieces.body)) > 4
+    assert in_pieces.body == at_once.body
+    assert in_pieces.ext["nextBeginOffset"] == at_once.ext["nextBeginOffset"]
+
+
+def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapped, "_MINCORE", None)
+    monkeypatch.setattr(pieces, "PAUSES_MAX", 10**9)
+
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await fill_apart(desk)
+            waiting, reading = [True], desk.app.broker.cold.pieces
+            reading.is_waited_for = lambda: waiting[0]
+            pull = asyncio.ensure_future(desk.pull())
+            await until(lambda: reading._begun_count == 1)
+            await desk.client.close()
+            await asyncio.gather(pull, return_exceptions=True)
+            waiting[0] = False
+            await until(lambda: reading._begun_count == 0)
+            return desk.app.broker.stats.get_found.count
+
+    assert asyncio.run(run()) == 0

@@ -254,6 +254,11 @@ class SimFile:
     def pread(self, size: int, pos: int) -> bytes:
         return bytes(self._inode.seen[pos : pos + size])
 
+    def read_into(self, view: memoryview, pos: int) -> int:
+        data = self.pread(len(view), pos)
+        view[: len(data)] = data
+        return len(data)
+
     def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
         return None
 

@@ -63,6 +63,11 @@ class MadeUpFile:
         parts = self._records(size, pos) if self._is_log else self._entries(size, pos)
         return parts[:size].ljust(size, b"\0")
 
+    def read_into(self, view: memoryview, pos: int) -> int:
+        data = self.pread(len(view), pos)
+        view[: len(data)] = data
+        return len(data)
+
     def _records(self, size: int, pos: int) -> bytes:
         low, high = pos // SIZE, -(-(pos + size) // SIZE)
         first = self._base // LOG_FILE_SIZE * PER_FILE

@@ -103,12 +103,40 @@ def test_read_is_warmed_after_its_file_is_closed_and_deleted(path: Path) -> None
 def test_system_that_cannot_tell_is_read_as_ever(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*args: object) -> int:
-        raise OSError(errno.EOPNOTSUPP, "not supported")
+    known = os.preadv
+
+    def refuse(fd: int, views: list[memoryview], pos: int, flags: int = 0) -> int:
+        if flags:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        return known(fd, views, pos)
 
     file = RealDisk().open(path)
     monkeypatch.setattr(os, "preadv", refuse)
 
     with no_wait():
         assert file.pread(256, 0) == bytes(range(256))
+    file.close()
+
+
+@pytest.mark.parametrize("is_asked_politely", [True, False])
+def test_a_buffer_is_filled_as_far_as_the_file_goes(path: Path, is_asked_politely: bool) -> None:
+    file = RealDisk().open(path)
+    for pos, count in ((256, 300), (SIZE - 10, 10), (SIZE + 10, 0)):
+        data = bytearray(300)
+        with no_wait(is_asked_politely):
+            assert file.read_into(memoryview(data), pos) == count
+        assert bytes(data) == path.read_bytes()[pos : pos + count].ljust(300, b"\0")
+    file.close()
+
+
+def test_a_read_that_the_system_cuts_short_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda fd, views, pos: known(fd, [views[0][:100]], pos))
+    file = RealDisk().open(path)
+    data = bytearray(1000)
+
+    assert file.read_into(memoryview(data), 20) == 1000
+    assert data == path.read_bytes()[20:1020]
     file.close()

@@ -28,14 +28,14 @@ class HalfCold(CommitLog):
         )
         self.asked: list[int] = []
 
-    def read(self, log_offset: int, size: int) -> bytes | None:
+    def read_into(self, view: memoryview, log_offset: int) -> bool:
         self.asked.append(log_offset)
         if log_offset < self.warm_until:
-            return super().read(log_offset, size)
+            return super().read_into(view, log_offset)
         base = log_offset - log_offset % FILE_SIZE
         fd = os.open(self._directory / f"{base:020d}", os.O_RDONLY)
         try:
-            raise ColdRead(fd, size, log_offset - base)
+            raise ColdRead(fd, len(view), log_offset - base)
         finally:
             os.close(fd)
 

@@ -40,6 +40,11 @@ class CountingFile:
         self._disk.read_count += 1
         return data
 
+    def read_into(self, view: memoryview, pos: int) -> int:
+        data = self.pread(len(view), pos)
+        view[: len(data)] = data
+        return len(data)
+
     def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
         return None
 
