@@ -191,6 +191,8 @@ class QueuePulls:
                 elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
             )
             self._consumption.submit(held, held.put(result.messages))
+            # The listener first: it need not wait until the next pull is written.
+            await asyncio.sleep(0)
             return self._settings.pull_interval_ms / 1000
         if held.count == 0:
             # Only others' messages were passed: the position may pass them, too.

@@ -158,10 +158,15 @@ class Channel(Link):
         """
         # Rounded up: who tries again while there is time left must not find some then.
         deadline_ms = int(deadline_s * 1000) + 1
+        alone = not self.pending
         self.pending.put(opaque, waiter, deadline_ms)
         if self._timer is None or deadline_ms < self._timer_ms:
             self._wake_at(deadline_ms)
-        self.send(frame)
+        # Where others wait for answers, more is likely to leave with this in one write.
+        if alone:
+            self.send_alone(frame)
+        else:
+            self.send(frame)
 
     def _wake_at(self, deadline_ms: int) -> None:
         if self._timer is not None:

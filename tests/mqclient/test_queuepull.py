@@ -15,6 +15,7 @@ from mqclient.queuepull import QueuePulls
 from mqclient.subscription import Subscription, Wanted
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
 from remoting.headers import PullMessageResponse
 from tests.mqclient.consuming import QUEUE, consuming
 from tests.mqclient.fake import NOW_MS, FakeServer, record
@@ -70,6 +71,36 @@ def test_found_is_put_filtered_again_and_the_next_pull_follows() -> None:
         assert first.ext["subVersion"] == "1"
 
     play(act)
+
+
+def test_a_listener_that_waits_has_its_turn_before_the_next_pull(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[str] = []
+
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        invoke = inside.client.invoke
+
+        async def seen(address: str, command: Command, **more: float) -> Command:
+            if command.code == RequestCode.PULL_MESSAGE:
+                order.append("pull")
+            return await invoke(address, command, **more)
+
+        def submit(polled: Polled, queue: ProcessQueue, new: object) -> None:
+            asyncio.get_running_loop().call_soon(order.append, "listener")
+
+        monkeypatch.setattr(inside.client, "invoke", seen)
+        monkeypatch.setattr(Polled, "submit", submit)
+        body = record("T", b"x", queue_offset=5, properties="TAGS\x01A\x02")
+        answer(fake, ResponseCode.SUCCESS, to=6, body=body)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: order.count("pull") == 2)
+
+    play(act)
+
+    assert order == ["pull", "listener", "pull"]
 
 
 def test_others_messages_move_the_position_when_nothing_is_held() -> None:

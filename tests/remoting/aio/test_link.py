@@ -92,6 +92,25 @@ def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
     in_loop(scene)
 
 
+def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:
+    async def scene(outbox: Outbox) -> None:
+        link, transport = Collector(outbox), FakeTransport()
+        link.connection_made(transport)
+        link.send_alone(b"1")
+        assert transport.writes == [b"1"]
+        link.send(b"2")
+        link.send_alone(b"3")
+        assert transport.writes == [b"1"]
+        await asyncio.sleep(0)
+        assert transport.writes == [b"1", b"23"]
+        link.close()
+        link.send_alone(b"4")
+        await asyncio.sleep(0)
+        assert transport.writes == [b"1", b"23"]
+
+    in_loop(scene)
+
+
 def test_what_is_held_leaves_with_the_flush_and_later_sends_by_themselves() -> None:
     async def scene(outbox: Outbox) -> None:
         transport, link = FakeTransport(), Collector(outbox)
