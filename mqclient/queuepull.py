@@ -5,13 +5,16 @@
          --> OFFSET_ILLEGAL           the queue is dropped, its position corrected and kept;
                                       the next rebalance begins it anew
          --> too much held            50 ms
+         --> the broker does not      1 s, and a heartbeat: it has restarted, or the connection
+             know this member         was lost, and the next usual one may be 30 s away
          --> error                    1 s
 
 Rule: a loop holds back when its queue holds too many messages, too many bytes, or (concurrent
 consumption) reaches too far behind one slow message; nothing pulled is ever thrown away for
 that. An orderly queue is pulled only under its lock.
 
-Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7).
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7), which leaves a
+restarted broker to the next heartbeat.
 """
 
 import asyncio
@@ -38,6 +41,8 @@ SUSPEND_MS: Final = 15_000
 TIMEOUT_MS: Final = 30_000
 """How long a pull may take, held or not (CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND)."""
 ILLEGAL_PAUSE_S: Final = 10.0
+ANNOUNCE_MS: Final = 5_000
+"""Heartbeats out of turn are no closer: members that subscribe differently unsay each other's."""
 _MIB: Final = 1024 * 1024
 _FLOW_CONTROL_LOG_EVERY: Final = 1000
 
@@ -84,6 +89,7 @@ class QueuePulls:
         self._puller = Puller(consuming.client, consuming.group, broker_id=broker_id)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
+        self._announced_ms = -ANNOUNCE_MS
         self._lite = lite
         self._suspend_ms = suspend_ms
         # A puller adds the wait, and this grace, by itself.
@@ -137,10 +143,21 @@ class QueuePulls:
                 pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
                 if error.code == ResponseCode.FLOW_CONTROL:
                     pause_s = BROKER_FLOW_CONTROL_S
+                elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:
+                    self._announce()
                 self._puller.forget(held.queue)
                 self._consuming.client.forget_route(held.queue.topic)
             if pause_s:
                 await asyncio.sleep(pause_s)
+
+    def _announce(self) -> None:
+        """Tell the brokers of this member out of turn."""
+        client = self._consuming.client
+        now_ms = client.now_ms()
+        if now_ms - self._announced_ms >= ANNOUNCE_MS:
+            self._announced_ms = now_ms
+            task = asyncio.get_running_loop().create_task(client.members.heartbeat())
+            self._consuming.tasks.add(task)
 
     async def _turn(self, held: ProcessQueue) -> float:
         """Pull once, or find out why not; return the pause before the next turn, in seconds."""

@@ -205,6 +205,27 @@ def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
     play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
 
 
+def test_a_broker_that_has_forgotten_this_member_hears_of_it_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        beats: list[int] = []
+
+        async def heartbeat() -> None:
+            beats.append(len(fake.asked_for(RequestCode.PULL_MESSAGE)))
+
+        monkeypatch.setattr(inside.client.members, "heartbeat", heartbeat)
+        for _ in range(3):
+            answer(fake, ResponseCode.SUBSCRIPTION_NOT_EXIST, to=5)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 4)
+        assert len(beats) == 1
+
+    play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
+
+
 def test_damaged_records_are_asked_for_again_and_nothing_is_passed_over() -> None:
     async def act(scene: Scene) -> None:
         fake, inside, pulls, held = scene
