@@ -1,4 +1,4 @@
-"""From an answer of a server to a value or to an error of this package.
+"""From an answer of a server to a value or to an error of this package, and to a request.
 
 Rule: every answer goes through here, so that a code that means no, a missing field and a
 body that is no JSON each become one error with the address of the server in it.
@@ -32,6 +32,18 @@ class Body(Protocol):
 
 
 _B = TypeVar("_B", bound=Body)
+
+
+def request(code: int, header: Header | None = None, *, body: bytes = b"") -> Command:
+    """Return a request whose fields are the caller's.
+
+    Raises:
+        BadRequest: one of them does not fit the protocol, such as an offset over 64 bits.
+    """
+    try:
+        return Command.request(code, header, body=body)
+    except BadCall as error:
+        raise BadRequest(str(error)) from error
 
 
 def check(answer: Command, *, address: str, what: str) -> Command:

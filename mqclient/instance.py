@@ -83,6 +83,7 @@ class MQClient:
         self.now_ms = clock_ms
         name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
         self.client_id = f"{local_ip()}@{name}"
+        self.closed = False
         self._requests: Requests | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
@@ -151,6 +152,7 @@ class MQClient:
 
     async def close(self) -> None:
         """End the heartbeats and close all connections."""
+        self.closed = True
         if self._members is not None:
             self._members.stop()
         if self._requests is not None:
@@ -214,7 +216,7 @@ class MQClient:
             NotFound, BrokerRefused: the server said no.
             Unreachable, TimedOut, BadRequest: as ``invoke``.
         """
-        command = Command.request(code, header, body=body)
+        command = answers.request(code, header, body=body)
         answer = await self.invoke(address, command, timeout_s=timeout_s)
         return answers.check(answer, address=address, what=what)
 
@@ -232,7 +234,7 @@ class MQClient:
         failures: list[ClientError] = []
         for address in list(self.namesrv_addresses):
             try:
-                answer = await self.invoke(address, Command.request(code, header, body=body))
+                answer = await self.invoke(address, answers.request(code, header, body=body))
             except (Unreachable, TimedOut) as error:
                 failures.append(error)
                 continue

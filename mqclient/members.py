@@ -39,6 +39,7 @@ class Wire(Protocol):
     """What is needed of the client (``mqclient.instance``)."""
 
     client_id: str
+    closed: bool
 
     async def call(
         self, address: str, code: int, header: Header | None = None, *, what: str, body: bytes = b""
@@ -85,8 +86,9 @@ class Members:
         """Add a consumer and tell the brokers.
 
         Raises:
-            BadRequest: the client has a consumer of this group already.
+            BadRequest: the client has a consumer of this group already, or is closed.
         """
+        self._check_open()
         _check_alone(member.group, self.consumers)
         self.consumers[member.group] = member
         await self._joined()
@@ -95,8 +97,9 @@ class Members:
         """Add a producer and tell the brokers.
 
         Raises:
-            BadRequest: the client has a producer of this group already.
+            BadRequest: the client has a producer of this group already, or is closed.
         """
+        self._check_open()
         _check_alone(member.group, self.producers)
         self.producers[member.group] = member
         await self._joined()
@@ -179,6 +182,10 @@ class Members:
             ResponseCode.SYSTEM_ERROR,
             remark=f"no member of group {group or '(none named)'} here answers {request.code}",
         )
+
+    def _check_open(self) -> None:
+        if self._wire.closed:
+            raise BadRequest("the client is closed", hint="start members before, or another client")
 
     async def _joined(self) -> None:
         await self.heartbeat()

@@ -91,6 +91,10 @@ class Message:
         if unique_key is not None:
             own[UNIQUE_KEY] = unique_key
         for name, value in own.items():
+            if not all(isinstance(text, str) for text in (name, value)):
+                raise BadRequest(
+                    f"property {name!r} = {value!r}: name and value are texts", hint="as str(value)"
+                )
             try:
                 check_property(name, value)
             except StoreError as error:
@@ -99,10 +103,13 @@ class Message:
 
     @property
     def keys_text(self) -> str:
-        """The keys as one text, "" without any."""
+        """The keys as one text, "" without any; raises BadRequest where they are no texts."""
         if self.keys is None or isinstance(self.keys, str):
             return self.keys or ""
-        return KEY_SEPARATOR.join(self.keys)
+        try:
+            return KEY_SEPARATOR.join(self.keys)
+        except TypeError as error:
+            raise BadRequest(f"keys {self.keys!r}, expected a text or a list of texts") from error
 
 
 class MessageExt:

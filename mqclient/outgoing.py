@@ -33,6 +33,7 @@ RETRY_TOPIC_PREFIX: Final = "%RETRY%"
 _KEY: Final = "\x03"
 """Stands for the unique key in a text that is used for many messages."""
 _TAGS_SIZE_USUAL: Final = 256
+_BODIES: Final = bytes, bytearray, memoryview
 _FRAMES_MAX: Final = 4_096
 """Queues whose names are kept written; with more of them it begins again."""
 BATCH_ENTRY_SIZE: Final = 22
@@ -153,6 +154,11 @@ class Packing:
             check_topic_name(message.topic)
         except StoreError as error:
             raise BadRequest(str(error)) from error
+        if not isinstance(message.body, _BODIES):
+            raise BadRequest(
+                f"body of a message to {message.topic} is {type(message.body).__name__}, not bytes",
+                hint="text.encode() makes bytes of a text",
+            )
         if not message.body:
             raise BadRequest(
                 f"message to {message.topic} has no body", hint="send one byte at least"
@@ -279,7 +285,7 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
     if not (message.keys or message.properties or message.delay_level or system):
         # The usual message; its tag is short, and so is the text.
         tags = message.tags
-        if tags is None or len(tags) < _TAGS_SIZE_USUAL:
+        if tags is None or (type(tags) is str and len(tags) < _TAGS_SIZE_USUAL):
             before, behind = _around_key(tags, message.wait_stored)
             return before + unique_key + behind
     text = format_properties(message.wire_properties(unique_key, system=system))

@@ -23,7 +23,6 @@ from mqclient.message import MessageExt, read_messages
 from mqclient.subscription import Subscription
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
 from remoting.headers import PullMessage, PullMessageResponse
 
 COMMIT: Final = 1
@@ -132,6 +131,7 @@ class Puller:
             timeout_s: the client's when None; the time a broker may wait is added.
 
         Raises:
+            BadRequest: the offset is over 64 bits.
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
         raw = await self.pull_raw(asked, timeout_s=timeout_s)
@@ -151,7 +151,7 @@ class Puller:
         limit_s = self._client.timeout_s if timeout_s is None else timeout_s
         if asked.suspend_ms:
             limit_s += asked.suspend_ms / 1000 + HOLD_GRACE_S
-        command = Command.request(
+        command = answers.request(
             RequestCode.PULL_MESSAGE, _header(asked, self._group, is_master=is_master)
         )
         answer = await self._client.invoke(address, command, timeout_s=limit_s)

@@ -93,7 +93,7 @@ class Requests:
         """Return the reply to a message, and the properties it carries.
 
         Raises:
-            BadRequest: the message asks for no reply.
+            BadRequest: the message asks for no reply, or its broker passes none on.
         """
         cluster = question.properties.get(CLUSTER)
         kept = {
@@ -101,9 +101,14 @@ class Requests:
             for name in (CORRELATION_ID, REPLY_TO_CLIENT, TTL)
             if name in question.properties
         }
-        if not cluster or CORRELATION_ID not in kept or REPLY_TO_CLIENT not in kept:
+        if CORRELATION_ID not in kept or REPLY_TO_CLIENT not in kept:
             raise BadRequest(
                 f"message {question.msg_id} asks for no reply", hint="it was not sent by request()"
+            )
+        if not cluster:
+            raise BadRequest(
+                f"message {question.msg_id} asks for a reply, but its broker does not say where to",
+                hint="brokers before 4.6 pass no replies on",
             )
         return Message(f"{cluster}_{REPLY_TOPIC_SUFFIX}", body), {MESSAGE_TYPE: REPLY, **kept}
 

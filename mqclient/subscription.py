@@ -60,8 +60,10 @@ class Subscription:
     tags: frozenset[str] = frozenset()
 
     @classmethod
-    def parse(cls, expression: "str | MessageSelector", *, kind: str = TAG) -> "Subscription":
-        """Return the subscription an expression means; an empty one means everything.
+    def parse(
+        cls, expression: "str | MessageSelector | None", *, kind: str = TAG
+    ) -> "Subscription":
+        """Return the subscription an expression means; an empty one, or none, means everything.
 
         Args:
             kind: of a text; a selector brings its own.
@@ -75,7 +77,7 @@ class Subscription:
             return cls(expression, SQL92)
         if kind != TAG:
             raise BadRequest(f"expression type {kind!r}", hint="TAG or SQL92, with an expression")
-        if expression in ("", ALL):
+        if not expression or expression == ALL:
             return cls(ALL)
         tags = frozenset(word.strip() for word in expression.split("||")) - {""}
         if not tags:

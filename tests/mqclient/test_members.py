@@ -102,3 +102,18 @@ def test_one_heartbeat_names_every_member() -> None:
             await consumer.shutdown()
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("kind", [Producer, PushConsumer])
+def test_nobody_joins_a_closed_client(kind: type[Producer] | type[PushConsumer]) -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            async with fake.client() as client:
+                pass
+            member = kind(client, "G")
+            if isinstance(member, PushConsumer):
+                member.register_message_listener(lambda messages, context: OK)
+            with pytest.raises(BadRequest, match="closed"):
+                await member.start()
+
+    asyncio.run(go())

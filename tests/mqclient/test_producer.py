@@ -226,6 +226,10 @@ def test_oneway_is_marked_and_not_waited_for() -> None:
         (Message("T", b""), "no body"),
         (Message("T", b"x" * (BODY_SIZE_MAX + 1)), "at most 4194304"),
         (Message("T", b"x", properties={"p": "v" * 32_767}), "at most 32767"),
+        (Message("T", "x"), "is str, not bytes"),  # type: ignore[arg-type]
+        (Message("T", b"x", properties={"p": 1}), "texts"),  # type: ignore[dict-item]
+        (Message("T", b"x", tags=1), "texts"),  # type: ignore[arg-type]
+        (Message("T", b"x", keys=[1]), "list of texts"),  # type: ignore[list-item]
     ],
 )
 def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:

@@ -138,3 +138,14 @@ def test_group_position_and_queues() -> None:
         assert not commit.is_oneway
 
     run(act)
+
+
+def test_an_offset_that_the_protocol_cannot_say_is_refused_here() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        consumer = PullConsumer(client, "G")
+        with pytest.raises(BadRequest, match="outside"):
+            await consumer.pull(QUEUE, queue_offset=2**63)
+        with pytest.raises(BadRequest, match="outside"):
+            await consumer.commit(QUEUE, 2**63)
+
+    run(act)

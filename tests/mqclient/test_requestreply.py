@@ -8,10 +8,12 @@ from mqclient.errors import BadRequest, TimedOut
 from mqclient.instance import MQClient
 from mqclient.litepull import LitePullConsumer
 from mqclient.litesettings import LitePullSettings
-from mqclient.message import Message, MessageExt
+from mqclient.message import Message, MessageExt, read_messages
 from mqclient.producer import Producer
+from mqclient.requestreply import Requests
 from remoting.bodies import ConsumeFromWhere
 from server.pytest_plugin import RocketMQ
+from tests.mqclient.fake import record
 
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
@@ -88,3 +90,10 @@ def test_a_request_needs_a_started_producer(rocketmq: RocketMQ) -> None:
                 await Producer(client).request(Message("T", b"?"), timeout_s=1)
 
     asyncio.run(go())
+
+
+def test_a_question_of_a_broker_that_passes_no_replies_on_has_none() -> None:
+    data = record("T", b"?", properties="CORRELATION_ID\x01c\x02REPLY_TO_CLIENT\x01me")
+    (question,) = read_messages(data, broker_name="b", address="a:1")
+    with pytest.raises(BadRequest, match="does not say where to"):
+        Requests("me").reply_to(question, b"!")

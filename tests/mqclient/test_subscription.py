@@ -8,8 +8,8 @@ from mqclient.subscription import SQL92, Subscription
 from tests.mqclient.fake import record
 
 
-@pytest.mark.parametrize("expression", ["*", ""])
-def test_everything_is_wanted(expression: str) -> None:
+@pytest.mark.parametrize("expression", ["*", "", None])
+def test_everything_is_wanted(expression: str | None) -> None:
     assert Subscription.parse(expression) == Subscription("*")
 
 
