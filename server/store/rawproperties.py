@@ -1,5 +1,8 @@
 """Tag and keys out of the raw properties of a record, without parsing all of them.
 
+    KEYS ␁ … ␂ UNIQ_KEY ␁ … ␂ TAGS ␁ …     the names of the record before: one match gives all
+    other names                            their pattern is made, a few of them are kept
+
 Rule: the result is that of ``storefmt.properties.parse_properties``: the last of equal
 names wins, a property without a value counts for nothing. Text that is not plain ASCII
 takes the long way. A walk over the log does this for every record.
@@ -7,51 +10,98 @@ takes the long way. A walk over the log does this for every record.
 Source: common/message/MessageDecoder.java#string2messageProperties.
 """
 
-from typing import Final
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
 
-_TAGS: Final = f"{TAGS}\x01".encode()
-_KEYS: Final = f"{KEYS}\x01".encode()
-_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
-_SEPARATOR: Final = 2
+_LAYOUTS_MAX: Final = 64
+"""Different rows of names that are known; whoever makes up names fills no memory."""
+_WANTED: Final = (TAGS.encode(), KEYS.encode(), UNIQUE_KEY.encode())
+_VALUE: Final = rb"\x01([^\x02\x80-\xff]+)"
+_OTHER: Final = rb"\x01[^\x02\x80-\xff]+"
+
+Texts = tuple[str | None, tuple[str, ...]]
+"""Tag, and keys: the unique key, then the user's."""
+
+
+class _Layout(NamedTuple):
+    """Properties of certain names in this order, each of them once and with a value."""
+
+    match: Callable[[bytes], re.Match[bytes] | None]
+    tags: int
+    """Group of the tag, 0 for none; likewise the others."""
+    keys: int
+    unique: int
+
+
+class _Reader:
+    """Reads tag and keys of one record after the other."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[tuple[bytes, ...], _Layout] = {}
+        self._layout = _layout_of(())
+        # Tag and keys of a record are asked for one after the other.
+        self._known: tuple[bytes, Texts] = b"", (None, ())
+
+    def read(self, properties: bytes) -> Texts:
+        known, texts = self._known
+        if known is properties:
+            return texts
+        match, tags, keys, unique = self._layout
+        found = match(properties)
+        if found is None:
+            texts = self._read_others(properties)
+        else:
+            users = _split(found[keys].decode()) if keys else ()
+            texts = (
+                found[tags].decode() if tags else None,
+                (found[unique].decode(), *users) if unique else users,
+            )
+        self._known = properties, texts
+        return texts
+
+    def _read_others(self, properties: bytes) -> Texts:
+        names = tuple([part.partition(b"\x01")[0] for part in properties.split(b"\x02")])
+        layout = self._layouts.get(names)
+        if layout is None and len(self._layouts) < _LAYOUTS_MAX and _is_plain(names):
+            layout = self._layouts[names] = _layout_of(names)
+        if layout is not None and layout.match(properties) is not None:
+            self._layout = layout
+            return self.read(properties)
+        parsed = parse_properties(properties)
+        users, single = _split(parsed.get(KEYS, "")), parsed.get(UNIQUE_KEY)
+        return parsed.get(TAGS), users if single is None else (single, *users)
+
+
+def _is_plain(names: tuple[bytes, ...]) -> bool:
+    # The last is empty behind a separator at the end.
+    return len(set(names)) == len(names) and all(names[:-1])
+
+
+def _layout_of(names: tuple[bytes, ...]) -> _Layout:
+    parts = [name and re.escape(name) + (_VALUE if name in _WANTED else _OTHER) for name in names]
+    wanted = [name for name in names if name in _WANTED]
+    groups = [wanted.index(name) + 1 if name in wanted else 0 for name in _WANTED]
+    return _Layout(re.compile(b"\x02".join(parts)).fullmatch, *groups)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    # Nearly always there is one.
+    if KEY_SEPARATOR not in text:
+        return (text,) if text else ()
+    return tuple(key for key in text.split(KEY_SEPARATOR) if key)
+
+
+_READER: Final = _Reader()
 
 
 def tags_of(properties: bytes) -> str | None:
     """Return the tag of a record, None without one."""
-    if _TAGS not in properties:
-        return None
-    if not properties.isascii():
-        return parse_properties(properties).get(TAGS)
-    return _last(properties, _TAGS)
+    return _READER.read(properties)[0]
 
 
 def keys_of(properties: bytes) -> tuple[str, ...]:
     """Return the keys that the index has for a record: the unique key, then the user's."""
-    if properties.isascii():
-        unique, text = _last(properties, _UNIQUE_KEY), _last(properties, _KEYS)
-    else:
-        parsed = parse_properties(properties)
-        unique, text = parsed.get(UNIQUE_KEY), parsed.get(KEYS)
-    if not text:
-        return () if unique is None else (unique,)
-    # Nearly always there is one.
-    keys = (text,) if KEY_SEPARATOR not in text else _split(text)
-    return keys if unique is None else (unique, *keys)
-
-
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(key for key in text.split(KEY_SEPARATOR) if key)
-
-
-def _last(properties: bytes, name: bytes) -> str | None:
-    at = properties.rfind(name)
-    while at >= 0:
-        if not at or properties[at - 1] == _SEPARATOR:
-            start = at + len(name)
-            end = properties.find(b"\x02", start)
-            value = properties[start:] if end < 0 else properties[start:end]
-            if value:
-                return value.decode()
-        at = properties.rfind(name, 0, at)
-    return None
+    return _READER.read(properties)[1]
