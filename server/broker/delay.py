@@ -18,6 +18,7 @@ Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPu
 """
 
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,9 @@ RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
 _FOR_EVER: Final = (1 << 63) - 1
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_NONE: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
+_MOVED: Final = _NONE | {GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY}
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises Refused."""
@@ -76,8 +80,7 @@ class DelayLevels:
         Raises:
             Refused: it is no number.
         """
-        digits = text.lstrip("+-")
-        if len(text) > 11 or not digits.isascii() or not digits.isdigit():
+        if _NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
             remark = f'java.lang.NumberFormatException: For input string: "{text[:80]}"'
             raise Refused(ResponseCode.SYSTEM_ERROR, remark + ", property DELAY")
         return min(max(int(text), 0), self.highest)
@@ -317,14 +320,16 @@ class DelayService:
                 return decode_records(b"".join(found.chunks))
             except RecordDamaged:
                 return self._read_one(level)
-        moved = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
-        if found.status in moved and found.next_offset != level.queue_offset:
+        if found.status in _MOVED and found.next_offset != level.queue_offset:
             LOG.warning(
                 "delay level %d was at %d, its queue has %d to %d; going on at %d",
                 level.level, level.queue_offset, found.min_offset, found.max_offset,
                 found.next_offset,
             )  # fmt: skip
             level.queue_offset = found.next_offset
+            if self._safe.get(level.level, 0) > found.next_offset:
+                # Else the next start would pass over whatever waits up to there.
+                self._safe[level.level] = found.next_offset
         return []
 
     def _read_one(self, level: _Level) -> list[Record]:

@@ -63,7 +63,9 @@ class Store:
             status = GetStatus.OFFSET_TOO_SMALL
             return GetResult(status, [], 0, self.first, self.first, end)
         found = self.records[queue_offset - self.first :][:count_max]
-        status = GetStatus.FOUND if found else GetStatus.OFFSET_OVERFLOW_ONE
+        past = GetStatus.OFFSET_OVERFLOW_BADLY
+        status = GetStatus.OFFSET_OVERFLOW_ONE if queue_offset == end else past
+        status = GetStatus.FOUND if found else status
         return GetResult(status, found, len(found), end, self.first, end)
 
 
@@ -294,12 +296,12 @@ def test_redirected_message_and_back() -> None:
     }
 
 
-@pytest.mark.parametrize(("text", "level"), [("0", 0), ("-3", 0), ("1", 1), ("2", 2), ("99", 2)])
+@pytest.mark.parametrize(("text", "level"), [("0", 0), ("-3", 0), ("1", 1), ("2", 2), ("+99", 2)])
 def test_level_is_cut_to_those_there_are(text: str, level: int) -> None:
     assert LEVELS.level_of(text) == level
 
 
-@pytest.mark.parametrize("text", ["soon", "1.5", "", " 1", "9" * 20, "١"])
+@pytest.mark.parametrize("text", ["soon", "1.5", "", " 1", "9" * 20, "2147483648", "+-1", "١"])
 def test_level_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="NumberFormatException"):
         LEVELS.level_of(text)
