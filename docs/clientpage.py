@@ -54,8 +54,11 @@ BAD_INPUT: Final = {
     "a body that cannot be decompressed": "no listener gets the message; it goes to `%DLQ%group` "
     "as it is stored (broadcasting: it is dropped), and is logged. `poll`, `pull` and queries give "
     "it: its `body` raises `BadAnswer`, its `record.body` has the bytes.",
-    "an answer whose records are damaged": "`BadAnswer`; a consumer logs it and asks again, so "
-    "nothing is skipped.",
+    "a stored body that is not what was sent (CRC)": "as one that cannot be decompressed.",
+    "a pull answer with bytes that are no record": "what comes before them is consumed. Those "
+    "bytes are asked for once more, alone; then the position passes them with an error in the log "
+    "that names broker, queue and offset, and what comes behind them is consumed.",
+    "a query answer with bytes that are no record": "`BadAnswer`.",
     "a position outside of the queue": "logged; the consumer goes on at the end the broker names.",
     "a second member of a group in one client": "`BadRequest` from `start`; the first goes on.",
     "a crash between `poll` and the next `poll`": "the batch is given again.",

@@ -2,8 +2,8 @@
 
 Rule: ``Message`` is what the user wants to say; ids, times and compression are added when
 it is sent. ``MessageExt`` is one stored record plus the broker it came from; its body is
-the user's again, decompressed. A body that cannot be is an error of who looks at it, and of
-nobody else: the messages around it are read as ever.
+the user's again, decompressed. A body that cannot be, or that is not what the producer sent,
+is an error of who looks at it, and of nobody else: the messages around it are read as ever.
 
 Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
 """
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mqclient.errors import BadAnswer, BadRequest
-from storefmt.errors import StoreError
+from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.hosts import host_text
-from storefmt.message import Record, decode_records
+from storefmt.message import Record, decode_record, decode_records
 from storefmt.properties import (
     DELAY,
     KEY_SEPARATOR,
@@ -118,16 +118,18 @@ class MessageExt:
     Args:
         record: the stored record; hosts are packed, its body is as stored.
         broker_name: where it came from, "" when that is not known.
+        damage: what is wrong with the stored body, "" when nothing is.
 
     The body is decompressed and the properties are parsed when they are first asked for: most
     messages that pass through a consumer are never asked for all of it.
     """
 
-    __slots__ = ("_body", "_properties", "broker_name", "record")
+    __slots__ = ("_body", "_properties", "broker_name", "damage", "record")
 
-    def __init__(self, record: Record, broker_name: str) -> None:
+    def __init__(self, record: Record, broker_name: str, *, damage: str = "") -> None:
         self.record = record
         self.broker_name = broker_name
+        self.damage = damage
         self._body: bytes | None = None
         self._properties: Mapping[str, str] | None = None
 
@@ -151,10 +153,14 @@ class MessageExt:
         """The user's body, decompressed; ``record.body`` is as it was stored.
 
         Raises:
-            BadAnswer: the body cannot be decompressed.
+            BadAnswer: the body is damaged, or cannot be decompressed.
         """
         if self._body is None:
             record = self.record
+            if self.damage:
+                raise BadAnswer(
+                    f"message {self.msg_id}: {self.damage}", hint="record.body has what is left"
+                )
             if not record.sys_flag & COMPRESSED:
                 return record.body
             try:
@@ -168,7 +174,7 @@ class MessageExt:
     @property
     def unreadable(self) -> str:
         """Why ``body`` raises, "" when it does not."""
-        if self._body is not None or not self.record.sys_flag & COMPRESSED:
+        if self._body is not None or not (self.damage or self.record.sys_flag & COMPRESSED):
             return ""
         try:
             self.body  # noqa: B018
@@ -190,7 +196,7 @@ class MessageExt:
             record = record._replace(topic=topic)
         if reconsume_times is not None:
             record = record._replace(reconsume_times=reconsume_times)
-        changed = MessageExt(record, self.broker_name)
+        changed = MessageExt(record, self.broker_name, damage=self.damage)
         changed._body, changed._properties = self._body, self._properties
         return changed
 
@@ -271,3 +277,29 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
     except StoreError as error:
         raise BadAnswer(f"{address} sent messages that cannot be read: {error}") from error
     return [MessageExt(record, broker_name) for record in records]
+
+
+def read_pulled(data: bytes, *, broker_name: str) -> tuple[list[MessageExt], RecordDamaged | None]:
+    """Return the messages of a pull, those before the first bytes that are no record.
+
+    Where Java leaves out what comes behind such bytes without a word, they are told here. A
+    record that is whole but for its body is a message that is ``unreadable``; Java's clients
+    do not look at the CRC.
+    """
+    try:
+        return [MessageExt(record, broker_name) for record in decode_records(data)], None
+    except RecordDamaged:
+        # One by one, which is slower: how far they are good.
+        messages: list[MessageExt] = []
+        pos = 0
+        while pos < len(data):
+            damage = ""
+            try:
+                record = decode_record(data, pos)
+            except RecordDamaged as error:
+                if error.kind is not DamageKind.BAD_CRC:
+                    return messages, error
+                record, damage = decode_record(data, pos, check_crc=False), str(error)
+            messages.append(MessageExt(record, broker_name, damage=damage))
+            pos += record.size
+        return messages, None

@@ -6,12 +6,15 @@
                            --> OFFSET_ILLEGAL   outside the queue, next_offset is the nearest end
 
 Rule: brokers compare hashes of tags, so the words are compared again here. The broker that an
-answer suggests is asked next time; one that is no master is never told a position.
+answer suggests is asked next time; one that is no master is never told a position. Bytes that
+are no record end an answer before them; when they come first, they are asked for once more,
+alone, and then passed with an error in the log, or a queue would end there for good.
 
 Source: client/impl/consumer/PullAPIWrapper.java, client/impl/MQClientAPIImpl.java
 #processPullResponse, common/sysflag/PullSysFlag.java (4.9.7).
 """
 
+import logging
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -19,11 +22,13 @@ from typing import Final, NamedTuple
 from mqclient import answers, offsets, routes
 from mqclient.errors import NoRoute, refusal
 from mqclient.instance import MQClient
-from mqclient.message import MessageExt, read_messages
+from mqclient.message import MessageExt, read_pulled
 from mqclient.subscription import Subscription
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import PullMessage, PullMessageResponse
+
+LOG = logging.getLogger(__name__)
 
 COMMIT: Final = 1
 SUSPEND: Final = 2
@@ -135,12 +140,29 @@ class Puller:
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
         raw = await self.pull_raw(asked, timeout_s=timeout_s)
-        found: list[MessageExt] = []
-        if raw.status is PullStatus.FOUND:
-            found = asked.wanted.filter(
-                read_messages(raw.data, broker_name=asked.queue.broker_name, address=raw.address)
+        found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
+        if damage is not None and not found and asked.count_max > 1:
+            # Alone: the answer then says what is behind it.
+            raw = await self.pull_raw(asked._replace(count_max=1), timeout_s=timeout_s)
+            found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
+        status, next_offset = raw.status, raw.next_offset
+        if damage is not None and found:
+            # Never back, and never beyond the answer, whatever a record says of itself.
+            behind = found[-1].queue_offset + 1
+            next_offset = min(max(behind, asked.queue_offset + 1), next_offset)
+        elif damage is not None:
+            status = PullStatus.NO_MATCHED_MSG
+            LOG.error(
+                "%s passes over what broker %s has at offset %d to %d of %s: %s",
+                self._group,
+                raw.address,
+                asked.queue_offset,
+                next_offset - 1,
+                offsets.named(asked.queue),
+                damage,
             )
-        return PullResult(raw.status, raw.next_offset, raw.min_offset, raw.max_offset, found)
+        kept = asked.wanted.filter(found)
+        return PullResult(status, next_offset, raw.min_offset, raw.max_offset, kept)
 
     async def pull_raw(self, asked: Asked, *, timeout_s: float | None = None) -> RawPull:
         """Read the bytes of messages from a queue offset on; raises as ``pull``."""

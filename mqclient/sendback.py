@@ -78,6 +78,9 @@ class SendBack:
         try:
             await self._to_broker(message, delay_level, broker_name or message.broker_name)
         except ClientError as error:
+            if message.damage:
+                # Sent anew it would have a CRC that is right for a wrong body.
+                raise
             LOG.warning(
                 "message %s goes to the retry topic of %s by a send, because: %s",
                 message.msg_id,

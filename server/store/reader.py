@@ -10,6 +10,7 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 #queryMessage; store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7).
 """
 
+import logging
 import os
 import struct
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_
 from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
 from storefmt.sysflag import BORN_HOST_V6
+
+LOG = logging.getLogger(__name__)
 
 SCAN_COUNT: Final = 800
 """Queue entries that one get looks at, at most (more only if more messages are asked for)."""
@@ -161,10 +164,9 @@ class Reader:
         # Later entries lie nearer to the end: what is in memory for the first is for all.
         in_memory = log_end - CQ_ENTRY.unpack_from(data)[0] <= self._memory_size
         enough = min(count_max, self._count_max)
-        limit = self._size_max if size_max is None else min(size_max, self._size_max)
+        limit = min(self._size_max if size_max is None else size_max, self._size_max)
         picked: list[tuple[int, int]] = []
-        total = scanned = log_offset = 0
-        skip_until = -1
+        total, scanned, log_offset, skip_until = 0, 0, 0, -1
         status = GetStatus.NO_MATCHED_MESSAGE
         window = None if wants is None else LogWindow.of(self._log, wants)
         for log_offset, size, tags_code in CQ_ENTRY.iter_unpack(data):
@@ -185,12 +187,14 @@ class Reader:
                     continue
             elif accept is not None and not accept(tags_code):
                 continue
-            if log_offset < self._log.min_offset or log_offset + size > log_end:
-                if not picked:
-                    status = GetStatus.MESSAGE_WAS_REMOVING
+            if log_offset < self._log.min_offset:
+                status = status if picked else GetStatus.MESSAGE_WAS_REMOVING
                 skip_until = log_offset - log_offset % self._log.file_size + self._log.file_size
                 continue
             skip_until = -1
+            if log_offset + size > log_end:
+                _say_behind(queue, queue_offset + scanned - 1, log_offset)
+                continue
             if window is not None and not window.holds_wanted(log_offset, size):
                 status = GetStatus.NO_MATCHED_MESSAGE
                 continue
@@ -354,3 +358,11 @@ class Reader:
         if not offsets:
             return QueryResult([], 0, 0)
         return QueryResult(found, last.end_ms, last.end_log_offset)
+
+
+def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:
+    """Say that an entry is passed over; Java passes all that lie before the file it names."""
+    LOG.error(
+        "entry %d of queue %d of %s points behind the log, to %d: it is passed over",
+        number, queue.queue_id, queue.topic, log_offset,
+    )  # fmt: skip

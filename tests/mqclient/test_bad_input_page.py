@@ -59,8 +59,16 @@ SHOWN_BY: dict[str, list[str]] = {
         "test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters",
         "test_consumeorderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
     ],
-    "an answer whose records are damaged": [
-        "test_queuepull.py::test_damaged_records_are_asked_for_again_and_nothing_is_passed_over"
+    "a stored body that is not what was sent (CRC)": [
+        "test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
+    ],
+    "a pull answer with bytes that are no record": [
+        "test_queuepull.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
+        "test_queuepull.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
+        "test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
+    ],
+    "a query answer with bytes that are no record": [
+        "test_message.py::test_answer_that_is_cut_is_no_message"
     ],
     "a position outside of the queue": [
         "test_queuepull.py::"

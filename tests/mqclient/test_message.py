@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from mqclient.errors import BadAnswer, BadRequest
-from mqclient.message import Message, MessageExt, read_messages
+from mqclient.message import Message, MessageExt, read_messages, read_pulled
 from storefmt.sysflag import COMPRESSED, Compression
 from tests.mqclient.fake import record
 
@@ -85,6 +85,22 @@ def test_a_broken_body_is_an_error_of_who_looks_at_it_alone() -> None:
     assert "is not zlib" in broken.unreadable
     with pytest.raises(BadAnswer, match="is not zlib"):
         broken.body  # noqa: B018
+
+
+def test_a_pulled_body_that_is_not_what_was_sent_is_an_error_of_who_looks_at_it_alone() -> None:
+    flipped = record("T", b"flipped").replace(b"flipped", b"flopped")
+    data = record("T", b"good") + flipped + record("T", b"behind")
+
+    (good, bad, behind), damage = read_pulled(data, broker_name="b")
+
+    assert damage is None
+    assert (good.body, behind.body) == (b"good", b"behind")
+    assert (good.unreadable, good.damage) == ("", "")
+    assert bad.record.body == b"flopped"
+    assert "body of 7 bytes has crc" in bad.damage
+    assert bad.damage in bad.but(topic="X").unreadable
+    with pytest.raises(BadAnswer, match="body of 7 bytes has crc"):
+        bad.body  # noqa: B018
 
 
 def test_a_changed_copy_keeps_what_was_read() -> None:

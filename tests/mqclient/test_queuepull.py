@@ -226,20 +226,46 @@ def test_a_broker_that_has_forgotten_this_member_hears_of_it_at_once(
     play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
 
 
-def test_damaged_records_are_asked_for_again_and_nothing_is_passed_over() -> None:
+def test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again() -> None:
     async def act(scene: Scene) -> None:
         fake, inside, pulls, held = scene
-        whole = record("T", b"x", queue_offset=5, properties="TAGS\x01A")
-        answer(fake, ResponseCode.SUCCESS, to=6, body=whole[:-3])
-        answer(fake, ResponseCode.SUCCESS, to=6, body=whole)
+        whole = [record("T", b"x", queue_offset=5 + i, properties="TAGS\x01A") for i in range(3)]
+        answer(fake, ResponseCode.SUCCESS, to=8, body=whole[0] + whole[1][:-3])
+        answer(fake, ResponseCode.SUCCESS, to=8, body=whole[1] + whole[2])
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: held[QUEUE].count == 1)
+        await until(lambda: held[QUEUE].count == 3)
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 3)
         asked = [each.ext["queueOffset"] for each in fake.asked_for(RequestCode.PULL_MESSAGE)]
-        assert asked[:2] == ["5", "5"]
+        assert asked == ["5", "6", "8"]
         assert inside.offsets.known(QUEUE) is None
 
-    play(act, settings=PushSettings(pull_time_delay_ms_when_exception=1))
+    play(act)
+
+
+def test_bytes_that_stay_no_record_are_asked_for_alone_and_passed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, pulls, held = scene
+        whole = record("T", b"x", queue_offset=6, properties="TAGS\x01A")
+        answer(fake, ResponseCode.SUCCESS, to=7, body=b"\x7f" * 200 + whole)
+        answer(fake, ResponseCode.SUCCESS, to=6, body=b"\x7f" * 200)
+        answer(fake, ResponseCode.SUCCESS, to=7, body=whole)
+        hang(fake)
+        pulls.run(held[QUEUE])
+        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 4)
+        asked = [
+            (each.ext["queueOffset"], each.ext["maxMsgNums"])
+            for each in fake.asked_for(RequestCode.PULL_MESSAGE)
+        ]
+        assert asked == [("5", "32"), ("5", "1"), ("6", "32"), ("7", "32")]
+        assert held[QUEUE].count == 1
+        assert inside.offsets.known(QUEUE) == 6
+
+    play(act)
+    assert "has at offset 5 to 5 of" in caplog.text
+    assert "magic is 7f7f7f7f" in caplog.text
 
 
 def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from mqclient.errors import BrokerRefused, ClientError
-from mqclient.message import MessageExt, read_messages
+from mqclient.message import MessageExt, read_messages, read_pulled
 from mqclient.sendback import SendBack
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
@@ -132,6 +132,19 @@ def test_a_message_that_has_an_origin_keeps_it() -> None:
         properties = parse_properties(sent(fake).ext["i"])
         assert properties["ORIGIN_MESSAGE_ID"] == "O"
         assert len(properties["UNIQ_KEY"]) == 32
+
+    play(act)
+
+
+def test_a_damaged_body_is_never_sent_anew_where_it_would_look_whole() -> None:
+    async def act(fake: FakeServer, sendback: SendBack) -> None:
+        fake.route("T", "%RETRY%G")
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR, remark="full")
+        flipped = record("T", b"flipped").replace(b"flipped", b"flopped")
+        (damaged,), _ = read_pulled(flipped, broker_name="broker-0")
+        with pytest.raises(BrokerRefused, match="full"):
+            await sendback.give_back(damaged, delay_level=-1, broker_name=None)
+        assert fake.asked_for(RequestCode.SEND_MESSAGE_V2) == []
 
     play(act)
 

@@ -9,6 +9,7 @@ import pytest
 from server.store import mapped
 from server.store.calls import GetStatus
 from server.store.store import MessageStore
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (
     START_MS,
     message,
@@ -111,6 +112,26 @@ def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) ->
     assert (none.status, none.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)
     assert (one.status, one.count, one.next_offset) == (GetStatus.FOUND, 1, 1000)
     assert (two.count, two.next_offset) == (2, 800)
+
+
+def test_an_entry_that_points_behind_the_log_hides_no_other(
+    store: MessageStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = store._table.find("topic-a", 0)
+    assert queue is not None
+    CQ_ENTRY.pack_into(queue.tail, 10 * ENTRY_SIZE, 1 << 50, 100, 0)
+
+    before = store.get_message("topic-a", 0, 0, count_max=32)
+    at_it = store.get_message("topic-a", 0, 10, count_max=32)
+    records = [one for chunk in (*before.chunks, *at_it.chunks) for one in records_in(chunk)]
+
+    assert (before.status, before.count, before.next_offset) == (GetStatus.FOUND, 32, 33)
+    assert (at_it.status, at_it.count, at_it.next_offset) == (GetStatus.FOUND, 32, 43)
+    offsets = [record.queue_offset for record in records]
+    assert offsets == [*range(10), *range(11, 33), *range(11, 43)]
+    assert (
+        "entry 10 of queue 0 of topic-a points behind the log, to 1125899906842624" in caplog.text
+    )
 
 
 def test_search_by_time_gives_the_nearest_message(store: MessageStore) -> None:
