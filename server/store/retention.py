@@ -122,7 +122,9 @@ class Retention:
         manual = self._manual_rounds > 0
         self._manual_rounds -= manual
         is_time = datetime.fromtimestamp(now_ms / 1000).hour in config.delete_hours()
-        if not (manual or is_time or usage.percent > config.disk_max_used_space_ratio):
+        # Java's getter keeps it within these, whatever is set.
+        used_max = min(max(config.disk_max_used_space_ratio, 10), 95)
+        if not (manual or is_time or usage.percent > used_max):
             return []
         forced = (
             config.clean_file_forcibly_enable

@@ -58,6 +58,18 @@ def test_expired_files_go_at_any_hour_when_the_disk_is_over_its_ratio() -> None:
     assert expired(retention, [100, 1], now_ms=NOON_MS, usage=DiskUsage(76, 24)) == [0]
 
 
+@pytest.mark.parametrize(
+    ("ratio", "used", "goes"),
+    [(0, 10, False), (0, 11, True), (9, 10, False), (100, 95, False), (100, 96, True)],
+)
+def test_ratio_is_kept_between_10_and_95_as_in_java(ratio: int, used: int, goes: bool) -> None:
+    retention = policy(now_ms=NOON_MS, disk_max_used_space_ratio=ratio)
+
+    found = expired(retention, [100], now_ms=NOON_MS, usage=DiskUsage(used, 100 - used))
+
+    assert found == ([0] if goes else [])
+
+
 def test_expired_files_go_by_hand_at_any_hour_for_twenty_rounds() -> None:
     retention = policy(now_ms=NOON_MS)
     retention.delete_by_hand()
