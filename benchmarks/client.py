@@ -7,6 +7,10 @@ as they do on the machine of who reads this.
 ``--pyrocketmq`` adds the bridge of that name to the Java client. It is no part of this project:
 pip puts it into an environment of this run alone, in the versions and with the hashes of
 ``bridge.lock``. Where that does not work, the run says why and goes on without it.
+
+``--floor`` adds a bare socket that sends one frame after the other (``floorload.py``): what one
+sender could reach at most. The broker's own CPU time is in the tables, since where broker and
+client want more than the cores have, it is the broker's that is missing.
 """
 
 import argparse
@@ -27,7 +31,7 @@ from benchmarks.telling import tell
 from tests.interop.javabuild import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
-NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq"}
+NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq", "floor": "bare socket"}
 BRIDGE_LOCK = Path(__file__).with_name("bridge.lock")
 
 
@@ -50,6 +54,12 @@ def bridge_command(running: Side, options: argparse.Namespace) -> list[str]:
         *told,
         *loads,
     ]
+
+
+def floor_command(running: Side, options: argparse.Namespace) -> list[str]:
+    """Return the command line of the bare socket's load."""
+    told = words(running, options)[: -len(options.loads)]
+    return [sys.executable, "-m", "benchmarks.floorload", *told, "sync:1"]
 
 
 def make_bridge(directory: Path) -> str:
@@ -81,8 +91,9 @@ def table(
     name = NAMES[other]
     lines = [
         f"| broker | load | {name} msg/s | ours msg/s | rate | {name} p50 / p99 us "
-        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg "
+        f"| broker CPU us/msg, {name} / ours |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for broker, clients in rounds.items():
         for load in loads:
@@ -104,6 +115,8 @@ def table(
                 f"{statistics.median(p50s):.2f}x" if timed else "–",
                 f"{statistics.median(each.cpu_us for each in theirs):.1f}",
                 f"{statistics.median(each.cpu_us for each in ours):.1f}",
+                f"{statistics.median(each.beside_cpu_us for each in theirs):.1f} / "
+                f"{statistics.median(each.beside_cpu_us for each in ours):.1f}",
             ]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -125,9 +138,12 @@ def main() -> int:
     parser.add_argument("--loads", nargs="+", default=LOADS)
     parser.add_argument("--brokers", nargs="+", default=["java", "ours"])
     parser.add_argument("--pyrocketmq", action="store_true", help="also against this bridge")
+    parser.add_argument("--floor", action="store_true", help="also against a bare socket")
     parser.add_argument("--write", type=Path, help="append the table to this file")
     options = parser.parse_args()
     clients = dict(CLIENTS)
+    if options.floor:
+        clients["floor"] = floor_command
     compile_load()
     settings = {"flushDiskType": "ASYNC_FLUSH", "defaultTopicQueueNums": "8"}
     with tempfile.TemporaryDirectory(prefix="mq-bench-") as scratch:
@@ -147,7 +163,12 @@ def main() -> int:
                 for name in names:
                     # A new store for each, so that both consume what they sent themselves.
                     with side(broker, Path(scratch), settings=settings) as running:
-                        results, _ = drive(clients[name](running, options), name=name, cpu_s=cpu_s)
+                        results, _ = drive(
+                            clients[name](running, options),
+                            name=name,
+                            cpu_s=cpu_s,
+                            beside_cpu_s=running.cpu_s,
+                        )
                     rounds[broker][name].append(results)
                     print(f"round {number + 1}: {name} client on the {broker} broker", flush=True)
     text = (

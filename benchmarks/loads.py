@@ -1,4 +1,4 @@
-"""A load program as a process: ``java/src/Bench.java``, ``pyload.py`` or ``bridgeload.py``.
+"""A load program as a process: ``Bench.java``, ``pyload.py``, ``bridgeload.py``, ``floorload.py``.
 
     program --> {"at": "begin", "load": "sync:1"}              <-- a line: measure now
             --> {"at": "end", "load": …, "count": N, …}        <-- a line: go on
@@ -43,6 +43,8 @@ class Result:
     cpu_us: float
     """CPU time for a message, of the process that is measured."""
     failed: int
+    beside_cpu_us: float
+    """The same of the process at the other end, 0 where nobody asked."""
 
 
 def compile_load() -> None:
@@ -69,13 +71,18 @@ def java_command(running: Side, options: argparse.Namespace) -> list[str]:
 
 
 def drive(
-    command: list[str], *, name: str, cpu_s: Callable[[int], float]
+    command: list[str],
+    *,
+    name: str,
+    cpu_s: Callable[[int], float],
+    beside_cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> tuple[dict[str, Result], float]:
     """Run a load program; returns its results by load, and the CPU seconds it took itself.
 
     Args:
         name: what is measured, for whoever looks on.
         cpu_s: returns the CPU seconds of what is measured, given the process id of the program.
+        beside_cpu_s: returns those of the other end.
 
     Raises:
         ChildProcessError: the program ended with an error.
@@ -92,21 +99,24 @@ def drive(
     assert program.stdin is not None
     assert program.stdout is not None
     results: dict[str, Result] = {}
-    begin_s = 0.0
+    begin_s = beside_begin_s = 0.0
     for line in program.stdout:
         if not line.startswith("{"):
             continue
         said = json.loads(line)
         if said["at"] == "begin":
-            begin_s = cpu_s(program.pid)
+            begin_s, beside_begin_s = cpu_s(program.pid), beside_cpu_s()
         else:
             used_s = cpu_s(program.pid) - begin_s
+            beside_s = beside_cpu_s() - beside_begin_s
+            count = max(said["count"], 1)
             results[said["load"]] = Result(
                 said["count"] / said["seconds"],
                 said["p50_us"],
                 said["p99_us"],
-                used_s / max(said["count"], 1) * 1e6,
+                used_s / count * 1e6,
                 said["failed"],
+                beside_s / count * 1e6,
             )
             rate = results[said["load"]].rate
             print(f"  {name:5} {said['load']:10} {rate:10,.0f} msg/s", flush=True)
