@@ -31,7 +31,11 @@ PAGES: Final[Mapping[str, tuple[type[Settings], str]]] = {
 
 BAD_INPUT: Final = {
     "no name server answers": "`send` and every question raise `Unreachable` or `TimedOut` naming "
-    "all that were tried. A consumer starts, and begins once one answers.",
+    "all that were tried, unless the route is known: a route is used until a name server gives "
+    "another, however long that takes, so sends, heartbeats, consumption and positions go on as "
+    "long as the brokers live. A consumer starts without, and begins once one answers.",
+    "a name server that was restarted, or a topic that was deleted": "no route in an answer is no "
+    "new route: the known one is used on, as in Java. What a broker of it refuses is an error.",
     "no name server is given": "`BadRequest` when `MQClient` is made.",
     "a topic without a route": "`send` makes the topic where the brokers may (`TBW102`), else "
     "raises `NoRoute`. A consumer asks again with every rebalance.",

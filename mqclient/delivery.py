@@ -167,7 +167,7 @@ class Delivery:
             except ClientError as error:
                 if not self._is_tried_again(error, tries):
                     raise
-                self._client.forget_route(out.topic)
+                self._client.doubt_route(out.topic)
             else:
                 again = self._settings.retry_another_broker_when_not_store_ok
                 if result.status is SendStatus.SEND_OK or not again or tries.unattended:
@@ -209,7 +209,7 @@ class Delivery:
         if not self._is_tried_again(error, tries):
             future.set_exception(error)
             return
-        self._client.forget_route(out.topic)
+        self._client.doubt_route(out.topic)
         self._next(tries, failed)
         work = self._deliver(out, [message], queue, tries)
         task = asyncio.get_running_loop().create_task(work)

@@ -31,6 +31,7 @@ from remoting.headers import GetRouteInfo
 if TYPE_CHECKING:
     from mqclient.members import Members
     from mqclient.requestreply import Requests
+    from mqclient.routerenewal import RouteRenewal
     from remoting.aio.channel import Channel
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
@@ -88,6 +89,7 @@ class MQClient:
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache()
+        self._renewal: RouteRenewal | None = None  # noqa: F823
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
         sign = _signer(access_key, secret_key)
@@ -99,8 +101,10 @@ class MQClient:
                 connect_timeout_s=connect_timeout_s, sign=sign, on_exchange=on_exchange, tls=tls
             )
         else:
+            from mqclient.routerenewal import RouteRenewal
             from remoting.aio.client import RemotingClient
 
+            self._renewal = RouteRenewal(self._routes, self._ask_route, clock_ms=clock_ms)
             self._remoting = RemotingClient(
                 connect_timeout_s=connect_timeout_s,
                 on_request=on_request or self._answer,
@@ -157,6 +161,8 @@ class MQClient:
             self._members.stop()
         if self._requests is not None:
             self._requests.close()
+        if self._renewal is not None:
+            self._renewal.close()
         await self._remoting.close()
 
     async def invoke(
@@ -252,22 +258,31 @@ class MQClient:
         ) from failures[-1]
 
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
-        """Return the route of a topic; ``fresh`` asks the name server in any case.
+        """Return the route of a topic: a known one for as long as no newer one can be had.
+
+        Args:
+            fresh: only what a name server answers now. A client that is ``direct`` asks so
+                after 30 s, too: who asks one thing at a time is told when nobody answers.
 
         Raises:
             NoRoute: no broker has the topic.
             Unreachable, TimedOut: no name server answered.
         """
-        known = None if fresh else self._routes.get(topic, now_ms=self.now_ms())
-        if known is not None:
-            return known
+        if not fresh:
+            known = self._routes.get(topic, now_ms=self.now_ms())
+            if known is None and self._renewal is not None:
+                known = await self._renewal.route(topic)
+            if known is not None:
+                return known
+        return await self._ask_route(topic)
+
+    async def _ask_route(self, topic: str) -> TopicRouteData:
         header = GetRouteInfo(topic=topic, accept_standard_json_only=True)
         what = f"route of topic {topic}"
         address, answer = await self.ask_namesrv(
             RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what=what
         )
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-            self._routes.drop(topic)
             raise NoRoute(topic, address=address, remark=answer.remark or "")
         answers.check(answer, address=address, what=what)
         found = answers.body(answer, TopicRouteData, address=address)
@@ -278,8 +293,14 @@ class MQClient:
         """Return the route of a topic where no name server needs to be asked for it."""
         return self._routes.get(topic, now_ms=now_ms)
 
-    def forget_route(self, topic: str) -> None:
+    def doubt_route(self, topic: str) -> None:
         """Ask again for the route of a topic next time, because a broker of it failed."""
+        self._routes.doubt(topic)
+
+    def forget_route(self, topic: str) -> None:
+        """Have no route of a topic any more, because this client has changed the topic."""
+        if self._renewal is not None:
+            self._renewal.forget(topic)
         self._routes.drop(topic)
 
     async def master_of(self, queue: MessageQueue) -> str:

@@ -1,6 +1,6 @@
 """Where the messages of one producer can go: the queues of a topic, the brokers that have them.
 
-    topic --> route (30 s) --> queues in turn + address of each master
+    topic --> route --> queues in turn + address of each master
           `-> no route --> the queues that the template topic promises
 
 Rule: chooses nothing and sends nothing; what a route means is worked out once a route.
@@ -9,11 +9,11 @@ Source: client/impl/producer/DefaultMQProducerImpl.java#tryToFindTopicPublishInf
 """
 
 from mqclient import routes
-from mqclient.errors import NoRoute
+from mqclient.errors import NoRoute, TimedOut, Unreachable
 from mqclient.instance import MQClient
 from mqclient.producersettings import ProducerSettings
 from mqclient.routes import PublishInfo
-from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.bodies import MessageQueue
 
 
 class Publishing:
@@ -43,37 +43,41 @@ class Publishing:
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that take messages; raises NoRoute."""
         self.topics.add(topic)
-        try:
-            return (await self._info(topic)).queues
-        except NoRoute:
-            # Heartbeats go to the brokers that may make the topic, too.
-            self.topics.add(self._settings.create_topic_key)
-            template = await self._template(topic)
-            return routes.template_queues(
-                topic, template, queue_count=self._settings.default_topic_queue_nums
-            )
+        return (await self._info(topic)).queues
 
     async def address(self, queue: MessageQueue) -> str:
         """Return the address of the master of a queue; raises NoRoute."""
-        try:
-            address = (await self._info(queue.topic)).masters.get(queue.broker_name)
-            # With the right error for a broker that is not there.
-            return address or await self._client.master_of(queue)
-        except NoRoute:
-            masters = routes.masters(await self._template(queue.topic))
-            if queue.broker_name not in masters:
-                raise
-            return masters[queue.broker_name]
+        info = await self._info(queue.topic)
+        address = info.masters.get(queue.broker_name)
+        # With the right error for a broker that is not there.
+        return address or await self._client.master_of(queue)
 
     async def _info(self, topic: str) -> PublishInfo:
-        route = await self._client.route(topic)
         known = self._infos.get(topic)
+        try:
+            route = await self._client.route(topic)
+        except NoRoute:
+            return await self._promised(topic)
+        except (Unreachable, TimedOut):
+            # What the template promised holds until a name server says otherwise.
+            if known is None:
+                raise
+            return known
         if known is None or known.route is not route:
             known = self._infos[topic] = routes.publish_info(topic, route)
         return known
 
-    async def _template(self, topic: str) -> TopicRouteData:
+    async def _promised(self, topic: str) -> PublishInfo:
+        """Return what a topic will be once a broker makes it on the first send."""
+        key = self._settings.create_topic_key
+        # Heartbeats go to the brokers that may make the topic, too.
+        self.topics.add(key)
         try:
-            return await self._client.route(self._settings.create_topic_key)
+            template = await self._client.route(key)
         except NoRoute as error:
             raise NoRoute(topic, address=error.address, remark=error.remark) from error
+        queues = routes.template_queues(
+            topic, template, queue_count=self._settings.default_topic_queue_nums
+        )
+        info = self._infos[topic] = PublishInfo(template, queues, routes.masters(template))
+        return info

@@ -146,7 +146,7 @@ class QueuePulls:
                 elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:
                     self._announce()
                 self._puller.forget(held.queue)
-                self._consuming.client.forget_route(held.queue.topic)
+                self._consuming.client.doubt_route(held.queue.topic)
             if pause_s:
                 await asyncio.sleep(pause_s)
 

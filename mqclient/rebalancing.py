@@ -175,7 +175,11 @@ class Rebalancing:
         held.dropped = True
         self._pulls.end(queue)
         released = await self._consumption.released(held)
-        await self._consuming.offsets.persist([queue])
+        try:
+            await self._consuming.offsets.persist([queue])
+        except ClientError as error:
+            # Its broker may be away for long, and must find the queue free when it is back.
+            LOG.warning("position of %s in %s: %s", self._consuming.group, queue, error)
         if not released:
             # A listener still works on it; the lock stays until it is done.
             return

@@ -1,7 +1,7 @@
 """Routes of topics: which brokers have a topic, and which queues that makes.
 
-Rule: pure; ``now_ms`` is given. A route is used for 30 s, then asked for again; a failed
-send drops it at once, because the broker may be gone.
+Rule: pure; ``now_ms`` is given. A route is asked for again after 30 s, or when a broker of it
+failed; until there is a newer one it stays (``mqclient.routerenewal``).
 
 Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
 #topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
@@ -17,6 +17,11 @@ TEMPLATE_TOPIC: Final = "TBW102"
 TEMPLATE_QUEUE_COUNT: Final = 4
 """Queues a producer asks for then (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
+"""When a route is asked for again (pollNameServerInterval)."""
+DOUBT_MS: Final = 2 * ROUTE_LIFE_MS
+"""A route that nobody has asked for so long is worth waiting for a newer one."""
+QUIET_MS: Final = 300_000
+"""Pause between two warnings that a route cannot be had."""
 MASTER_ID: Final = 0
 
 READABLE: Final = 4
@@ -31,24 +36,67 @@ class PublishInfo(NamedTuple):
     masters: dict[str, str]
 
 
+class _Known:
+    """A route, and until when it is good in which way."""
+
+    __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
+
+    def __init__(self, route: TopicRouteData, now_ms: int) -> None:
+        self.route = route
+        self.quiet_ms = now_ms
+        self.asked(now_ms)
+
+    def asked(self, now_ms: int) -> None:
+        self.ask_ms = now_ms + ROUTE_LIFE_MS
+        self.doubt_ms = now_ms + DOUBT_MS
+
+
 class RouteCache:
-    """Routes by topic, each good for ``ROUTE_LIFE_MS``."""
+    """The last known route of each topic, and when to ask for it again."""
 
     def __init__(self) -> None:
-        self._routes: dict[str, tuple[TopicRouteData, int]] = {}
+        self._known: dict[str, _Known] = {}
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
-        """Return the route, None when it is not known or too old."""
-        route, expires_ms = self._routes.get(topic, (None, 0))
-        return route if now_ms < expires_ms else None
+        """Return the route, None when it is not known or has to be asked for again."""
+        known = self._known.get(topic)
+        return known.route if known is not None and now_ms < known.ask_ms else None
+
+    def last(self, topic: str) -> TopicRouteData | None:
+        """Return the route however old it is, None when there never was one."""
+        known = self._known.get(topic)
+        return None if known is None else known.route
 
     def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
-        """Remember a route."""
-        self._routes[topic] = (route, now_ms + ROUTE_LIFE_MS)
+        """Remember a route in place of the one before."""
+        self._known[topic] = _Known(route, now_ms)
+
+    def asked(self, topic: str, *, now_ms: int) -> None:
+        """Let a known route be good for another while: it is asked for now."""
+        self._known[topic].asked(now_ms)
+
+    def failed(self, topic: str, *, now_ms: int) -> bool:
+        """Note that no newer route could be had; return whether that is worth a word again."""
+        known = self._known.get(topic)
+        if known is None or now_ms < known.quiet_ms:
+            return False
+        known.quiet_ms = now_ms + QUIET_MS
+        return True
+
+    def is_doubtful(self, topic: str, *, now_ms: int) -> bool:
+        """Whether a newer route is worth waiting for."""
+        known = self._known.get(topic)
+        return known is None or now_ms >= known.doubt_ms
+
+    def doubt(self, topic: str) -> None:
+        """Have a route asked for again by whoever needs it next."""
+        known = self._known.get(topic)
+        if known is not None:
+            known.ask_ms = known.doubt_ms = 0
 
     def drop(self, topic: str) -> None:
         """Forget a route."""
-        self._routes.pop(topic, None)
+        self._known.pop(topic, None)
 
 
 def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:

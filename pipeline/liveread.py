@@ -134,7 +134,7 @@ class RangeReader:
             except ClientError as error:
                 if last or not error.retriable:
                     raise
-                self._client.forget_route(queue.topic)
+                self._client.doubt_route(queue.topic)
             else:
                 if last or raw.status in (PullStatus.FOUND, PullStatus.NO_MATCHED_MSG):
                     return raw

@@ -12,6 +12,12 @@ SHOWN_BY: dict[str, list[str]] = {
         "test_instance.py::test_when_no_name_server_answers_all_are_named",
         "test_pushconsumer.py::test_without_a_name_server_it_starts_and_consumes_nothing",
         "sim/test_simulation.py::the_name_server_comes_late",
+        "sim/test_simulation.py::the_name_server_is_away_and_comes_back_empty",
+        "test_members.py::test_heartbeats_go_on_while_no_name_server_answers",
+    ],
+    "a name server that was restarted, or a topic that was deleted": [
+        "sim/test_simulation.py::the_name_server_is_away_and_comes_back_empty",
+        "test_instance.py::test_known_route_outlives_name_servers_that_are_away_or_know_nothing",
     ],
     "no name server is given": ["test_instance.py::test_addresses_are_split_and_get_a_port"],
     "a topic without a route": [

@@ -8,11 +8,12 @@ from mqclient.admin import Admin
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.instance import MQClient, local_ip, parse_addresses
 from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
-from remoting.bodies import MessageQueue
+from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.waiting import eventually
 
 DOWN = "127.0.0.1:1"
 
@@ -49,6 +50,42 @@ def test_route_is_asked_once_and_again_when_it_is_old_or_dropped() -> None:
         return [command.ext["topic"] for command in fake.asked]
 
     assert asyncio.run(go()) == ["T"] * 4
+
+
+def test_known_route_outlives_name_servers_that_are_away_or_know_nothing() -> None:
+    async def go() -> None:
+        now_ms = NOW_MS
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with fake.client(clock_ms=lambda: now_ms, timeout_s=60) as client:
+                known = await client.route("T")
+                client.namesrv_addresses[:] = [DOWN]
+                for _ in range(3):
+                    now_ms += 600_000
+                    assert await client.route("T") is known
+                    client.doubt_route("T")
+                    assert await client.route("T") is known
+                assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+                for topic, fresh in (("T", True), ("Other", False)):
+                    with pytest.raises(Unreachable):
+                        await client.route(topic, fresh=fresh)
+                client.namesrv_addresses[:] = [fake.address]
+                fake.route()
+                now_ms += 600_000
+                assert await client.route("T") is known
+                with pytest.raises(NoRoute):
+                    await client.route("T", fresh=True)
+                assert await client.route("T") is known
+                fake.route("T", brokers=2)
+
+                async def newest() -> TopicRouteData:
+                    client.doubt_route("T")
+                    return await client.route("T")
+
+                # Nobody waits long for a newer route, so it may be used by a later question.
+                await eventually(newest, lambda route: len(route.broker_datas) == 2)
+
+    asyncio.run(go())
 
 
 def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:

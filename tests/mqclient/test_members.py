@@ -12,7 +12,7 @@ from mqclient.txproducer import TransactionProducer
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState, GetConsumerRunningInfo
-from tests.mqclient.fake import FakeServer, record
+from tests.mqclient.fake import NOW_MS, FakeServer, record
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
@@ -115,5 +115,26 @@ def test_nobody_joins_a_closed_client(kind: type[Producer] | type[PushConsumer])
                 member.register_message_listener(lambda messages, context: OK)
             with pytest.raises(BadRequest, match="closed"):
                 await member.start()
+
+    asyncio.run(go())
+
+
+def test_heartbeats_go_on_while_no_name_server_answers() -> None:
+    async def go() -> None:
+        now_ms = NOW_MS
+        async with (
+            FakeServer() as fake,
+            fake.client(clock_ms=lambda: now_ms, timeout_s=60) as client,
+        ):
+            fake.route("T")
+            fake.say(RequestCode.HEART_BEAT)
+            fake.say(RequestCode.UNREGISTER_CLIENT)
+            async with Producer(client, "P") as producer:
+                await producer.queues("T")
+                client.namesrv_addresses[:] = ["127.0.0.1:1"]
+                now_ms += 600_000
+                assert await client.members.addresses() == [fake.address]
+                await client.members.heartbeat()
+                assert len(fake.asked_for(RequestCode.HEART_BEAT)) == 1
 
     asyncio.run(go())

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut
+from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut, Unreachable
 from mqclient.instance import MQClient
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.outgoing import Packing
@@ -192,6 +192,20 @@ def test_missing_topic_goes_to_the_queues_of_the_template() -> None:
 
     assert request.ext["b"] == "New"
     assert 0 <= int(request.ext["e"]) < 4
+
+
+def test_what_the_template_promised_holds_while_no_name_server_answers() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        fake.route("TBW102")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        producer = Producer(client)
+        await producer.send(Message("New", b"x"))
+        client.namesrv_addresses[:] = ["127.0.0.1:1"]
+        await producer.send(Message("New", b"x"))
+        with pytest.raises(Unreachable):
+            await producer.send(Message("Never", b"x"))
+
+    run(act)
 
 
 def test_without_template_a_missing_topic_has_no_route() -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from mqclient.errors import BadAnswer
 from mqclient.routes import (
+    DOUBT_MS,
+    QUIET_MS,
     ROUTE_LIFE_MS,
     RouteCache,
     masters,
@@ -76,11 +78,38 @@ def test_broken_order_configuration_is_named(conf: str) -> None:
         publish_queues("T", TopicRouteData(order_topic_conf=conf))
 
 
-def test_route_is_good_for_its_life_and_until_dropped() -> None:
+def test_route_is_good_for_its_life_and_stays_until_dropped() -> None:
     cache = RouteCache()
     cache.put("T", MIXED, now_ms=0)
 
     assert cache.get("T", now_ms=ROUTE_LIFE_MS - 1) is MIXED
     assert cache.get("T", now_ms=ROUTE_LIFE_MS) is None
+    assert cache.last("T") is MIXED
+    assert not cache.is_doubtful("T", now_ms=DOUBT_MS - 1)
+    assert cache.is_doubtful("T", now_ms=DOUBT_MS)
+    cache.asked("T", now_ms=DOUBT_MS)
+    assert cache.get("T", now_ms=DOUBT_MS) is MIXED
     cache.drop("T")
+    assert cache.get("T", now_ms=DOUBT_MS) is cache.last("T") is None
+
+
+def test_doubted_route_is_asked_for_at_once_and_stays() -> None:
+    cache = RouteCache()
+    cache.doubt("T")
+    assert cache.last("T") is None
+    cache.put("T", MIXED, now_ms=0)
+    cache.doubt("T")
+
     assert cache.get("T", now_ms=0) is None
+    assert cache.is_doubtful("T", now_ms=0)
+    assert cache.last("T") is MIXED
+
+
+def test_failed_question_is_worth_a_word_now_and_then() -> None:
+    cache = RouteCache()
+    cache.put("T", MIXED, now_ms=0)
+
+    assert [cache.failed("T", now_ms=at) for at in (0, 1, QUIET_MS - 1, QUIET_MS)] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    assert not cache.failed("Other", now_ms=0)

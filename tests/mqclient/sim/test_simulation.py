@@ -10,8 +10,10 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from mqclient.producer import Producer
 from tests.mqclient.sim.clock import SimLoop, run
-from tests.mqclient.sim.world import World
+from tests.mqclient.sim.network import SimClient
+from tests.mqclient.sim.world import NAMESRV, World
 
 SETTLE_S = 200.0
 """Longer than a forgotten member (120 s) and two rebalances (20 s) after it."""
@@ -83,13 +85,43 @@ async def listeners_fail(world: World, orderly: bool) -> None:
 
 
 async def the_name_server_comes_late(world: World, orderly: bool) -> None:
-    namesrv = world.network.servers.pop("namesrv:9876")
+    namesrv = world.network.servers.pop(NAMESRV)
     for number in range(3):
         await world.join(f"m{number}", orderly=orderly)
         world.send(20)
     await asyncio.sleep(world.network.random.uniform(0, 90))
     assert [member.consumer.assignment() for member in world.members] == [[], [], []]
-    world.network.servers["namesrv:9876"] = namesrv
+    world.network.servers[NAMESRV] = namesrv
+
+
+async def the_name_server_is_away_and_comes_back_empty(world: World, orderly: bool) -> None:
+    producer = Producer(SimClient(world.network, "p"))
+    await producer.start()
+    for number in range(2):
+        await world.join(f"m{number}", orderly=orderly)
+    await world.produce(producer)
+    await asyncio.sleep(40)
+    owned = [member.consumer.assignment() for member in world.members]
+    namesrv = world.network.servers.pop(NAMESRV)
+    for _ in range(world.network.random.randrange(8, 20)):
+        world.send(5)
+        await world.produce(producer)
+        await asyncio.sleep(15)
+        assert world.kept()
+    world.registered.clear()
+    world.network.servers[NAMESRV] = namesrv
+    for _ in range(6):
+        await world.produce(producer)
+        await asyncio.sleep(15)
+        assert world.kept()
+    assert [member.consumer.assignment() for member in world.members] == owned
+    for name in world.brokers:
+        await asyncio.sleep(world.network.random.uniform(0, 15))
+        world.registered.add(name)
+        await world.produce(producer)
+    # A route is asked for every 30 s, and looked at by every rebalance, 20 s apart.
+    await asyncio.sleep(90)
+    assert world.assigned() == sorted(queue for queues in owned for queue in queues)
 
 
 async def listeners_fail_and_brokers_restart(world: World, orderly: bool) -> None:
@@ -107,6 +139,7 @@ STORIES: list[Story] = [
     listeners_fail,
     listeners_fail_and_brokers_restart,
     the_name_server_comes_late,
+    the_name_server_is_away_and_comes_back_empty,
 ]
 
 

@@ -13,7 +13,8 @@ from mqclient.listeners import (
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
-from mqclient.message import MessageExt
+from mqclient.message import Message, MessageExt
+from mqclient.producer import Producer
 from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
 from remoting.bodies import (
@@ -30,6 +31,7 @@ from tests.mqclient.sim.broker import SimBroker
 from tests.mqclient.sim.clock import SimLoop
 from tests.mqclient.sim.network import Network, SimClient
 
+NAMESRV = "namesrv:9876"
 GROUP = "sim"
 TOPIC = "Sim"
 
@@ -74,7 +76,11 @@ class Member:
 
 
 class World:
-    """Brokers, members, and what happened."""
+    """Brokers, members, and what happened.
+
+    Attributes:
+        registered: names of the brokers that the name server knows.
+    """
 
     def __init__(self, loop: SimLoop, seed: int, *, brokers: int, queues: int) -> None:
         self.loop = loop
@@ -89,7 +95,8 @@ class World:
         self.busy: dict[MessageQueue, Member] = {}
         self.failing = 0.0
         self.faults: list[str] = []
-        self.network.servers["namesrv:9876"] = self._route
+        self.registered = set(self.brokers)
+        self.network.servers[NAMESRV] = self._route
 
     async def join(self, name: str, *, orderly: bool = False) -> Member:
         """Start another member."""
@@ -120,6 +127,24 @@ class World:
             queue_id = self.network.random.randrange(broker.topics[TOPIC])
             broker.put(TOPIC, queue_id, body, TAGS="x")
             self.sent.append(body)
+
+    async def produce(self, producer: Producer) -> None:
+        """Send a message as a client does."""
+        body = b"%d" % len(self.sent)
+        self.sent.append(body)
+        await producer.send(Message(TOPIC, body))
+
+    def kept(self) -> bool:
+        """Whether the group's positions are at the ends of all queues."""
+        return all(
+            broker.positions.get((GROUP, queue), 0) == len(broker.queues[queue])
+            for broker in self.brokers.values()
+            for queue in broker.all_queues(TOPIC)
+        )
+
+    def assigned(self) -> list[MessageQueue]:
+        """Return the queues of all members, sorted."""
+        return sorted(queue for member in self.members for queue in member.consumer.assignment())
 
     async def work(self) -> bool:
         """Take a listener's time, return whether it succeeds."""
@@ -166,7 +191,9 @@ class World:
         having = [
             broker
             for broker in self.brokers.values()
-            if topic in broker.topics and broker.address in self.network.servers
+            if topic in broker.topics
+            and broker.name in self.registered
+            and broker.address in self.network.servers
         ]
         if not having:
             return request.response(ResponseCode.TOPIC_NOT_EXIST, remark="No topic route info")
