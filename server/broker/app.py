@@ -31,7 +31,7 @@ from server.broker.ports import server_of
 from server.broker.register import Registration
 from server.broker.replication import Replication
 from server.broker.saves import StateFiles
-from server.broker.startup import log_recovery, run
+from server.broker.startup import log_opening, run
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
@@ -114,12 +114,7 @@ class BrokerApp:
             self._disk.shutdown()
             self._log_files.shutdown()
             raise
-        log_recovery(store)
-        for level, count in broker.delay.stranded().items():
-            LOG.warning(
-                "%d messages wait in delay level %d, which messageDelayLevel no longer has; "
-                "they are delivered when it has it again", count, level,
-            )  # fmt: skip
+        log_opening(broker)
         registration = self._registration = Registration(
             config,
             broker.topics,

@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from server.broker.config import BrokerConfig, broker_config, printed
+from server.broker.state import Broker
 from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.hostaddress import join_address
 from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError
-from server.store.store import MessageStore
 from storefmt.errors import StoreError
 
 LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
+NAMED_MAX: Final = 5
+"""Topics that one line of the log names."""
 
 
 def run(
@@ -57,12 +59,27 @@ def run(
     )
 
 
-def log_recovery(store: MessageStore) -> None:
-    """Log what opening the store found and did."""
+def log_opening(broker: Broker) -> None:
+    """Log what opening the store found and did, and where its files do not agree."""
+    store = broker.store
     for note in store.recovery.notes:
         LOG.info("store: %s", note)
     for log_offset, size in store.recovery.damaged:
         LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
+    for level, count in broker.delay.stranded().items():
+        LOG.warning(
+            "%d messages wait in delay level %d, which messageDelayLevel no longer has; "
+            "they are delivered when it has it again", count, level,
+        )  # fmt: skip
+    stored = {topic for topic, _ in store.queues()}
+    unknown = sorted(topic for topic in stored if broker.topics.get(topic) is None)
+    if unknown:
+        # Java says nothing either way, also when topics.json is gone.
+        LOG.warning(
+            "topics.json does not know %d topics that have messages (%s); nobody finds these until "
+            "it is put back or the topics are made again",
+            len(unknown), ", ".join(unknown[:NAMED_MAX]) + (", ..." * (len(unknown) > NAMED_MAX)),
+        )  # fmt: skip
 
 
 def ready_line(config: BrokerConfig, port: int) -> str:

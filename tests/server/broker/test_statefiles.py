@@ -165,3 +165,24 @@ def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stops(tmp_
 
     assert saved() == 6
     assert BrokerConfig().flush_consumer_offset_interval_ms == 5_000
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_topics_that_have_messages_and_are_in_no_file_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, gone: bool
+) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            await desk.send(b"x")
+        if gone:
+            for name in ("topics.json", "topics.json.bak"):
+                (tmp_path / "config" / name).unlink(missing_ok=True)
+        async with running(tmp_path):
+            pass
+
+    asyncio.run(run())
+
+    said = [line for line in caplog.messages if line.startswith("topics.json does not know")]
+    assert len(said) == gone
+    assert all(f"does not know 1 topics that have messages ({TOPIC});" in line for line in said)
