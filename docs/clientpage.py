@@ -42,6 +42,11 @@ BAD_INPUT: Final = {
     "a group or topic name that is not allowed": "`BadRequest`; nothing leaves the process.",
     "a parameter out of its range, or a text for an enumeration": "`BadRequest` when the settings "
     "are made.",
+    "a body that is no bytes, a key, tag or property that is no text": "`BadRequest`; nothing "
+    "leaves the process.",
+    "a client in a second event loop or in a fork; a call that waits, in the loop it waits for": (
+        "`BadRequest`: a client lives in one loop of one process."
+    ),
     "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
     "a listener that raises, or answers what is no status": "logged; the messages come again: "
     "concurrent ones from the retry topic, orderly ones at once after the pause. After "

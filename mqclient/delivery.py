@@ -280,9 +280,9 @@ class Delivery:
         opaque = channel.pending.next_opaque()
         try:
             frame = self.requests.frame(sending.out, sending.queue, opaque, now_ms=now_ms)
+            channel.post(opaque, frame, sending, tries.deadline_s)
         except BadCall as error:
             raise answers.translated(error, address=sending.address) from error
-        channel.post(opaque, frame, sending, tries.deadline_s)
 
     async def _invoke(
         self, out: Outgoing, queue: MessageQueue, address: str, tries: _Tries, now_ms: int

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from remoting.aio.link import Link, Outbox
 from remoting.command import Command
 from remoting.conn import PendingRequests
-from remoting.errors import BadFrame, ConnectionLost
+from remoting.errors import BadCall, BadFrame, ConnectionLost
 from remoting.frame import RawFrame, decode_frame
 from remoting.sends import Stored, read_stored
 
@@ -155,7 +155,15 @@ class Channel(Link):
         Args:
             opaque: what the request says, a fresh ``pending.next_opaque()``.
             deadline_s: until when, by the clock of the loop.
+
+        Raises:
+            BadCall: the loop of this connection has ended, nobody would take the answer.
         """
+        if self._loop.is_closed():
+            raise BadCall(
+                f"the connection to {self.address} is of an event loop that has ended; "
+                "a client lives in one loop"
+            )
         # Rounded up: who tries again while there is time left must not find some then.
         deadline_ms = int(deadline_s * 1000) + 1
         alone = not self.pending

@@ -35,6 +35,14 @@ SHOWN_BY: dict[str, list[str]] = {
     "a parameter out of its range, or a text for an enumeration": [
         "test_settings.py::test_a_value_out_of_its_range_is_refused"
     ],
+    "a body that is no bytes, a key, tag or property that is no text": [
+        "test_producer.py::test_message_that_cannot_be_sent_is_refused_here"
+    ],
+    "a client in a second event loop or in a fork; a call that waits, in the loop it waits for": [
+        "test_blocking.py::test_a_client_whose_event_loop_has_ended_says_so",
+        "test_blocking.py::test_a_fork_is_told_that_the_client_stayed_behind",
+        "test_blocking.py::test_a_call_inside_of_the_own_loop_is_refused",
+    ],
     "an SQL92 expression the broker cannot read": [
         "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],

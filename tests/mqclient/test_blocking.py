@@ -12,6 +12,7 @@ import pytest
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
 from mqclient.errors import BadRequest, ClientError, NoRoute
+from mqclient.instance import MQClient
 from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.litesettings import LitePullSettings
 from mqclient.message import Message, MessageExt
@@ -142,6 +143,26 @@ except BadRequest as error:
 def test_a_fork_is_told_that_the_client_stayed_behind() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
     assert subprocess.run(command, cwd=REPOSITORY, timeout=90, check=False).returncode == 7
+
+
+def test_a_client_whose_event_loop_has_ended_says_so(fake: FakeServer) -> None:
+    fake.route("T")
+    stored = SendMessageResponse(msg_id="id", queue_id=0, queue_offset=3)
+    fake.say(RequestCode.SEND_MESSAGE_V2, header=stored)
+    client = MQClient(fake.address, timeout_s=60)
+    producer = Producer(client)
+    # The first connects, the second writes on the connection that it finds.
+    sends = [producer.send(Message("T", b"x")) for _ in range(3)]
+
+    async def twice() -> None:
+        await sends[0]
+        await sends[1]
+
+    asyncio.run(twice())
+    with pytest.raises(BadRequest, match="lives in one loop"):
+        asyncio.run(sends[2])
+    with pytest.raises(BadRequest, match="lives in one loop"):
+        asyncio.run(client.route("T", fresh=True))
 
 
 def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> None:
