@@ -23,7 +23,7 @@ from server.store.queuerows import QueueRows
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
 
-SLICE_SIZE: Final = 64 << 20
+SLICE_SIZE: Final = 32 << 20
 """Bytes that are given back at once: a file system is busy with them and with nothing else."""
 _LOOK_BACK: Final = 512
 
