@@ -9,6 +9,7 @@ Rule: records come whole and in the order asked for; one that is not there is le
 Source: store/CommitLog.java#getMessage.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Final
 
@@ -77,6 +78,23 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
             whole.join(other)
         raise whole
     return begun.chunks
+
+
+def warm(log: CommitLog, picked: list[tuple[int, int]]) -> None:
+    """Bring the records into the page cache; for a thread. What cannot be read is left out."""
+    cold: dict[int, ColdRead] = {}
+    try:
+        for together in _together(picked, log.file_size):
+            first, end = together[0][0], together[-1][1]
+            base = first - first % log.file_size
+            if base in cold:
+                cold[base].also(end - first, first - base)
+                continue
+            with contextlib.suppress(OSError), log.path_of(base).open("rb") as file:
+                cold[base] = ColdRead(file.fileno(), end - first, first - base)
+    finally:
+        for one in cold.values():
+            one.warm()
 
 
 def _together(picked: list[tuple[int, int]], file_size: int) -> Iterator[list[tuple[int, int]]]:

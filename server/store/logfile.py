@@ -284,6 +284,10 @@ class CommitLog:
             return None
         return self.file_at(base).parts(parts, base) if base in self._known else None
 
+    def path_of(self, base: int) -> Path:
+        """Return where the file is that starts at ``base``."""
+        return self._directory / log_file_name(base)
+
     def _base_of(self, log_offset: int) -> int:
         return log_offset - log_offset % self.file_size
 

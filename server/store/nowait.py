@@ -2,6 +2,7 @@
 
     with no_wait():  file.pread ── in the page cache ──> bytes
                                 └─ not ──> ColdRead ── warm() in a thread ──> asked again
+                                              └ then(what was read): what that names, as well
 
 Rule: only reads of a ``RealDisk`` obey; where the file system cannot tell what is cached
 (tmpfs), they wait as ever.
@@ -13,7 +14,7 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 
@@ -26,6 +27,8 @@ class ColdRead(BlockingIOError):
     def __init__(self, fd: int, size: int, pos: int) -> None:
         super().__init__(errno.EAGAIN, "not in the page cache")
         self._reads = [(os.dup(fd), [(size, pos)])]
+        self.then: Callable[[bytes], None] | None = None
+        """Given what was read first, in the thread: reads what that says comes next."""
 
     def also(self, size: int, pos: int) -> None:
         """Let ``warm`` read more of the same file, whether or not that is cold."""
@@ -39,6 +42,7 @@ class ColdRead(BlockingIOError):
     def warm(self) -> None:
         """Read what was asked for into the page cache; for another thread."""
         reads = [(fd, size, pos) for fd, parts in self._reads for size, pos in parts]
+        first: bytes | None = None
         try:
             # The disk is to have all of it before anybody waits for a part.
             for fd, size, pos in reads if len(reads) > 1 else ():
@@ -47,9 +51,12 @@ class ColdRead(BlockingIOError):
             for fd, size, pos in reads:
                 # The outcome is for the read that comes again, errors as well.
                 with contextlib.suppress(OSError):
-                    os.pread(fd, size, pos)
+                    data = os.pread(fd, size, pos)
+                    first = data if first is None else first
         finally:
             self.drop()
+        if self.then is not None and first:
+            self.then(first)
 
     def drop(self) -> None:
         """Give the descriptors back without a read."""

@@ -19,10 +19,11 @@ from typing import Final
 
 from server.store.calls import GetResult, GetStatus, QueryResult
 from server.store.config import StoreConfig
-from server.store.gather import read_merged, read_rising
+from server.store.gather import read_merged, read_rising, warm
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.logwindow import LogWindow, Wants
+from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE, entry_columns
@@ -123,7 +124,12 @@ class Reader:
         times as much.
         """
         enough = max(1, min(count_max, self._count_max))
-        data = queue.read(queue_offset, enough)
+        try:
+            data = queue.read(queue_offset, enough)
+        except ColdRead as cold:
+            # What the entries name is as cold as they are.
+            cold.then = self._warm_records
+            raise
         if not data:
             return None
         log_offsets, sizes, codes = entry_columns(data)
@@ -149,6 +155,12 @@ class Reader:
             queue.min_offset,
             queue.max_offset,
         )
+
+    def _warm_records(self, data: bytes) -> None:
+        """Bring the records of some entries into the page cache; for a thread."""
+        log_offsets, sizes, _ = entry_columns(data[: len(data) // ENTRY_SIZE * ENTRY_SIZE])
+        if 0 < sum(sizes) <= self._size_max and min(sizes) > 0 <= min(log_offsets):
+            warm(self._log, list(zip(log_offsets, sizes, strict=True)))
 
     def _scan(
         self,

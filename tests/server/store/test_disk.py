@@ -100,6 +100,18 @@ def test_read_is_warmed_after_its_file_is_closed_and_deleted(path: Path) -> None
     raised.value.warm()
 
 
+def test_what_was_read_first_tells_what_is_read_then(path: Path) -> None:
+    found: list[bytes] = []
+    for size, pos in ((10, 5), (10, SIZE + 10)):
+        with path.open("rb") as file:
+            cold = ColdRead(file.fileno(), size, pos)
+        cold.also(20, 0)
+        cold.then = found.append
+        cold.warm()
+
+    assert found == [bytes(range(5, 15))]
+
+
 def test_system_that_cannot_tell_is_read_as_ever(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.store.disk import RealDisk
-from server.store.gather import read_merged
+from server.store.gather import read_merged, warm
 from server.store.logfile import CommitLog
 from server.store.nowait import ColdRead
 
@@ -71,4 +71,20 @@ def test_a_cold_read_gives_its_descriptors_back(tmp_path: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) > before
         end(caught.value)
         assert len(os.listdir("/proc/self/fd")) == before
+    log.close()
+
+
+def test_warming_reads_what_there_is_and_gives_its_descriptors_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = HalfCold(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    read: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "pread", lambda fd, size, pos: read.append((pos, size)))
+
+    # The third file is gone, as a file may be while a thread reads.
+    warm(log, [*PIECES, (2 * FILE_SIZE, 100)])
+
+    assert read == [(at % FILE_SIZE, size) for at, size in PIECES]
+    assert len(os.listdir("/proc/self/fd")) == before
     log.close()

@@ -1,5 +1,6 @@
 """Gets, searches by time and queries: Java's statuses, next offsets and limits."""
 
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from server.store import mapped
 from server.store.calls import GetStatus
+from server.store.nowait import ColdRead
+from server.store.queue import ConsumeQueue
 from server.store.store import MessageStore
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (
@@ -302,3 +305,29 @@ def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apa
 
     assert [_number(record) for record in found] == [0, 1, 2]
     store.close(START_MS)
+
+
+def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
+    store: MessageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = store._reader._find("topic-a", 1)
+    assert known is not None
+    entries = bytes(known.read(5, 3))
+    (tmp_path / "entries").write_bytes(entries)
+
+    def refuse(queue: ConsumeQueue, start: int, count: int) -> bytes:
+        with (tmp_path / "entries").open("rb") as file:
+            raise ColdRead(file.fileno(), len(entries), 0)
+
+    monkeypatch.setattr(ConsumeQueue, "read", refuse)
+    with pytest.raises(ColdRead) as caught:
+        store.get_message("topic-a", 1, 5, count_max=3, may_wait=False)
+
+    read, pread = [], os.pread
+    monkeypatch.setattr(os, "pread", lambda *args: read.append(args[1:]) or pread(*args))
+    caught.value.warm()
+
+    records = [(size, log_offset) for log_offset, size, _ in CQ_ENTRY.iter_unpack(entries)]
+    covered = range(read[1][1], sum(read[-1]))
+    assert read[0] == (len(entries), 0)
+    assert all(at in covered and at + size - 1 in covered for size, at in records)
