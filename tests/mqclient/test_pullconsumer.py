@@ -105,15 +105,15 @@ def test_other_codes_are_refusals(code: int) -> None:
     assert (run(act).code, run(act).remark) == (code, "no")
 
 
-def test_answer_without_offsets_or_with_half_a_message_is_named() -> None:
+def test_answer_without_offsets_is_named_and_half_a_message_passed_over() -> None:
     async def act(fake: FakeServer, client: MQClient) -> None:
         fake.say(RequestCode.PULL_MESSAGE, 19)
         fake.say(RequestCode.PULL_MESSAGE, header=ENDS, body=record("T", b"1")[:-1])
         consumer = PullConsumer(client, "G")
         with pytest.raises(BadAnswer, match="usable header"):
             await consumer.pull(QUEUE, queue_offset=0)
-        with pytest.raises(BadAnswer, match="cannot be read"):
-            await consumer.pull(QUEUE, queue_offset=0)
+        passed = await consumer.pull(QUEUE, queue_offset=0)
+        assert (passed.status, passed.next_offset) == (PullStatus.NO_MATCHED_MSG, 9)
         with pytest.raises(BadRequest):
             await consumer.pull(QUEUE, queue_offset=0, subscription="||")
 
