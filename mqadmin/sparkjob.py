@@ -204,6 +204,6 @@ def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[
             yield row(**json.loads(text))
     if skipped:
         raise Damaged(
-            f"{skipped} damaged places of the commit log were skipped",
+            f"damaged places of the commit log that were skipped: {skipped}",
             hint="`store verify` names each",
         )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from pipeline.errors import BadOption, PipelineError
 from pipeline.process import (
+    check_file,
     ended,
     exit_code_of,
     given_options,
@@ -52,6 +53,7 @@ def _check_stores(directories: Sequence[str], job: Job) -> int:
 def _run(options: argparse.Namespace) -> None:
     job = JOBS[options.job]
     chosen = options_of(options.job, given_options(options))
+    check_file(options.parquet)
     log_size = _check_stores(options.directories, job)
     where = options.directories if job.many else options.directories[0]
     if options.engine == "local":

@@ -20,7 +20,7 @@ from pipeline.archive import opened
 from pipeline.errors import BadOption, PipelineError
 from pipeline.jobs.archive import Archived, archiving, here, on_spark, outlook
 from pipeline.jobs.restore import Restored, restore_store, restore_topic
-from pipeline.process import ended, given_options, parser_of, say, told, write_parquet
+from pipeline.process import check_file, ended, given_options, parser_of, say, told, write_parquet
 from pipeline.restorelog import FILE_SIZE, plan_log
 from pipeline.session import session
 from storefmt.errors import StoreError
@@ -59,6 +59,7 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
+    check_file(options.parquet)
     if options.explain or options.dry_run:
         tells = outlook if options.job == "archive" else _restore_outlook
         say({"plan": tells(options.place, given)})

@@ -93,6 +93,8 @@ def plan_log(directory: Path, reading: Reading) -> list[Part]:
 
 def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list[Part]:
     commitlog = StorePaths(directory).commitlog
+    if not directory.is_dir():
+        raise NotAStore(f"{directory}: no such directory; give a broker's storePathRootDir")
     if not commitlog.is_dir():
         raise NotAStore(
             f"{directory} holds no commitlog folder; name the directory that has it "

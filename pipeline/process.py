@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.errors import BadOption
 from pipeline.watching import cause_of, page_of, watched
 
 if TYPE_CHECKING:
@@ -95,6 +96,20 @@ def told(spark: "SparkSession") -> Iterator[None]:
         say({"ui": page})
     with watched(spark, lambda done, total: say({"progress": [done, total]})):
         yield
+
+
+def check_file(path: Path | None) -> None:
+    """Refuse a file that could not be written once the job is done.
+
+    Raises:
+        BadOption: it is a directory, or lies in none.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise BadOption(f"--parquet: {path} is a directory, expected a file to write")
+    if not path.parent.is_dir():
+        raise BadOption(f"--parquet {path}: there is no directory {path.parent}; make it first")
 
 
 def write_parquet(table: Any, path: Path) -> None:

@@ -61,7 +61,26 @@ def test_damage_is_reported_after_the_rows_with_exit_code_6(golden: Golden) -> N
 
     assert done.returncode == 6
     assert sum(json.loads(line)["messages"] for line in done.stdout.splitlines()) == 1419
-    assert "1 damaged places" in done.stderr
+    assert "that were skipped: 1" in done.stderr
+
+
+def test_a_file_that_cannot_be_made_is_told_before_the_job(tmp_path: Path, golden: Golden) -> None:
+    store, words = str(golden.store("kinds")), ("--engine", "local", "--parquet")
+
+    nowhere = mqadmin("pipeline", "stats", store, *words, str(tmp_path / "no" / "rows.parquet"))
+    folder = mqadmin("pipeline", "stats", store, *words, str(tmp_path))
+
+    assert (nowhere.returncode, folder.returncode) == (2, 2)
+    assert f"there is no directory {tmp_path / 'no'}" in nowhere.stderr
+    assert f"{tmp_path} is a directory" in folder.stderr
+    assert nowhere.stdout == folder.stdout == ""
+
+
+def test_a_directory_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    done = mqadmin("pipeline", "verify", str(tmp_path / "nowhere"), "--engine", "local")
+
+    assert done.returncode == 3
+    assert "nowhere: no such directory" in done.stderr
 
 
 def test_no_store_is_not_found(tmp_path: Path) -> None:
