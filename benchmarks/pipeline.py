@@ -1,6 +1,7 @@
 """Spark over a store against the decoder alone, Spark's Parquet reader and plainer sources.
 
     python -m benchmarks.pipeline                     a store of eight log files of 256 MiB
+    python -m benchmarks.pipeline --pure              the same without compiled kernels, before
     python -m benchmarks.pipeline --growth 1 4 16     also `stats` over so many GiB of log
     python -m benchmarks.pipeline --write FILE        append the tables to a file, too
 
@@ -14,6 +15,7 @@ import argparse
 import os
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -280,7 +282,13 @@ def main() -> int:
     parser.add_argument("--growth", type=float, nargs="*", default=[], metavar="GIB")
     parser.add_argument("--directory", type=Path, help="where stores are made")
     parser.add_argument("--write", type=Path, help="append the tables to this file")
+    parser.add_argument("--pure", action="store_true", help="before, all of it without kernels")
     options = parser.parse_args()
+    if options.pure:
+        # What is compiled is chosen when it is imported.
+        again = [word for word in sys.argv[1:] if word != "--pure"]
+        line = [sys.executable, "-m", "benchmarks.pipeline", *again]
+        subprocess.run(line, env={**os.environ, PURE: "1"}, check=True)
     spark = session("local[2]")
     with tempfile.TemporaryDirectory(prefix="mq-spark-", dir=options.directory) as scratch:
         store = Path(scratch, "store")

@@ -4,13 +4,15 @@
         └─────────> index, a task a file         queues without a record, ext files: a task
 
 Rule: who places and writes is ``storefmt.offline.rebuild``; here its work is shared out. Each
-queue is made by one task, under another name, and moved to its place when it is whole. A log
-with damage, or with files that are not where they say, is rebuilt as one task: what is lost
-there decides what a later record may claim.
+queue is made by one task, under another name, and moved to its place when it is whole. Claims
+are shuffled by runs: a row costs Spark what many entries cost us. A log with damage, or with
+files that are not where they say, is rebuilt as one task: what is lost there decides what a
+later record may claim.
 """
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,6 +33,7 @@ from storefmt.offline.placement import Placed
 from storefmt.offline.rebuild import Rebuild, Rebuilt, Shape
 from storefmt.offline.rebuild import rebuild as rebuild_store
 from storefmt.offline.storedir import StoreDir
+from storefmt.offline.tree import QueueKey
 from storefmt.properties import INNER_MULTI_DISPATCH
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from storefmt.vocabulary import SCHEDULE_TOPIC
@@ -68,21 +71,25 @@ _CLAIMS: Final = pa.schema(
         pa.field("topic", pa.string()),
         pa.field("queue_id", pa.int32()),
         pa.field("commit_log_offset", pa.int64()),
-        pa.field("slot", pa.int64()),
-        pa.field("size", pa.int32()),
-        pa.field("tags_code", pa.int64()),
-        pa.field("copy", pa.bool_()),
+        pa.field("claims", pa.binary()),
     ]
 )
+"""A row is a run: up to ``_RUN_MAX`` claims of one queue (``_CLAIM``), all there are in that
+part of the log, in its order; the offset is that of the first."""
 _COLUMNS: Final = (
     *("topic", "queue_id", "commit_log_offset", "queue_offset", "store_size", "tags_code"),
     *("sys_flag", "properties_raw"),
 )
 _LOST: Final = pa.schema([pa.field("store", pa.int32()), pa.field("size", pa.int64())])
 _ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_CLAIM: Final = np.dtype([("slot", "<i8"), ("entry", _ENTRY), ("copy", "?")])
 PARTS_MIN: Final = 8
 _RUN_MIN: Final = 16
 """Shorter runs of entries are put one by one."""
+_RUN_MAX: Final = 256
+"""Spark gives a worker 10,000 rows at once: 74 MB of claims at most."""
+_CLAIMS_MAX: Final = 1 << 18
+"""Claims that a worker sorts together."""
 _LOST_NOTE: Final = "bytes of the log are no record; `store verify` says where"
 
 
@@ -222,11 +229,56 @@ def _queues(spark: "SparkSession", targets: list[Target]) -> "DataFrame":
     return ordered.mapInArrow(write, from_arrow_schema(SCHEMA))
 
 
+@dataclass(slots=True)
+class _Claims:
+    """Some claims; ``queues`` has the number of the queue of each, by ``keys``."""
+
+    keys: dict[QueueKey, int] = field(default_factory=dict)
+    queues: list[Any] = field(default_factory=list)
+    claims: list[Any] = field(default_factory=list)
+
+    def add(self, queues: Any, claims: Any) -> int:
+        """Add claims; return how many there are."""
+        self.queues.append(queues)
+        self.claims.append(claims)
+        return sum(map(len, self.claims))
+
+    def number(self, key: QueueKey) -> int:
+        """Return the number of a queue."""
+        return self.keys.setdefault(key, len(self.keys))
+
+    def runs(self, store: int) -> Iterator[Any]:
+        """Yield the claims by queue and in log order, ``_RUN_MAX`` a row."""
+        if not self.claims:
+            return
+        # Without a dtype numpy turns the entries' bytes round.
+        queues, claims = np.concatenate(self.queues), np.concatenate(self.claims, dtype=_CLAIM)
+        offsets = claims["entry"]["log_offset"].astype(np.int64)
+        order = np.lexsort((offsets, queues))
+        queues, claims, offsets = queues[order], claims[order], offsets[order]
+        starts = np.flatnonzero(np.diff(queues, prepend=-1))
+        ends = [*starts[1:].tolist(), len(queues)]
+        keys = list(self.keys)
+        rows: list[dict[str, Any]] = [
+            {
+                "store": store,
+                "topic": keys[queues[start]][0],
+                "queue_id": keys[queues[start]][1],
+                "commit_log_offset": int(offsets[at]),
+                "claims": claims[at : min(at + _RUN_MAX, end)].tobytes(),
+            }
+            for start, end in zip(starts.tolist(), ends, strict=True)
+            for at in range(start, end, _RUN_MAX)
+        ]
+        yield one_batch(_CLAIMS, rows)
+
+
 def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
-    """Yield what the records of a split claim; those with more to say one by one."""
+    """Yield what the records of a split claim; those with more to say are asked one by one."""
     target, split = task
     with open_store(target.directory) as store:
         part = _part(store, target)
+        some = _Claims()
         for batch in read(split, Reading(columns=_COLUMNS)):
             odd = pc.or_(
                 pc.equal(batch.column("topic"), SCHEDULE_TOPIC),
@@ -235,42 +287,36 @@ def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
             kinds = pc.bit_wise_and(batch.column("sys_flag"), TRANSACTION_MASK)
             none = pa.array([TRANSACTION_PREPARED, TRANSACTION_ROLLBACK], pa.int32())
             plain = batch.filter(pc.invert(pc.or_(odd, pc.is_in(kinds, value_set=none))))
-            yield _plain_claims(target.number, plain)
+            count = some.add(_queues_of(plain, some), _plain_claims(plain))
             for log_offset in batch.filter(odd).column("commit_log_offset").to_pylist():
-                claims = part.claims(store.record_at(log_offset))
-                rows = [_claim_row(target.number, claim) for claim in claims]
-                if rows:
-                    yield one_batch(_CLAIMS, rows)
+                placed = list(part.claims(store.record_at(log_offset)))
+                queues = np.array([some.number(each.key) for each in placed], dtype=np.int64)
+                rows = [(p.slot, (p.log_offset, p.size, p.tags_code), p.copy) for p in placed]
+                count = some.add(queues, np.array(rows, dtype=_CLAIM))
+            if count >= _CLAIMS_MAX:
+                yield from some.runs(target.number)
+                some = _Claims()
+        yield from some.runs(target.number)
 
 
-def _plain_claims(number: int, batch: Any) -> Any:
-    count = batch.num_rows
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array(np.full(count, number, dtype=np.int32)),
-            batch.column("topic"),
-            batch.column("queue_id"),
-            batch.column("commit_log_offset"),
-            batch.column("queue_offset"),
-            batch.column("store_size"),
-            pc.fill_null(batch.column("tags_code"), 0),
-            pa.array(np.zeros(count, dtype=bool)),
-        ],
-        schema=_CLAIMS,
-    )
+def _queues_of(batch: Any, some: _Claims) -> Any:
+    """Return the number of each record's queue."""
+    topics, queue_ids = batch.column("topic"), batch.column("queue_id")
+    kinds = topics.dictionary_encode().indices.to_numpy().astype(np.int64)
+    pairs = kinds << 32 | queue_ids.to_numpy().view(np.uint32)
+    _, rows, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+    keys = zip(topics.take(rows).to_pylist(), queue_ids.take(rows).to_pylist(), strict=True)
+    return np.array([some.number(key) for key in keys], dtype=np.int64)[inverse]
 
 
-def _claim_row(number: int, claim: Placed) -> dict[str, Any]:
-    return {
-        "store": number,
-        "topic": claim.key[0],
-        "queue_id": claim.key[1],
-        "commit_log_offset": claim.log_offset,
-        "slot": claim.slot,
-        "size": claim.size,
-        "tags_code": claim.tags_code,
-        "copy": claim.copy,
-    }
+def _plain_claims(batch: Any) -> Any:
+    claims = np.zeros(batch.num_rows, dtype=_CLAIM)
+    claims["slot"] = batch.column("queue_offset").to_numpy()
+    entries = claims["entry"]
+    entries["log_offset"] = batch.column("commit_log_offset").to_numpy()
+    entries["size"] = batch.column("store_size").to_numpy()
+    entries["tags_code"] = pc.fill_null(batch.column("tags_code"), 0).to_numpy()
+    return claims
 
 
 def _written(batches: Iterable[Any], targets: Mapping[int, Target]) -> Iterator[Any]:
@@ -294,22 +340,13 @@ def _by_store(batch: Any) -> Iterator[tuple[int, Any]]:
 
 def _take(part: Rebuild, batch: Any) -> None:
     """Put the claims of a batch, in which those of a queue stand together."""
-    topics, queue_ids = batch.column("topic").dictionary_encode(), batch.column("queue_id")
-    numbers = topics.indices.to_numpy(), queue_ids.to_numpy()
-    changes = (np.diff(numbers[0]) != 0) | (np.diff(numbers[1]) != 0)
-    starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
-    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
-        key = topics[start].as_py(), queue_ids[start].as_py()
-        _take_queue(part, key, batch.slice(start, end - start))
+    columns = (batch.column(name).to_pylist() for name in ("topic", "queue_id", "claims"))
+    for topic, queue_id, claims in zip(*columns, strict=True):
+        _take_queue(part, (topic, queue_id), np.frombuffer(claims, dtype=_CLAIM))
 
 
-def _take_queue(part: Rebuild, key: tuple[str, int], claims: Any) -> None:
-    slots = claims.column("slot").to_numpy()
-    entries = np.empty(len(slots), dtype=_ENTRY)
-    entries["log_offset"] = claims.column("commit_log_offset").to_numpy()
-    entries["size"] = claims.column("size").to_numpy()
-    entries["tags_code"] = claims.column("tags_code").to_numpy()
-    copies = claims.column("copy").to_numpy(zero_copy_only=False)
+def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
+    slots, entries, copies = claims["slot"], claims["entry"], claims["copy"]
     ends = np.append(np.flatnonzero(np.diff(slots) != 1) + 1, len(slots)).tolist()
     start = 0
     for end in ends:
@@ -320,7 +357,7 @@ def _take_queue(part: Rebuild, key: tuple[str, int], claims: Any) -> None:
             if is_long and part.take_run(key, first, entries[start:end].tobytes(), last):
                 start = end
                 continue
-            offset, size, code = (int(value) for value in entries[start])
+            offset, size, code = entries[start].item()
             part.take(Placed(key, first, offset, size, code, first, bool(copies[start])))
             start += 1
 
