@@ -90,6 +90,15 @@ def client() -> str:
         "",
         "Java's `sendMsgTimeout` of 3 s is the client's `timeout_s` (5 s) here unless it is set:",
         "one limit for everything a client asks.",
+        "",
+        "Programs that do not await take `BlockingClient(namesrv)` and, made with it,",
+        "`BlockingProducer`, `BlockingTransactionProducer`, `BlockingPushConsumer`,",
+        "`BlockingLitePullConsumer`, `BlockingPullConsumer`, `BlockingAdmin` for the class of the",
+        "same name: the same methods, parameters and results, the calls wait. Listeners that are",
+        "plain functions run in threads and may call all of it; a coroutine listener runs in the",
+        "client's loop, where a call that waits is refused: it awaits the object's `own` instead.",
+        "",
+        "What was shut down (or left its `with` block) refuses everything; a new one is made.",
     ]
     for settings, usage in PAGES.values():
         lines += ["", f"## {settings.__name__}", "", f"For {usage}.", ""]

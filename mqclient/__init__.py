@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from mqclient.admin import Admin
     from mqclient.allocate import Strategy
     from mqclient.blocking import BlockingClient
+    from mqclient.blockingadmin import BlockingAdmin
+    from mqclient.blockingfaces import (
+        BlockingLitePullConsumer,
+        BlockingProducer,
+        BlockingPullConsumer,
+        BlockingPushConsumer,
+        BlockingTransactionProducer,
+    )
     from mqclient.errors import (
         BadAnswer,
         BadRequest,
@@ -57,7 +65,13 @@ __all__ = [
     "Admin",
     "BadAnswer",
     "BadRequest",
+    "BlockingAdmin",
     "BlockingClient",
+    "BlockingLitePullConsumer",
+    "BlockingProducer",
+    "BlockingPullConsumer",
+    "BlockingPushConsumer",
+    "BlockingTransactionProducer",
     "BrokerRefused",
     "ClientError",
     "ConsumeConcurrentlyContext",
@@ -97,6 +111,11 @@ _PLACES: Final = {
     "mqclient.admin": "Admin",
     "mqclient.allocate": "Strategy",
     "mqclient.blocking": "BlockingClient",
+    "mqclient.blockingadmin": "BlockingAdmin",
+    "mqclient.blockingfaces": (
+        "BlockingLitePullConsumer BlockingProducer BlockingPullConsumer BlockingPushConsumer "
+        "BlockingTransactionProducer"
+    ),
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
     ),

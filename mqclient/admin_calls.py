@@ -18,6 +18,7 @@ from typing import Final
 from mqclient import answers
 from mqclient.errors import BrokerRefused, ClientError, TimedOut
 from mqclient.instance import MQClient
+from mqclient.lifetime import Lifetime
 from remoting import bodies
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
@@ -41,7 +42,7 @@ _BEFORE: Final[Mapping[int, _Version]] = {
 """Brokers before this version do not know the request, and do not answer it."""
 
 
-class AdminCalls:
+class AdminCalls(Lifetime):
     """Base of the families.
 
     Args:
@@ -49,7 +50,7 @@ class AdminCalls:
     """
 
     def __init__(self, client: MQClient) -> None:
-        self._client = client
+        super().__init__(client, "admin")
 
     async def _broker(
         self,

@@ -3,7 +3,7 @@
     with BlockingClient("127.0.0.1:9876") as client:
         client.send(Message("T", b"hello"))
         reply = client.request(Message("Questions", b"?"), timeout_s=3)
-        names = client.run(Admin(client.mq).topic_list())
+        names = BlockingAdmin(client).topic_list()
 
         with client.push_consumer("group", listener, {"T": "*"}):
             input("listening, return ends it")
@@ -12,50 +12,58 @@
             for message in consumer.poll():
                 print(message.body)
 
-Rule: any number of threads may call; each call waits for its own result. Nothing is retried
-or changed here, this is only the way in: what is not wrapped goes through ``run``. A call that
-nobody waits for any more (Ctrl-C, a closed client) is cancelled, so that it takes no message.
+Rule: this makes, subscribes and starts in one line what scripts need most; everything else is
+in the faces of ``blockingfaces`` and ``blockingadmin``, which are made with this client. How
+calls wait, and when they do not, is ``blockingloop``.
 """
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import CancelledError
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mqclient.errors import BadRequest
+from mqclient.blockingfaces import (
+    BlockingLitePullConsumer,
+    BlockingProducer,
+    BlockingPushConsumer,
+    BlockingTransactionProducer,
+)
+from mqclient.blockingloop import BlockingLoop
 from mqclient.instance import MQClient
 from mqclient.listeners import ConcurrentListener, OrderlyListener
-from mqclient.litepull import LitePullConsumer
 from mqclient.litesettings import LitePullSettings
 from mqclient.message import Message, MessageExt
-from mqclient.producer import DEFAULT_GROUP, Producer
+from mqclient.offsetstore import LOCAL_DIR
+from mqclient.producer import DEFAULT_GROUP
 from mqclient.producersettings import ProducerSettings
-from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
-from mqclient.sent import SendResult
 from mqclient.subscription import MessageSelector
-from mqclient.txproducer import TransactionListener, TransactionProducer, TransactionSendResult
+from mqclient.txproducer import TransactionListener
 from remoting.bodies import MessageQueue
 
-_T = TypeVar("_T")
-_LAST_S: Final = 1.0
-"""How long a closing client waits for what it cancelled."""
+if TYPE_CHECKING:
+    from remoting.aio.client import OnExchange
+    from remoting.aio.tls import ClientTls
 
 
-class BlockingClient:
+class BlockingClient(BlockingLoop):
     """An ``MQClient`` whose calls wait.
 
     Args:
-        namesrv: ``host:port;host:port``.
+        namesrv: ``host:port;host:port``; a missing port means 9876.
         group: producer group of ``send``.
+        settings: of the same producer.
         timeout_s: how long one request may take.
         access_key: with ``secret_key``, signs every request.
+        tls, on_exchange, address_map, instance_name: as of ``MQClient``.
 
     Attributes:
-        mq: the client, for ``run``.
+        mq: the asynchronous client, for ``run``.
+        producer: a producer that is there from the beginning; ``close`` waits for what it sends.
+        send: its method, for short.
+
+    Raises:
+        BadRequest: as ``MQClient`` and ``Producer``.
     """
 
     def __init__(
@@ -63,82 +71,35 @@ class BlockingClient:
         namesrv: str,
         *,
         group: str = DEFAULT_GROUP,
+        settings: ProducerSettings | None = None,
         timeout_s: float = 5.0,
         access_key: str | None = None,
         secret_key: str | None = None,
+        tls: "ClientTls | None" = None,
+        on_exchange: "OnExchange | None" = None,
+        address_map: Mapping[str, str] | None = None,
+        instance_name: str | None = None,
     ) -> None:
-        self.mq = MQClient(
-            namesrv, timeout_s=timeout_s, access_key=access_key, secret_key=secret_key
+        mq = MQClient(
+            namesrv,
+            timeout_s=timeout_s,
+            access_key=access_key,
+            secret_key=secret_key,
+            tls=tls,
+            on_exchange=on_exchange,
+            address_map=address_map,
+            instance_name=instance_name,
         )
-        self._producer = Producer(self.mq, group)
-        # A call is either before the end of the loop, which cancels it, or refused.
-        self._gate = threading.Lock()
-        self._closed = False
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name=f"mqclient-{namesrv}", daemon=True
-        )
-        self._thread.start()
+        super().__init__(mq)
+        self.producer = BlockingProducer(self, group, settings)
+        self.send = self.producer.send
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def run(self, work: Coroutine[object, object, _T]) -> _T:
-        """Run a coroutine of this package in the client's loop, return its result.
-
-        Raises:
-            BadRequest: the client is closed, this is its own loop, or a fork of its process.
-            ClientError: whatever the coroutine raises.
-        """
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise BadRequest(
-                "a call that waits, inside of the loop it waits for",
-                hint="await in coroutine listeners, or let the listener be a plain function",
-            )
-        with self._gate:
-            if self._closed or not self._thread.is_alive():
-                work.close()
-                if self._closed:
-                    raise BadRequest("the client is closed")
-                raise BadRequest(
-                    "the client was made before a fork, its thread is not in this process",
-                    hint="make a client in every process",
-                )
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except CancelledError:
-            raise BadRequest("the client was closed meanwhile") from None
-        finally:
-            future.cancel()
-
-    def send(
-        self,
-        message: Message,
-        *,
-        queue: MessageQueue | None = None,
-        timeout_s: float | None = None,
-    ) -> SendResult:
-        """Send one message and wait until it is stored; as ``Producer.send``."""
-        return self.run(self._producer.send(message, queue=queue, timeout_s=timeout_s))
-
-    def request(self, message: Message, *, timeout_s: float) -> MessageExt:
+    def request(
+        self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
+    ) -> MessageExt:
         """Send a message whose consumer replies, return the reply; as ``Producer.request``."""
-
-        async def ask() -> MessageExt:
-            await self._producer.start()
-            return await self._producer.request(message, timeout_s=timeout_s)
-
-        return self.run(ask())
+        self.producer.start()
+        return self.producer.request(message, timeout_s=timeout_s, queue=queue)
 
     @contextmanager
     def transaction_producer(
@@ -146,20 +107,16 @@ class BlockingClient:
         group: str,
         listener: TransactionListener,
         settings: ProducerSettings | None = None,
-    ) -> "Iterator[Callable[[Message, object], TransactionSendResult]]":
-        """Yield a function that sends a message in a transaction: message, argument --> result.
+    ) -> Iterator[BlockingTransactionProducer]:
+        """Have a started producer of transactions until the block ends.
 
         Args:
             listener: its methods run in threads.
 
-        Raises: as ``TransactionProducer.send_message_in_transaction``.
+        Raises: as ``TransactionProducer``.
         """
-        producer = TransactionProducer(self.mq, group, listener, settings=settings)
-        self.run(producer.start())
-        try:
-            yield lambda message, arg: self.run(producer.send_message_in_transaction(message, arg))
-        finally:
-            self.run(producer.shutdown())
+        with BlockingTransactionProducer(self, group, listener, settings=settings) as producer:
+            yield producer
 
     @contextmanager
     def push_consumer(
@@ -170,24 +127,23 @@ class BlockingClient:
         *,
         orderly: bool = False,
         settings: PushSettings | None = None,
-    ) -> Iterator[PushConsumer]:
+        local_dir: Path = LOCAL_DIR,
+    ) -> Iterator[BlockingPushConsumer]:
         """Let a plain function have the messages of topics, in threads, until the block ends.
 
         Args:
             topics: expression by topic.
             orderly: queue by queue in order.
+            local_dir: broadcasting only: where positions are kept.
 
         Raises: as ``PushConsumer.start``.
         """
-        consumer = PushConsumer(self.mq, group, settings)
-        consumer.register_message_listener(listener, orderly=orderly)
-        for topic, expression in topics.items():
-            consumer.subscribe(topic, expression)
-        try:
-            self.run(consumer.start())
+        with BlockingPushConsumer(self, group, settings, local_dir=local_dir) as consumer:
+            consumer.register_message_listener(listener, orderly=orderly)
+            for topic, expression in topics.items():
+                consumer.subscribe(topic, expression)
+            consumer.start()
             yield consumer
-        finally:
-            self.run(consumer.shutdown())
 
     @contextmanager
     def lite_pull_consumer(
@@ -195,69 +151,19 @@ class BlockingClient:
         group: str,
         topics: Mapping[str, str | MessageSelector],
         settings: LitePullSettings | None = None,
-    ) -> "Iterator[BlockingLitePullConsumer]":
+        *,
+        local_dir: Path = LOCAL_DIR,
+    ) -> Iterator[BlockingLitePullConsumer]:
         """Join a group whose messages are polled, until the block ends.
 
         Raises: as ``LitePullConsumer.start``.
         """
-        consumer = LitePullConsumer(self.mq, group, settings)
-        for topic, expression in topics.items():
-            consumer.subscribe(topic, expression)
-        try:
-            self.run(consumer.start())
-            yield BlockingLitePullConsumer(self, consumer)
-        finally:
-            self.run(consumer.shutdown())
-
-    def close(self) -> None:
-        """Close all connections and end the thread; a second call does nothing.
-
-        Calls of other threads that wait meanwhile raise ``BadRequest``.
-        """
-        with self._gate:
-            if self._closed:
-                return
-            self._closed = True
-        if not self._thread.is_alive():
-            # In a fork; what is left belongs to the other process.
-            return
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        with BlockingLitePullConsumer(self, group, settings, local_dir=local_dir) as consumer:
+            for topic, expression in topics.items():
+                consumer.subscribe(topic, expression)
+            consumer.start()
+            yield consumer
 
     async def _end(self) -> None:
-        await self.mq.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        if others:
-            await asyncio.wait(others, timeout=_LAST_S)
-
-
-class BlockingLitePullConsumer:
-    """A ``LitePullConsumer`` whose calls wait.
-
-    Attributes:
-        consumer: the consumer itself, for ``BlockingClient.run``.
-    """
-
-    def __init__(self, client: BlockingClient, consumer: LitePullConsumer) -> None:
-        self._client = client
-        self.consumer = consumer
-
-    def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
-        """Return the next messages of one queue, none when none come in time."""
-        return self._client.run(self.consumer.poll(timeout_ms))
-
-    def commit(self) -> None:
-        """Be done with all that was polled; raises ClientError."""
-        self._client.run(self.consumer.commit())
-
-    def seek(self, queue: MessageQueue, queue_offset: int) -> None:
-        """Go on at a queue offset; raises as ``LitePullConsumer.seek``."""
-        self._client.run(self.consumer.seek(queue, queue_offset))
-
-    def assignment(self) -> list[MessageQueue]:
-        """Return the queues this consumer has now, sorted."""
-        return self.consumer.assignment()
+        await self.producer.own.shutdown()
+        await super()._end()

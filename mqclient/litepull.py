@@ -21,8 +21,6 @@ import asyncio
 import logging
 from collections.abc import Collection, Coroutine, Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from mqclient import offsets
 from mqclient.checkexpression import check_expressions
@@ -71,9 +69,9 @@ class LitePullConsumer(Queries):
         local_dir: Path = LOCAL_DIR,
     ) -> None:
         self.group = check_group(group)
+        super().__init__(client, f"consumer of group {group}")
         self.settings = settings or LitePullSettings()
         shared = self.settings.as_push()
-        self._client = client
         store = offset_store(client, group, broadcasting=shared.broadcasting, local_dir=local_dir)
         self._consuming = Consuming(client, group, settings=shared, offsets=store)
         self._wanted: dict[str, Wanted] = {}
@@ -190,6 +188,7 @@ class LitePullConsumer(Queries):
         The last batch only counts when ``poll`` or ``commit`` was called after it: nobody knows
         here whether its owner is done with it.
         """
+        await super().shutdown()
         if not self._running:
             return
         self._running = False
@@ -204,20 +203,9 @@ class LitePullConsumer(Queries):
             await self._consuming.offsets.persist(list(self._held), sure=True)
         except ClientError as error:
             LOG.warning("positions of %s at shutdown: %s", self.group, error)
-        await self._client.members.leave(self.group, consumer=True)
+        await self._connections.members.leave(self.group, consumer=True)
         self._consuming.tasks.cancel()
         self._held.clear()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.shutdown()
 
     @property
     def is_running(self) -> bool:
@@ -385,6 +373,7 @@ class LitePullConsumer(Queries):
         return self._held[queue]
 
     def _check_running(self) -> None:
+        self._check_alive()
         if not self._running:
             raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
 

@@ -18,7 +18,6 @@ client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from mqclient.delivery import Delivery
@@ -59,8 +58,8 @@ class Producer(Queries):
         settings: ProducerSettings | None = None,
     ) -> None:
         self.group = check_group(group)
+        super().__init__(client, f"producer of group {group}")
         self.settings = settings or ProducerSettings()
-        self._client = client
         self._packing = Packing(client.unique_ids, self.settings)
         self._publishing = Publishing(client, self.settings)
         self._delivery = Delivery(client, self.group, self.settings, self._publishing)
@@ -77,28 +76,27 @@ class Producer(Queries):
         Raises:
             BadRequest: the client has a producer of this group already.
         """
-        if not self._running:
+        if self._running:
+            return
+        # At once, for two threads may start the producer of one blocking client.
+        self._running = True
+        try:
             await self._client.members.join_producer(self)
-            self._running = True
+        except BadRequest:
+            self._running = False
+            raise
 
     async def shutdown(self) -> None:
-        """Wait for what is on its way, take leave of the brokers; twice does no more."""
+        """Refuse new messages, wait for those on their way, take leave of the brokers."""
+        await super().shutdown()
         await self._delivery.shutdown()
         if self._running:
             self._running = False
-            await self._client.members.leave(self.group, consumer=False)
+            await self._connections.members.leave(self.group, consumer=False)
 
     async def __aenter__(self) -> Self:
         await self.start()
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.shutdown()
 
     def register_send_hook(self, hook: SendHook) -> None:
         """Let a hook look on at every send."""
@@ -221,6 +219,7 @@ class Producer(Queries):
             TimedOut: the message was stored, and no reply came in time.
             NoRoute, BrokerRefused, NotFound, Unreachable: as ``send``.
         """
+        self._check_alive()
         if not self._running:
             raise BadRequest("a request needs a started producer", hint="await start() first")
         if message.topic not in self._announced:

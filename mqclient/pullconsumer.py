@@ -35,8 +35,8 @@ class PullConsumer(Queries):
     """
 
     def __init__(self, client: MQClient, group: str) -> None:
-        self._client = client
-        self._group = check_group(group)
+        self.group = check_group(group)
+        super().__init__(client, f"consumer of group {group}")
         self._puller = Puller(client, group)
 
     queues = Queries.fetch_subscribe_message_queues
@@ -67,6 +67,7 @@ class PullConsumer(Queries):
             BadRequest: the subscription cannot be right.
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
+        self._check_alive()
         wanted = Subscription.parse(subscription, kind=expression_type)
         asked = Asked(
             queue,
@@ -94,7 +95,7 @@ class PullConsumer(Queries):
         if not servers:
             raise NoRoute(topic, address="a filter server")
         header = RegisterMessageFilterClass(
-            consumer_group=self._group,
+            consumer_group=self.group,
             topic=topic,
             class_name=name,
             class_crc=zlib.crc32(module) & CRC_MASK,
@@ -110,8 +111,8 @@ class PullConsumer(Queries):
 
     async def committed(self, queue: MessageQueue) -> int | None:
         """Return the queue offset the group reads next, None when it never committed one."""
-        return await offsets.committed(self._client, queue, group=self._group)
+        return await offsets.committed(self._client, queue, group=self.group)
 
     async def commit(self, queue: MessageQueue, queue_offset: int) -> None:
         """Set the queue offset the group reads next."""
-        await offsets.commit(self._client, queue, group=self._group, queue_offset=queue_offset)
+        await offsets.commit(self._client, queue, group=self.group, queue_offset=queue_offset)

@@ -24,8 +24,7 @@ import logging
 from collections.abc import Coroutine, Iterable
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from mqclient.checkexpression import check_expressions
 from mqclient.consumeconcurrently import ConsumeConcurrently
@@ -82,8 +81,8 @@ class PushConsumer(Queries):
         local_dir: Path = LOCAL_DIR,
     ) -> None:
         self.group = check_group(group)
+        super().__init__(client, f"consumer of group {group}")
         self.settings = settings or PushSettings()
-        self._client = client
         offsets = offset_store(
             client, group, broadcasting=self.settings.broadcasting, local_dir=local_dir
         )
@@ -229,6 +228,7 @@ class PushConsumer(Queries):
 
         A second call does nothing. What was not consumed another member gets.
         """
+        await super().shutdown()
         consumption, pulls = self._consumption, self._pulls
         if consumption is None or pulls is None:
             return
@@ -245,20 +245,9 @@ class PushConsumer(Queries):
             LOG.warning("positions of %s at shutdown: %s", self.group, error)
         if consumption.orderly and not self.settings.broadcasting:
             await self._locks.unlock(self._held)
-        await self._client.members.leave(self.group, consumer=True)
+        await self._connections.members.leave(self.group, consumer=True)
         self._consuming.tasks.cancel()
         self._held.clear()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.shutdown()
 
     def suspend(self) -> None:
         """Stop pulling; what is here is still consumed."""
@@ -355,6 +344,7 @@ class PushConsumer(Queries):
         return ConsumeConcurrently(self._consuming, listener)  # type: ignore[arg-type]
 
     def _running_pulls(self) -> QueuePulls:
+        self._check_alive()
         if self._pulls is None:
             raise BadRequest(f"consumer of {self.group} does not run")
         return self._pulls

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 from mqclient import offsets, routes
 from mqclient.errors import BadRequest, NotFound
+from mqclient.lifetime import Lifetime
 
 if TYPE_CHECKING:
-    from mqclient.instance import MQClient
     from mqclient.message import MessageExt
     from remoting.bodies import MessageQueue
 
 
-class Queries:
+class Queries(Lifetime):
     """Base of producers and consumers."""
-
-    _client: MQClient
 
     async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
         """Return all readable queues of a topic, sorted; raises NoRoute."""

@@ -129,6 +129,7 @@ class TransactionProducer(Producer):
             BadRequest: the producer was not started, or the message cannot be right.
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: nothing was run.
         """
+        self._check_alive()
         if not self._running:
             raise BadRequest("a transaction needs a started producer", hint="await start() first")
         if message.delay_level:
@@ -228,10 +229,10 @@ class TransactionProducer(Producer):
         remark: str | None,
         event: EndTransactionEvent,
     ) -> None:
-        event.started_ms = self._client.now_ms()
+        event.started_ms = self._connections.now_ms()
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
         command.remark = remark
-        await self._client.invoke_oneway(address, command)
+        await self._connections.invoke_oneway(address, command)
         ended(self._hooks, event)
 
     async def _ask(

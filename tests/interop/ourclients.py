@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
+from mqclient.blockingfaces import BlockingPushConsumer
 from mqclient.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -13,7 +14,6 @@ from mqclient.listeners import (
     ConsumeOrderlyStatus,
 )
 from mqclient.message import MessageExt
-from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere
 from storefmt.configs import TopicConfig
@@ -30,7 +30,7 @@ class Listening:
     """One consumer of ours and what it got."""
 
     client: BlockingClient
-    consumer: PushConsumer
+    consumer: BlockingPushConsumer
     got: list[MessageExt] = field(default_factory=list)
 
     def queue_ids(self, topic: str) -> list[int]:

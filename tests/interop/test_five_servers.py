@@ -184,11 +184,11 @@ def test_transactions_commit_roll_back_and_are_asked_for(pair: Servers, topic: s
 
     with (
         blocking(pair) as client,
-        client.transaction_producer(f"P_{topic}", Decides()) as send,
+        client.transaction_producer(f"P_{topic}", Decides()) as producer,
         listening(pair, f"G_{topic}", topic) as ours,
     ):
         for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"):
-            send(Message(topic, arg.encode()), arg)
+            producer.send_message_in_transaction(Message(topic, arg.encode()), arg)
         wait(lambda: len(ours.got) >= 2, what="two messages")
 
     assert {message.body for message in ours.got} == {b"COMMIT_MESSAGE", b"UNKNOW"}
@@ -222,7 +222,7 @@ def test_a_question_is_answered(pair: Servers, topic: str) -> None:
         def answer(
             messages: list[MessageExt], context: ConsumeConcurrentlyContext
         ) -> ConsumeConcurrentlyStatus:
-            client.run(Producer(client.mq).reply(messages[0], messages[0].body.upper()))
+            client.producer.reply(messages[0], messages[0].body.upper())
             return OK
 
         with client.push_consumer(f"R_{topic}", answer, {topic: "*"}, settings=FROM_FIRST):

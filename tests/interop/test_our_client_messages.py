@@ -192,9 +192,9 @@ def test_java_sees_what_our_transactions_commit(toolbox: Toolbox, quick: Servers
             asked.append(message.body.decode())
             return LocalTransactionState.COMMIT_MESSAGE
 
-    with blocking(quick) as client, client.transaction_producer("OurTx", Decides()) as send:
+    with blocking(quick) as client, client.transaction_producer("OurTx", Decides()) as producer:
         for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"):
-            send(Message(topic, arg.encode()), arg)
+            producer.send_message_in_transaction(Message(topic, arg.encode()), arg)
         job = toolbox.start("PushConsumer", spec_of(quick, topic, subscription="*", count=2))
         bodies = sorted(body_of(line) for line in job.messages(2))
         job.rest()

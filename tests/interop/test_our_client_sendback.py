@@ -54,7 +54,7 @@ def test_a_message_nobody_takes_back_comes_again_by_the_retry_topic(
         with listening(servers, f"G_{names['ours']}", names["ours"]) as ours:
             wait(lambda: len(ours.got) == 1, what="the first delivery")
             first = ours.got[0]
-            ours.client.run(ours.consumer.send_message_back(first, 1, broker_name="gone"))
+            ours.consumer.send_message_back(first, 1, broker_name="gone")
             wait(lambda: len(ours.got) == 2, what="the second delivery")
             again = ours.got[1]
         of_java = job.messages(2)

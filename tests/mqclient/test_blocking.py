@@ -11,6 +11,7 @@ import pytest
 
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
+from mqclient.blockingadmin import BlockingAdmin
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.instance import MQClient
 from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
@@ -55,7 +56,7 @@ def test_calls_wait_for_their_results_and_errors(fake: FakeServer) -> None:
 
     with BlockingClient(fake.address) as client:
         assert client.send(Message("T", b"x")).queue_offset == 3
-        assert client.run(Admin(client.mq).topic_list()) == ["T"]
+        assert BlockingAdmin(client).topic_list() == ["T"]
         with pytest.raises(NoRoute):
             client.send(Message("Missing", b"x"))
 
@@ -184,9 +185,11 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
 
     with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:
         client.send(Message("BlockAll", b"one"))
-        with client.transaction_producer("block-tx", Commits()) as send:
+        with client.transaction_producer("block-tx", Commits()) as producer:
             for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE"):
-                result = send(Message("BlockAll", arg.encode()), arg)
+                result = producer.send_message_in_transaction(
+                    Message("BlockAll", arg.encode()), arg
+                )
                 assert result.state.name == arg
         settings = PushSettings(consume_from_where=from_first)
         with client.push_consumer("block-push", listen, {"BlockAll": "*"}, settings=settings):
@@ -213,7 +216,7 @@ def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:
             messages: list[MessageExt], context: ConsumeConcurrentlyContext
         ) -> ConsumeConcurrentlyStatus:
             if "CORRELATION_ID" in messages[0].properties:
-                other.run(Producer(other.mq).reply(messages[0], messages[0].body.upper()))
+                other.producer.reply(messages[0], messages[0].body.upper())
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
         with other.push_consumer("block-reply", reply, {"BlockAsk": "*"}):
