@@ -29,6 +29,17 @@ PAGES: Final[Mapping[str, tuple[type[Settings], str]]] = {
     "LitePullSettings": (LitePullSettings, "`LitePullConsumer(client, group, settings)`"),
 }
 
+BROADCASTING: Final = """\
+Each member keeps its positions in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, Java's
+file: a process that is started again, or takes the place of a Java consumer, goes on where that
+was. `INSTANCE` is `DEFAULT`, as in Java, unless `MQClient` or `BlockingClient` was given an
+`instance_name`; a `unit_name` is appended, `IP@INSTANCE@UNIT`. `IP` is the address this machine
+sends from. `local_dir` of the consumer names another directory.
+
+Members of one group on one machine need an `instance_name` each. Without, they write one file, as
+in Java: each gets every message, and after a restart all go on where the last to write was."""
+"""Where positions of broadcasting consumers are."""
+
 BAD_INPUT: Final = {
     "no name server answers": "`send` and every question raise `Unreachable` or `TimedOut` naming "
     "all that were tried, unless the route is known: a route is used until a name server gives "
@@ -108,6 +119,7 @@ def client() -> str:
             f"| `{item.name}` | {_default(item)} | {meanings[item.name]} |"
             for item in fields(settings)  # type: ignore[arg-type]
         ]
+    lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]
     return "\n".join(lines) + "\n"

@@ -28,9 +28,9 @@ SETTINGS = PushSettings(
 async def main(namesrv: str, count: int, directory: Path) -> None:
     """Print messages until there were ``count``; positions are kept in ``directory``."""
     seen = asyncio.Semaphore(0)
-    # The name makes the client the same one after a restart; its file is found by it.
+    # A second member on this machine needs an ``instance_name``, and so a file of its own.
     async with (
-        MQClient(namesrv, instance_name="cache-1") as client,
+        MQClient(namesrv) as client,
         PushConsumer(client, "caches", SETTINGS, local_dir=directory) as consumer,
     ):
         consumer.subscribe(TOPIC, "new")

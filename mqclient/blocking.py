@@ -55,7 +55,7 @@ class BlockingClient(BlockingLoop):
         settings: of the same producer.
         timeout_s: how long one request may take.
         access_key: with ``secret_key``, signs every request.
-        tls, on_exchange, address_map, instance_name: as of ``MQClient``.
+        tls, on_exchange, address_map, instance_name, unit_name: as of ``MQClient``.
 
     Attributes:
         mq: the asynchronous client, for ``run``.
@@ -79,6 +79,7 @@ class BlockingClient(BlockingLoop):
         on_exchange: "OnExchange | None" = None,
         address_map: Mapping[str, str] | None = None,
         instance_name: str | None = None,
+        unit_name: str = "",
     ) -> None:
         mq = MQClient(
             namesrv,
@@ -89,6 +90,7 @@ class BlockingClient(BlockingLoop):
             on_exchange=on_exchange,
             address_map=address_map,
             instance_name=instance_name,
+            unit_name=unit_name,
         )
         super().__init__(mq)
         self.producer = BlockingProducer(self, group, settings)

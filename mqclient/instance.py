@@ -8,7 +8,7 @@ here are errors of the wire turned into errors of this package, and only here is
 read. Name servers are tried in turn, the one that answered last comes first.
 
 Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
-common/UtilAll.java (4.9.7).
+client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
 """
 
 import os
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from storefmt.msgid import UniqueIds
 
 NAMESRV_PORT: Final = 9876
+DEFAULT_INSTANCE: Final = "DEFAULT"
+"""The instance name of who gives none (ClientConfig.instanceName)."""
 
 
 class MQClient:
@@ -51,12 +53,16 @@ class MQClient:
         tls: how connections are secured; None leaves them plain.
         on_exchange: told of every request: address, request, answer or error, elapsed ms.
         on_request: gets what a broker asks this client; its members do when None.
-        instance_name: makes the client id ``ip@instance_name``, the same after a restart, as
-            broadcasting consumers need it; else the id names process and time.
+        instance_name: makes the client id ``ip@instance_name``; else it names process and time.
+        unit_name: is appended to it, ``ip@instance_name@unit_name``.
         address_map: connect elsewhere than brokers advertise: advertised address to real one.
         direct: ask over blocking sockets, one request after another, for coroutines that
             ``remoting.direct.drive`` runs without an event loop; such a client has no members.
         clock_ms: gives the time; tests give their own.
+
+    Attributes:
+        broadcast_id: the client id as broadcasting consumers have it in Java, where only
+            clustering ones name the process: it is the same after a restart.
 
     Raises:
         BadRequest: no name server is given, or only one of the two keys.
@@ -74,6 +80,7 @@ class MQClient:
         on_request: "OnRequest | None" = None,
         address_map: Mapping[str, str] | None = None,
         instance_name: str | None = None,
+        unit_name: str = "",
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         direct: bool = False,
     ) -> None:
@@ -82,8 +89,11 @@ class MQClient:
             raise BadRequest("access key and secret key go together: give both or none")
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
+        ip = local_ip()
+        unit = f"@{unit_name}" if unit_name.strip() else ""
         name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
-        self.client_id = f"{local_ip()}@{name}"
+        self.client_id = f"{ip}@{name}{unit}"
+        self.broadcast_id = f"{ip}@{instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
         self._requests: Requests | None = None
         self._members: Members | None = None

@@ -201,7 +201,7 @@ class LitePullConsumer(Queries):
             held.dropped = True
         try:
             await self._consuming.offsets.persist(list(self._held), sure=True)
-        except ClientError as error:
+        except (ClientError, OSError) as error:
             LOG.warning("positions of %s at shutdown: %s", self.group, error)
         await self._connections.members.leave(self.group, consumer=True)
         self._consuming.tasks.cancel()

@@ -9,6 +9,7 @@ not 0. A queue that another member has now is removed, so that nothing is commit
 Source: client/consumer/store/RemoteBrokerOffsetStore.java, LocalFileOffsetStore.java (4.9.7).
 """
 
+import contextlib
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -131,7 +132,7 @@ class LocalOffsets(_Table):
 
     Args:
         directory: of all clients; ``~/.rocketmq_offsets`` in Java.
-        client_id: the member.
+        client_id: the member, see ``MQClient.broadcast_id``.
         group: the consumer group.
     """
 
@@ -159,12 +160,13 @@ class LocalOffsets(_Table):
             offset_table={queue: self._offsets[queue] for queue in _java_order(self._offsets)}
         )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_name(self.path.name + ".tmp")
+        # Others on this machine may write the same file, as in Java: whole, and one after another.
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.{id(self)}.tmp")
         with fresh.open("wb") as file:
             file.write(fastjson.dumps(body.to_json(), pretty=True).encode())
             file.flush()
             os.fsync(file.fileno())
-        if self.path.exists():
+        with contextlib.suppress(FileNotFoundError):
             os.replace(self.path, self.path.with_name(self.path.name + ".bak"))
         os.replace(fresh, self.path)
 
@@ -215,5 +217,5 @@ def offset_store(
         BadAnswer: this member's file cannot be read, nor the one before it.
     """
     if broadcasting:
-        return LocalOffsets(client.client_id, group, directory=local_dir)
+        return LocalOffsets(client.broadcast_id, group, directory=local_dir)
     return RemoteOffsets(client, group)

@@ -241,7 +241,7 @@ class PushConsumer(Queries):
             held.dropped = True
         try:
             await self.offsets.persist(list(self._held), sure=True)
-        except ClientError as error:
+        except (ClientError, OSError) as error:
             LOG.warning("positions of %s at shutdown: %s", self.group, error)
         if consumption.orderly and not self.settings.broadcasting:
             await self._locks.unlock(self._held)

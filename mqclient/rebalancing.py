@@ -177,7 +177,7 @@ class Rebalancing:
         released = await self._consumption.released(held)
         try:
             await self._consuming.offsets.persist([queue])
-        except ClientError as error:
+        except (ClientError, OSError) as error:
             # Its broker may be away for long, and must find the queue free when it is back.
             LOG.warning("position of %s in %s: %s", self._consuming.group, queue, error)
         if not released:

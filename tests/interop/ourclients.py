@@ -38,8 +38,10 @@ class Listening:
 
 
 @contextmanager
-def blocking(servers: Servers) -> Iterator[BlockingClient]:
-    with BlockingClient(servers.namesrv.address, timeout_s=20.0) as client:
+def blocking(servers: Servers, *, instance_name: str | None = None) -> Iterator[BlockingClient]:
+    with BlockingClient(
+        servers.namesrv.address, timeout_s=20.0, instance_name=instance_name
+    ) as client:
         yield client
 
 
@@ -52,6 +54,7 @@ def listening(
     *,
     orderly: bool = False,
     settings: PushSettings = FROM_FIRST,
+    instance_name: str | None = None,
 ) -> Iterator[Listening]:
     """Consume a topic until the block ends."""
     got: list[MessageExt] = []
@@ -65,7 +68,7 @@ def listening(
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     with ExitStack() as stack:
-        client = stack.enter_context(blocking(servers))
+        client = stack.enter_context(blocking(servers, instance_name=instance_name))
         topics = {topic: expression}
         consumer = stack.enter_context(
             client.push_consumer(group, listen, topics, orderly=orderly, settings=settings)  # type: ignore[arg-type]

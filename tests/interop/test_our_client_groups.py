@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mqclient import instance
 from mqclient.admin import Admin
 from mqclient.allocate import Strategy, allocate
 from mqclient.message import Message
@@ -152,22 +153,46 @@ def test_offset_file_of_a_java_broadcast_member_is_ours_byte_for_byte(
 
 
 def test_python_broadcast_member_goes_on_from_the_file_of_a_java_one(
-    toolbox: Toolbox, java_side: JavaSide, servers: Servers, topic: str
+    toolbox: Toolbox,
+    java_side: JavaSide,
+    servers: Servers,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    group = f"G_{topic}"
     settings = PushSettings(
         message_model=MessageModel.BROADCASTING,
         consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
     )
-    with blocking(servers) as sender:
-        for i in range(16):
-            sender.send(Message(topic, b"%d" % i))
-    with listening(servers, f"B_{topic}", topic, settings=settings) as ours:
-        wait(lambda: len(ours.got) == 16, what="all to one")
+
+    def send(first: int, end: int) -> None:
+        with blocking(servers) as sender:
+            for i in range(first, end):
+                sender.send(Message(topic, b"%d" % i))
+
+    send(0, 16)
+    job = toolbox.start("PushConsumer", spec_of(servers, topic, model="broadcasting", count=16))
+    client_id = job.until("started")[-1]["clientId"]
+    job.messages(16)
+    job.stop()
+    home = java_side.directory / ".rocketmq_offsets"
+    wait(
+        lambda: LocalOffsets(client_id, group, directory=home).table(topic),
+        lambda kept: sum(kept.values()) == 16,
+    )
+    send(16, 20)
+    monkeypatch.setenv("HOME", str(java_side.directory))
+    # Of several addresses of a machine Java may choose another.
+    monkeypatch.setattr(instance, "local_ip", lambda: client_id.partition("@")[0])
+    with listening(servers, group, topic, settings=settings) as ours:
+        wait(lambda: len(ours.got) >= 4, what="what came later")
+        assert ours.client.mq.broadcast_id == client_id
+        assert sorted(int(message.body) for message in ours.got) == list(range(16, 20))
     with (
-        listening(servers, f"B_{topic}", topic, settings=settings) as one,
-        listening(servers, f"B_{topic}", topic, settings=settings) as two,
+        listening(servers, group, topic, settings=settings, instance_name="one") as one,
+        listening(servers, group, topic, settings=settings, instance_name="two") as two,
     ):
-        wait(lambda: len(one.got) == len(two.got) == 16, what="all to each")
+        wait(lambda: len(one.got) == len(two.got) == 20, what="all to each")
 
 
 def test_mqadmin_sees_moves_and_feeds_a_python_consumer(

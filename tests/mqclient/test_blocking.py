@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
 from mqclient.pushsettings import PushSettings
 from mqclient.txproducer import LocalTransactionState
-from remoting.bodies import ConsumeFromWhere, TopicList
+from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue, TopicList
 from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
@@ -203,6 +204,37 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
             assert set(polled) == {b"one", b"COMMIT_MESSAGE"}
             consumer.seek(consumer.assignment()[0], 0)
         assert client.mq.members.consumers == {}
+
+
+def test_a_broadcasting_member_goes_on_where_it_was(
+    rocketmq: RocketMQ, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = PushSettings(
+        message_model=MessageModel.BROADCASTING,
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+        await_termination_ms_when_shutdown=60_000,
+    )
+
+    place: list[MessageQueue] = []
+
+    def life(name: str | None, body: bytes) -> bytes:
+        """Send a message to the one queue, return the first that comes."""
+        got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+        def listen(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            got.put(messages[0].body)
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        with BlockingClient(rocketmq.namesrv, timeout_s=60, instance_name=name) as client:
+            place.append(client.send(Message("BlockCast", body), queue=(place or [None])[0]).queue)
+            topics = {"BlockCast": "*"}
+            with client.push_consumer("block-cast", listen, topics, settings=settings):
+                return got.get(timeout=60)
+
+    assert [life(None, b"1"), life(None, b"2"), life("other", b"3")] == [b"1", b"2", b"1"]
 
 
 def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 from mqclient.errors import BadAnswer, BrokerRefused
+from mqclient.instance import MQClient, local_ip
 from mqclient.offsetstore import LocalOffsets, RemoteOffsets
-from remoting.bodies import MessageQueue
+from mqclient.pushconsumer import PushConsumer
+from mqclient.pushsettings import PushSettings
+from remoting.bodies import MessageModel, MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryConsumerOffsetResponse
 from tests.mqclient.fake import FakeServer
 
+BROADCASTING = PushSettings(message_model=MessageModel.BROADCASTING)
 QUEUES = [MessageQueue(f"Topic{i % 3}", f"broker-{'ab'[i % 2]}", i) for i in range(5)]
 # Printed by LocalFileOffsetStore of 4.9.7 for the same table.
 OF_JAVA = (
@@ -38,6 +42,47 @@ def test_file_has_the_bytes_and_the_place_of_java(tmp_path: Path) -> None:
 
     assert store.path == tmp_path / "10.0.0.1@one" / "G" / "offsets.json"
     assert store.path.read_bytes() == OF_JAVA
+
+
+@pytest.mark.parametrize(
+    ("instance_name", "unit_name", "member"),
+    [
+        (None, "", "DEFAULT"),
+        ("cache", "", "cache"),
+        (None, "unit", "DEFAULT@unit"),
+        ("cache", "unit", "cache@unit"),
+        (None, " ", "DEFAULT"),
+    ],
+)
+def test_each_group_of_a_member_has_the_file_that_java_gives_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    instance_name: str | None,
+    unit_name: str,
+    member: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for _ in ("started", "started again"):
+        client = MQClient("127.0.0.1:1", instance_name=instance_name, unit_name=unit_name)
+        for group in ("one", "two"):
+            consumer = PushConsumer(client, group, BROADCASTING)
+            store = consumer._consuming.offsets
+            assert isinstance(store, LocalOffsets)
+            home = tmp_path / ".rocketmq_offsets" / f"{local_ip()}@{member}"
+            assert store.path == home / group / "offsets.json"
+
+
+def test_two_writers_of_one_file_leave_a_whole_one(tmp_path: Path) -> None:
+    one, two = filled(tmp_path), filled(tmp_path)
+
+    for store in (one, two, one):
+        asyncio.run(store.persist(QUEUES))
+
+    assert one.path.read_bytes() == OF_JAVA
+    assert sorted(path.name for path in one.path.parent.iterdir()) == [
+        "offsets.json",
+        "offsets.json.bak",
+    ]
 
 
 def test_positions_come_back_after_a_restart_and_removing_keeps_them(tmp_path: Path) -> None:

@@ -256,12 +256,13 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
     settings = PushSettings(
         message_model=MessageModel.BROADCASTING,
         consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+        await_termination_ms_when_shutdown=60_000,
     )
 
-    async def listens(name: str, count: int) -> list[bytes]:
+    async def listens(name: str | None, count: int, group: str = "push-cast") -> list[bytes]:
         bodies: list[bytes] = []
         async with MQClient(rocketmq.namesrv, instance_name=name, timeout_s=60) as client:
-            consumer = PushConsumer(client, "push-cast", settings, local_dir=tmp_path)
+            consumer = PushConsumer(client, group, settings, local_dir=tmp_path)
             async with consumer:
                 consumer.subscribe("PushCast")
 
@@ -281,7 +282,12 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
             await send(client, "PushCast", 6)
             both = await asyncio.gather(listens("one", 6), listens("two", 6))
             assert both == [[b"%d" % i for i in range(6)]] * 2
+            # Without a name a member is the same after a restart, too.
+            for group in ("push-cast", "push-cast-2"):
+                assert await listens(None, 6, group) == both[0]
             await Producer(client).send(Message("PushCast", b"later"))
+            for group in ("push-cast", "push-cast-2"):
+                assert await listens(None, 1, group) == [b"later"]
             assert await listens("one", 1) == [b"later"]
 
     asyncio.run(go())

@@ -1,7 +1,9 @@
 """How a push consumer stops: it waits, keeps what was done, gives locks back, loses nothing."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,14 +15,21 @@ from mqclient.listeners import (
     ConsumeOrderlyStatus,
 )
 from mqclient.message import Message, MessageExt
+from mqclient.offsetstore import LocalOffsets
 from mqclient.producer import Producer
 from mqclient.pullconsumer import PullConsumer
 from mqclient.pushconsumer import PushConsumer
 from mqclient.pushsettings import PushSettings
-from remoting.bodies import ConsumeFromWhere, MessageQueue, UnlockBatchRequestBody
+from remoting.bodies import (
+    ConsumeFromWhere,
+    MessageModel,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
 from remoting.codes import RequestCode
 from remoting.command import Command
 from server.pytest_plugin import RocketMQ
+from tests.mqclient.fake import FakeServer
 from tests.waiting import eventually, until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
@@ -167,3 +176,25 @@ def test_a_listener_stops_its_own_consumer_which_leaves_in_order(
             await until(lambda: "consume" not in {one.get_name() for one in asyncio.all_tasks()})
 
     asyncio.run(go())
+
+
+def test_a_file_that_cannot_be_written_does_not_keep_a_member_in_its_group(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class ReadOnly(LocalOffsets):
+        async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
+            raise PermissionError(f"no right to write {self.path}")
+
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route()
+            settings = PushSettings(message_model=MessageModel.BROADCASTING)
+            consumer = PushConsumer(client, "G", settings, local_dir=tmp_path)
+            consumer.register_message_listener(lambda messages, context: OK)
+            consumer.offsets = ReadOnly(client.broadcast_id, "G", directory=tmp_path)
+            await consumer.start()
+            await consumer.shutdown()
+            assert client.members.consumers == {}
+
+    asyncio.run(go())
+    assert any("no right to write" in text for text in caplog.messages)
