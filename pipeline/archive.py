@@ -127,6 +127,8 @@ class Archive:
 def writer(uri: str) -> Iterator[Archive]:
     """Yield an archive that this process alone writes to; what dead attempts left is removed.
 
+    On object storage it stays: there is no lock that tells whether it is of a dead one.
+
     Raises:
         BadArchive: another process of this machine writes to it, or as ``Archive``.
         OSError: the place cannot be read or written.

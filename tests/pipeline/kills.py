@@ -1,8 +1,8 @@
 """Archiving under SIGKILL: the whole tree of processes dies at moments that a seed chooses.
 
-Rule: each run goes on until so many more manifests are there, then a little longer; what is
-killed is the driver with every process below it, found by parent, since Spark's Python daemon
-leaves the group of its driver. The last run is let end.
+Rule: each run goes on until so many more manifests are there, then for a part of the time that
+the last one took; what is killed is the driver with every process below it, found by parent,
+since Spark's Python daemon leaves the group of its driver. The last run is let end.
 """
 
 import os
@@ -33,8 +33,11 @@ def archive_under_kills(
     for _ in range(kill_count):
         process = start(uri, options, engine=engine)
         try:
-            _await_commits(uri, process, more=chooser.randint(1, 3))
-            time.sleep(chooser.uniform(0, 0.05))
+            _await_commits(uri, process, more=chooser.randint(1, 2))
+            began_s = time.monotonic()
+            _await_commits(uri, process, more=1)
+            # Anywhere in what comes next: planning, pulling, a Parquet file, its manifest.
+            time.sleep(chooser.random() * (time.monotonic() - began_s))
             assert process.poll() is None, "the run ended before it could be killed"
         finally:
             kill_tree(process.pid)
