@@ -121,6 +121,26 @@ class Delivery:
         if future is None:
             work = self._deliver(out, [message], queue, tries)
             future = asyncio.get_running_loop().create_task(work)
+        return self._noted(future)
+
+    def chosen(
+        self,
+        out: Outgoing,
+        message: Message,
+        *,
+        choice: Awaitable[MessageQueue | None],
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send as ``unattended`` does, to the queue that ``choice`` comes to."""
+        count = self._settings.retry_times_when_send_async_failed
+        tries = self._tries(count, timeout_s, unattended=True)
+
+        async def deliver() -> SendResult:
+            return await self._deliver(out, [message], await choice, tries)
+
+        return self._noted(asyncio.get_running_loop().create_task(deliver()))
+
+    def _noted(self, future: "asyncio.Future[SendResult]") -> "asyncio.Future[SendResult]":
         self._on_their_way.add(future)
         future.add_done_callback(self._on_their_way.discard)
         return future

@@ -139,19 +139,27 @@ class Producer(Queries):
         message: Message,
         *,
         queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
         """Send one message and go on; the future has the result, which nobody needs to await.
 
         It is Java's send with a callback (``add_done_callback``), and is tried again as that is:
         ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
-        same queue when one is given. ``shutdown`` waits for what is on its way. Who sends faster
-        than brokers store has to bound how many these are.
+        same queue when one is given or chosen. ``shutdown`` waits for what is on its way. Who
+        sends faster than brokers store has to bound how many these are.
+
+        Args:
+            queue, select, sharding_key, timeout_s: as of ``send``.
 
         Raises:
             BadRequest: the message cannot be right; everything else the future raises.
         """
         out = self._packing.single(message, now_ms=self._client.now_ms())
+        if select is not None or sharding_key is not None:
+            choice = self._choose(message, queue, select, sharding_key)
+            return self._delivery.chosen(out, message, choice=choice, timeout_s=timeout_s)
         return self._delivery.unattended(out, message, queue=queue, timeout_s=timeout_s)
 
     async def send_batch(

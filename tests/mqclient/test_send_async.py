@@ -12,6 +12,7 @@ from mqclient.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
+from mqclient.select import by_hash
 from mqclient.sent import SendResult, SendStatus
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
@@ -254,3 +255,47 @@ def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
 
     # The one that nobody answered, the one whose connection ended, and its second try.
     assert run(act) == 3
+
+
+def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        fake.do(SEND, stored)
+        producer = Producer(client)
+        queues = await producer.queues("T")
+        by_key = [producer.send_async(MESSAGE, sharding_key=f"k{number}") for number in range(8)]
+        last = producer.send_async(MESSAGE, select=lambda queues, message: queues[-1])
+        await producer.shutdown()
+
+        for number, future in enumerate(by_key):
+            assert future.result().queue == by_hash(queues, f"k{number}")
+        assert len({future.result().queue for future in by_key}) > 1
+        assert last.result().queue == queues[-1]
+
+    run(act)
+
+
+def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        producer = Producer(client)
+        nothing = producer.send_async(MESSAGE, select=lambda queues, message: None)  # type: ignore[arg-type,return-value]
+        with pytest.raises(BadRequest, match="no queue of topic T"):
+            await nothing
+        with pytest.raises(BadRequest, match="exclude each other"):
+            await producer.send_async(MESSAGE, queue=MessageQueue("T", "b", 0), sharding_key="k")
+
+    run(act)
+
+
+def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        producer = Producer(client)
+        queues = await producer.queues("T")
+        fake.drop(SEND)
+        fake.do(SEND, stored)
+        result = await producer.send_async(MESSAGE, sharding_key="k")
+
+        assert result.queue == by_hash(queues, "k")
+        assert len({request.ext["e"] for request in fake.asked_for(SEND)}) == 1
+        assert len(fake.asked_for(SEND)) == 2
+
+    run(act)
