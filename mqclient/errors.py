@@ -48,6 +48,9 @@ class ClientError(Exception):
         self.address = address
         self.hint = hint
         self.retriable = retriable
+        if hint:
+            # A traceback shows notes: it may be all that a script or a log has.
+            self.add_note(hint)
 
 
 class NotFound(ClientError):

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from traceback import format_exception
 
 import pytest
 
@@ -73,6 +74,15 @@ def test_closed_client_says_so(fake: FakeServer) -> None:
         client.run(Admin(client.mq).topic_list())
 
 
+def test_closing_waits_for_what_is_on_its_way(fake: FakeServer) -> None:
+    fake.route("T")
+    stored = SendMessageResponse(msg_id="id", queue_id=0, queue_offset=3)
+    fake.say(RequestCode.SEND_MESSAGE_V2, header=stored)
+    with BlockingClient(fake.address, timeout_s=60) as client:
+        sent = [client.producer.send_async(Message("T", b"x")) for _ in range(5)]
+    assert [future.result(timeout=90).queue_offset for future in sent] == [3] * 5
+
+
 def test_a_call_that_waits_when_the_client_closes_says_so(fake: FakeServer) -> None:
     fake.do(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, lambda request: None)
     client = BlockingClient(fake.address, timeout_s=600)
@@ -98,9 +108,10 @@ def test_a_call_inside_of_the_own_loop_is_refused(fake: FakeServer) -> None:
 
     with (
         BlockingClient(fake.address) as client,
-        pytest.raises(BadRequest, match="inside of the loop"),
+        pytest.raises(BadRequest, match="inside of the loop") as refused,
     ):
         client.run(inside())
+    assert "let the listener be a plain function" in "".join(format_exception(refused.value))
 
 
 def test_an_interrupted_call_is_cancelled(
