@@ -113,6 +113,10 @@ class QueuePulls:
             where=self._settings.consume_from_where,
             timestamp_ms=self._from_ms,
         )
+        if self._settings.broadcasting:
+            # Java keeps none before the first message, or 15 s without one: who stops earlier
+            # misses there what comes until the next start.
+            self._consuming.offsets.update(queue, position, increase_only=True)
         now_ms = self._consuming.client.now_ms()
         return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
 

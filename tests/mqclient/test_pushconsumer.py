@@ -1,6 +1,7 @@
 """Push consumers against the embedded broker: both kinds, retry, sharing, positions."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -289,6 +290,34 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
             for group in ("push-cast", "push-cast-2"):
                 assert await listens(None, 1, group) == [b"later"]
             assert await listens("one", 1) == [b"later"]
+
+    asyncio.run(go())
+
+
+def test_a_broadcasting_member_that_got_nothing_goes_on_where_it_began(
+    rocketmq: RocketMQ, tmp_path: Path
+) -> None:
+    got: list[bytes] = []
+
+    def member(client: MQClient) -> PushConsumer:
+        settings = PushSettings(message_model=MessageModel.BROADCASTING)
+        consumer = PushConsumer(client, "push-cast-last", settings, local_dir=tmp_path)
+        consumer.subscribe("PushCastLast")
+        collect(consumer, got)
+        return consumer
+
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+            producer = Producer(client)
+            used = (await producer.send(Message("PushCastLast", b"before"))).queue
+            queue = replace(used, queue_id=(used.queue_id + 1) % 4)
+            async with member(client) as first:
+                await first.start()
+                await until(lambda: queue in first.assignment())
+            await producer.send(Message("PushCastLast", b"meanwhile"), queue=queue)
+            async with member(client) as second:
+                await second.start()
+                await until(lambda: b"meanwhile" in got)
 
     asyncio.run(go())
 
