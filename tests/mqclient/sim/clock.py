@@ -11,6 +11,8 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 START_MS = 1_700_000_000_000
+RESOLUTION_S = 1e-9
+"""A timer may be called that much early; a clock that stood still would never reach it."""
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -21,7 +23,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready:
             if timeout is None:
                 raise RuntimeError("the simulation waits for nothing")
-            self.now_s += max(0.0, timeout)
+            self.now_s += max(RESOLUTION_S, timeout)
         return ready
 
 
