@@ -81,7 +81,9 @@ BAD_INPUT: Final = {
     "a query answer with bytes that are no record": "`BadAnswer`.",
     "a position outside of the queue": "logged; the consumer goes on at the end the broker names.",
     "a second member of a group in one client": "`BadRequest` from `start`; the first goes on.",
-    "a crash between `poll` and the next `poll`": "the batch is given again.",
+    "a crash, a stop or a rebalance between `poll` and the next `poll`": "the batch is given "
+    "again, however long its owner was at work; with `auto_commit=False` all since the last "
+    "`commit`.",
 }
 """What the client does with what it should not get."""
 

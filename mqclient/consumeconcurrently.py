@@ -86,6 +86,10 @@ class ConsumeConcurrently:
         for start in range(0, len(new), size):
             self._requests.put_nowait((held, list(new[start : start + size])))
 
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Move the position: nothing is held, so all that was given is done with."""
+        self._consuming.moved(held, position)
+
     async def stop(self, *, wait_s: float) -> None:
         """Drop what waits, let listeners at work end within ``wait_s``.
 

@@ -94,6 +94,10 @@ class ConsumeOrderly:
             self._tasks[held.queue] = held, task
             self._consuming.tasks.add(task)
 
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Move the position: nothing is held, so all that was given is done with."""
+        self._consuming.moved(held, position)
+
     async def stop(self, *, wait_s: float) -> None:
         """Let listeners at work end within ``wait_s``.
 

@@ -111,6 +111,9 @@ class Consumption(Protocol):
     def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Consume messages that were put into a queue."""
 
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Let the position of a queue that holds nothing pass messages of others."""
+
     def resize(self, count: int) -> None:
         """Let so many listeners run at a time."""
 

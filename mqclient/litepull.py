@@ -19,7 +19,7 @@ Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQu
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Iterable
 from pathlib import Path
 
 from mqclient import offsets
@@ -144,7 +144,7 @@ class LitePullConsumer(Queries):
         for topic in {queue.topic for queue in queues} - set(self._wanted):
             self._want(topic, ALL, TAG)
         if self._running:
-            await self._take_assigned()
+            await self._rebalancing.take(self._assigned)
 
     def set_sub_expression_for_assign(
         self, topic: str, expression: str, *, kind: str = TAG
@@ -180,7 +180,7 @@ class LitePullConsumer(Queries):
         if self._assigned is None:
             self._spawn(self._rebalancing.run())
         else:
-            await self._take_assigned()
+            await self._rebalancing.take(self._assigned)
 
     async def shutdown(self) -> None:
         """Leave the group; commits what was polled when ``auto_commit`` is on.
@@ -267,16 +267,17 @@ class LitePullConsumer(Queries):
             BadRequest: the queue is not this consumer's, or the offset is outside of it.
             ClientError: the broker did not answer.
         """
-        held = self._own(queue)
+        self._own(queue)
         low = await offsets.min_offset(self._client, queue)
         high = await offsets.max_offset(self._client, queue)
         if not low <= queue_offset <= high:
             raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
+        # The queue may have been given to another member while the broker was asked.
+        self._own(queue).dropped = True
         self._pulls.end(queue)
-        held.dropped = True
         fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
         self._held[queue] = fresh
-        self._polled.sought(queue, queue_offset)
+        self._polled.sought(fresh)
         self._pulls.run(fresh)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
@@ -303,7 +304,7 @@ class LitePullConsumer(Queries):
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues this consumer has now, sorted."""
-        return sorted(self._held)
+        return sorted(queue for queue, held in self._held.items() if not held.dropped)
 
     def register_topic_message_queue_change_listener(
         self, topic: str, listener: QueuesChanged
@@ -353,24 +354,15 @@ class LitePullConsumer(Queries):
         subscription = Subscription.parse(expression, kind=kind)
         self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
 
-    async def _take_assigned(self) -> None:
-        queues: Sequence[MessageQueue] = self._assigned or ()
-        for queue in [queue for queue in self._held if queue not in queues]:
-            self._held.pop(queue).dropped = True
-            self._pulls.end(queue)
-        for queue in queues:
-            if queue not in self._held:
-                held = self._held[queue] = await self._pulls.begin(queue)
-                self._pulls.run(held)
-
     def _own(self, queue: MessageQueue) -> ProcessQueue:
         self._check_running()
-        if queue not in self._held:
+        held = self._held.get(queue)
+        if held is None or held.dropped:
             raise BadRequest(
                 f"{offsets.named(queue)} is not this consumer's now",
                 hint="see assignment(); a rebalance may have given it to another member",
             )
-        return self._held[queue]
+        return held
 
     def _check_running(self) -> None:
         self._check_alive()

@@ -1,8 +1,12 @@
 """Between pulls and polls: messages in turn by queue, and how far each queue was given.
 
+    submit --> batches --next--> given --next, commit--> done --commit--> offset store
+
 Rule: a batch is done when ``next`` or ``commit`` comes after it, and its position counts from
-then on; ``commit`` hands positions to the offset store. A queue that was dropped or sought
-meanwhile gives nothing of what it held.
+then on; only ``commit``, and with ``auto_commit`` giving up a queue, hand positions of what is
+done to the offset store. Messages of others may be passed with the batch before them, not
+earlier. A queue that was dropped or sought meanwhile gives nothing of what it held, and where
+it was given to counts for nothing.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#poll, #commitAll (4.9.7).
 """
@@ -35,13 +39,14 @@ class Polled:
         self._auto_commit = auto_commit
         self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
         self._arrived = asyncio.Event()
-        self._positions: dict[MessageQueue, int] = {}
-        self._last: tuple[MessageQueue, int] | None = None
+        # Both by what was held and not by queue: a queue begun anew has nothing of before.
+        self._given: dict[ProcessQueue, int] = {}
+        self._done: dict[ProcessQueue, int] = {}
         self.paused: set[MessageQueue] = set()
 
     async def next(self, *, wait_s: float) -> list[MessageExt]:
         """Return the messages of the next batch, none when nothing came in time."""
-        self._last_is_done()
+        self._given_is_done()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while True:
             batch = self._take()
@@ -63,16 +68,15 @@ class Polled:
             with_last: also of the last batch, which its owner may still be at work on.
         """
         if with_last:
-            self._last_is_done()
-        for queue, position in self._positions.items():
-            self._consuming.offsets.update(queue, position, increase_only=False)
-        self._positions.clear()
+            self._given_is_done()
+        for held, position in self._done.items():
+            if not held.dropped:
+                self._consuming.offsets.update(held.queue, position, increase_only=False)
+        self._done.clear()
 
-    def sought(self, queue: MessageQueue, queue_offset: int) -> None:
-        """Forget what is here of a queue; its position is this one now."""
-        if self._last is not None and self._last[0] == queue:
-            self._last = None
-        self._positions[queue] = queue_offset
+    def sought(self, fresh: ProcessQueue) -> None:
+        """Let the position of a queue be where it was begun anew."""
+        self._done[fresh] = fresh.next_offset
 
     def wake(self) -> None:
         """Let a waiting ``next`` look again."""
@@ -90,6 +94,11 @@ class Polled:
             self._batches.append((held, list(new[start : start + size])))
         self._arrived.set()
 
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Pass messages of others, together with what was given before them."""
+        table = self._given if held in self._given else self._done
+        table[held] = position
+
     def resize(self, count: int) -> None:
         """No listeners, no pool."""
 
@@ -98,9 +107,8 @@ class Polled:
 
     async def released(self, held: ProcessQueue) -> bool:
         """Commit what was done of a dropped queue, so that its next owner goes on there."""
-        if self._last is not None and self._last[0] == held.queue:
-            self._last = None
-        position = self._positions.pop(held.queue, None)
+        self._given.pop(held, None)
+        position = self._done.pop(held, None)
         if position is not None and self._auto_commit:
             self._consuming.offsets.update(held.queue, position, increase_only=False)
         return True
@@ -112,11 +120,9 @@ class Polled:
             remark="this consumer polls, it has no listener",
         )
 
-    def _last_is_done(self) -> None:
-        if self._last is not None:
-            queue, position = self._last
-            self._positions[queue] = position
-            self._last = None
+    def _given_is_done(self) -> None:
+        self._done.update(self._given)
+        self._given.clear()
 
     def _take(self) -> list[MessageExt]:
         aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
@@ -130,7 +136,7 @@ class Polled:
                 continue
             position = held.remove(messages, now_ms=self._consuming.client.now_ms())
             if position >= 0:
-                self._last = held.queue, position
+                self._given[held] = position
             given = [self._consuming.as_sent(message) for message in messages]
         self._batches.extendleft(reversed(aside))
         return given

@@ -217,7 +217,7 @@ class QueuePulls:
             return self._settings.pull_interval_ms / 1000
         if held.count == 0:
             # Only others' messages were passed: the position may pass them, too.
-            consuming.offsets.update(held.queue, result.next_offset, increase_only=True)
+            self._consumption.passed(held, result.next_offset)
         return 0.0
 
     async def _begin_elsewhere(self, held: ProcessQueue, result: PullResult) -> None:

@@ -15,6 +15,7 @@ Source: client/impl/consumer/RebalanceImpl.java, RebalancePushImpl.java, Rebalan
 import asyncio
 import contextlib
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from mqclient import answers, rebalance, routes
@@ -111,6 +112,20 @@ class Rebalancing:
             for queue in [queue for queue in self._held if queue.topic not in self._wanted]:
                 await self._drop(queue)
         return done
+
+    async def take(self, queues: Collection[MessageQueue]) -> None:
+        """Hold exactly these queues, whatever other members do.
+
+        Raises:
+            ClientError: a broker did not say where the group is in a queue, or could not be
+                told how far one was consumed that is given up.
+        """
+        async with self._alone:
+            for queue in [queue for queue in self._held if queue not in queues]:
+                await self._drop(queue)
+            for queue in queues:
+                if queue not in self._held:
+                    await self._begin(queue)
 
     async def _topic(self, topic: str) -> None:
         queues = routes.subscribe_queues(topic, await self._client.route(topic))

@@ -92,8 +92,11 @@ SHOWN_BY: dict[str, list[str]] = {
         "test_members.py::"
         "test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone"
     ],
-    "a crash between `poll` and the next `poll`": [
-        "test_polled.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it"
+    "a crash, a stop or a rebalance between `poll` and the next `poll`": [
+        "test_polled.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
+        "sim/test_polling.py::test_a_batch_at_work_when_its_owner_fails_is_given_again",
+        "sim/test_polling.py::"
+        "test_a_queue_that_goes_to_another_member_takes_no_position_past_the_work",
     ],
 }
 

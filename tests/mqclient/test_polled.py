@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from mqclient.consumption import Consuming
+from mqclient.message import read_messages
 from mqclient.polled import Polled
 from mqclient.processqueue import ProcessQueue
 from mqclient.pushsettings import PushSettings
+from remoting.bodies import MessageQueue
 from tests.mqclient.consuming import QUEUE, consuming, filled
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import NOW_MS, FakeServer, record
 
 Scene = tuple[Consuming, Polled, ProcessQueue]
 
@@ -74,11 +76,58 @@ def test_without_auto_commit_a_queue_given_up_commits_nothing() -> None:
 
 def test_a_sought_position_is_not_overwritten_by_the_batch_before() -> None:
     async def act(scene: Scene) -> None:
-        inside, polled, _ = scene
+        inside, polled, held = scene
         await polled.next(wait_s=0)
-        polled.sought(QUEUE, 0)
+        held.dropped = True
+        polled.sought(ProcessQueue(QUEUE, next_offset=0, now_ms=NOW_MS))
         polled.commit()
         assert inside.offsets.known(QUEUE) == 0
+
+    play(act)
+
+
+def test_an_empty_pull_counts_with_the_batch_before_it() -> None:
+    async def act(scene: Scene) -> None:
+        inside, polled, held = scene
+        for _ in range(3):
+            await polled.next(wait_s=0)
+        polled.passed(held, 9)
+        polled.commit(with_last=False)
+        assert inside.offsets.known(QUEUE) == 4
+        assert await polled.next(wait_s=0) == []
+        polled.commit(with_last=False)
+        assert inside.offsets.known(QUEUE) == 9
+
+    play(act)
+
+
+def test_two_polls_at_once_keep_a_batch_each() -> None:
+    async def act(scene: Scene) -> None:
+        inside, polled, _ = scene
+        while await polled.next(wait_s=0):
+            continue
+        polled.commit()
+        other = MessageQueue("T", "broker-0", 1)
+        waiting = [asyncio.ensure_future(polled.next(wait_s=60)) for _ in range(2)]
+        await asyncio.sleep(0)
+        for queue in (QUEUE, other):
+            fresh = ProcessQueue(queue, next_offset=5, now_ms=NOW_MS)
+            data = record("T", b"x", queue_offset=5)
+            polled.submit(fresh, fresh.put(read_messages(data, broker_name="b", address="a:1")))
+        assert [len(batch) for batch in await asyncio.gather(*waiting)] == [1, 1]
+        polled.commit(with_last=False)
+        assert (inside.offsets.known(QUEUE), inside.offsets.known(other)) == (5, None)
+
+    play(act)
+
+
+def test_a_queue_begun_anew_has_no_position_of_before() -> None:
+    async def act(scene: Scene) -> None:
+        inside, polled, held = scene
+        await polled.next(wait_s=0)
+        held.dropped = True
+        polled.commit()
+        assert inside.offsets.known(QUEUE) is None
 
     play(act)
 

@@ -6,10 +6,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from mqclient import queuepull
+from mqclient.consumeconcurrently import ConsumeConcurrently
 from mqclient.consumption import Consuming
-from mqclient.message import read_messages
+from mqclient.listeners import ConsumeConcurrentlyStatus
+from mqclient.message import MessageExt, read_messages
 from mqclient.polled import Polled
 from mqclient.processqueue import ProcessQueue
+from mqclient.pull import PullResult, PullStatus
 from mqclient.pushsettings import PushSettings
 from mqclient.queuepull import QueuePulls
 from mqclient.subscription import Subscription, Wanted
@@ -24,6 +27,10 @@ from tests.waiting import until
 Scene = tuple[FakeServer, Consuming, QueuePulls, dict[MessageQueue, ProcessQueue]]
 
 
+def never(messages: list[MessageExt], context: object) -> ConsumeConcurrentlyStatus:
+    raise AssertionError("nothing is consumed here")
+
+
 def play(act: Callable[[Scene], Awaitable[None]], *, settings: PushSettings | None = None) -> None:
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
@@ -31,8 +38,9 @@ def play(act: Callable[[Scene], Awaitable[None]], *, settings: PushSettings | No
             inside = consuming(client, settings or PushSettings())
             held = {QUEUE: ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)}
             wanted = {"T": Wanted.of("T", Subscription.parse("A"), version=1)}
-            polled = Polled(inside, auto_commit=False)
-            pulls = QueuePulls(inside, polled, wanted=wanted, held=held, from_ms=0)
+            # Not started: what is pulled stays where it was put.
+            consumption = ConsumeConcurrently(inside, never)
+            pulls = QueuePulls(inside, consumption, wanted=wanted, held=held, from_ms=0)
             try:
                 await act((fake, inside, pulls, held))
             finally:
@@ -87,11 +95,11 @@ def test_a_listener_that_waits_has_its_turn_before_the_next_pull(
                 order.append("pull")
             return await invoke(address, command, **more)
 
-        def submit(polled: Polled, queue: ProcessQueue, new: object) -> None:
+        def submit(self: ConsumeConcurrently, queue: ProcessQueue, new: object) -> None:
             asyncio.get_running_loop().call_soon(order.append, "listener")
 
         monkeypatch.setattr(inside.client, "invoke", seen)
-        monkeypatch.setattr(Polled, "submit", submit)
+        monkeypatch.setattr(ConsumeConcurrently, "submit", submit)
         body = record("T", b"x", queue_offset=5, properties="TAGS\x01A\x02")
         answer(fake, ResponseCode.SUCCESS, to=6, body=body)
         hang(fake)
@@ -116,6 +124,37 @@ def test_others_messages_move_the_position_when_nothing_is_held() -> None:
         assert (second.ext["commitOffset"], int(second.ext["sysFlag"]) & 1) == ("12", 1)
 
     play(act)
+
+
+def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T")
+            inside = consuming(client, PushSettings())
+            queue = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
+            wanted = {"T": Wanted.of("T", Subscription.parse("*"), version=1)}
+            polled = Polled(inside, auto_commit=True)
+            pulls = QueuePulls(
+                inside, polled, wanted=wanted, held={QUEUE: queue}, from_ms=0, lite=True
+            )
+            answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
+            hang(fake)
+            pulls.run(queue)
+            assert len(await polled.next(wait_s=60)) == 1
+            # The batch is at work; the pull behind it comes back with nothing.
+            empty = PullResult(
+                PullStatus.NO_MATCHED_MSG, next_offset=9, min_offset=3, max_offset=9, messages=[]
+            )
+            assert await pulls._took(queue, empty, asked_ms=NOW_MS) == 0.0
+            polled.commit(with_last=False)
+            assert inside.offsets.known(QUEUE) is None
+            assert await polled.next(wait_s=0) == []
+            polled.commit(with_last=False)
+            assert inside.offsets.known(QUEUE) == 9
+            pulls.stop()
+            inside.tasks.cancel()
+
+    asyncio.run(go())
 
 
 def test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance(

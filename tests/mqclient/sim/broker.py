@@ -127,6 +127,9 @@ class SimBroker:
         self._committed(client, header.consumer_group, queue, header.commit_offset)
         return request.response()
 
+    async def min_offset(self, client: SimClient, request: Command) -> Command | None:
+        return request.response(header=headers.GetMinOffsetResponse(offset=0))
+
     async def max_offset(self, client: SimClient, request: Command) -> Command | None:
         header = request.header(headers.GetMaxOffset)
         queue = MessageQueue(header.topic, self.name, header.queue_id)
@@ -254,6 +257,7 @@ _SERVES: dict[int, Callable[..., object]] = {
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: SimBroker.member_list,
     RequestCode.QUERY_CONSUMER_OFFSET: SimBroker.position,
     RequestCode.UPDATE_CONSUMER_OFFSET: SimBroker.commit,
+    RequestCode.GET_MIN_OFFSET: SimBroker.min_offset,
     RequestCode.GET_MAX_OFFSET: SimBroker.max_offset,
     RequestCode.PULL_MESSAGE: SimBroker.pull,
     RequestCode.LOCK_BATCH_MQ: SimBroker.lock,

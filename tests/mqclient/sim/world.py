@@ -6,6 +6,7 @@ adds what only somebody who sees all members can check.
 
 import asyncio
 from collections import defaultdict
+from enum import Enum, auto
 
 from mqclient.listeners import (
     ConsumeConcurrentlyContext,
@@ -30,10 +31,21 @@ from remoting.headers import GetRouteInfo
 from tests.mqclient.sim.broker import SimBroker
 from tests.mqclient.sim.clock import SimLoop
 from tests.mqclient.sim.network import Network, SimClient
+from tests.mqclient.sim.polling import Poller
 
 NAMESRV = "namesrv:9876"
 GROUP = "sim"
 TOPIC = "Sim"
+TAG = "x"
+
+
+class Kind(Enum):
+    """How the members of a world consume."""
+
+    CONCURRENTLY = auto()
+    ORDERLY = auto()
+    POLLED = auto()
+    POLLED_BY_HAND = auto()
 
 
 class Member:
@@ -56,6 +68,12 @@ class Member:
             self.consumer.orderly(self.listen_orderly)
         else:
             self.consumer.concurrently(self.listen)
+
+    async def start(self) -> None:
+        await self.consumer.start()
+
+    async def stop(self) -> None:
+        await self.consumer.shutdown()
 
     async def listen(
         self, messages: list[MessageExt], context: ConsumeConcurrentlyContext
@@ -82,35 +100,41 @@ class World:
         registered: names of the brokers that the name server knows.
     """
 
-    def __init__(self, loop: SimLoop, seed: int, *, brokers: int, queues: int) -> None:
+    def __init__(self, loop: SimLoop, seed: int, *, kind: Kind, brokers: int, queues: int) -> None:
         self.loop = loop
         self.network = Network(loop, seed)
         self.brokers = {name: SimBroker(self.network, name) for name in ("a", "b", "c")[:brokers]}
         for broker in self.brokers.values():
             broker.topics[TOPIC] = queues
             broker.peers = list(self.brokers.values())
-        self.members: list[Member] = []
+        self.kind = kind
+        self.members: list[Member | Poller] = []
         self.seen: defaultdict[bytes, int] = defaultdict(int)
         self.sent: list[bytes] = []
         self.busy: dict[MessageQueue, Member] = {}
         self.failing = 0.0
+        self.unrest = 0.1
         self.faults: list[str] = []
         self.registered = set(self.brokers)
         self.network.servers[NAMESRV] = self._route
 
-    async def join(self, name: str, *, orderly: bool = False) -> Member:
+    async def join(self, name: str) -> None:
         """Start another member."""
-        member = Member(self, name, orderly=orderly)
+        member: Member | Poller
+        if self.kind in (Kind.CONCURRENTLY, Kind.ORDERLY):
+            member = Member(self, name, orderly=self.kind is Kind.ORDERLY)
+        else:
+            by_hand = self.kind is Kind.POLLED_BY_HAND
+            member = Poller(self, name, group=GROUP, topic=TOPIC, wanted=TAG, by_hand=by_hand)
         self.members.append(member)
-        await member.consumer.start()
-        return member
+        await member.start()
 
-    async def leave(self, member: Member) -> None:
+    async def leave(self, member: Member | Poller) -> None:
         """Stop a member properly."""
         self.members.remove(member)
-        await member.consumer.shutdown()
+        await member.stop()
 
-    def kill(self, member: Member) -> None:
+    def kill(self, member: Member | Poller) -> None:
         """End a member without a word."""
         self.members.remove(member)
         self.network.cut |= {(member.client.name, address) for address in self.network.servers}
@@ -125,14 +149,16 @@ class World:
             body = b"%d" % len(self.sent)
             broker = self.network.random.choice(list(self.brokers.values()))
             queue_id = self.network.random.randrange(broker.topics[TOPIC])
-            broker.put(TOPIC, queue_id, body, TAGS="x")
+            broker.put(TOPIC, queue_id, body, TAGS=TAG)
             self.sent.append(body)
+            if self.kind in (Kind.POLLED, Kind.POLLED_BY_HAND):
+                self._send_to_others()
 
     async def produce(self, producer: Producer) -> None:
         """Send a message as a client does."""
         body = b"%d" % len(self.sent)
         self.sent.append(body)
-        await producer.send(Message(TOPIC, body))
+        await producer.send(Message(TOPIC, body, tags=TAG))
 
     def kept(self) -> bool:
         """Whether the group's positions are at the ends of all queues."""
@@ -184,6 +210,13 @@ class World:
                 f"{len(lost)} of {len(self.sent)} messages were never finished: {lost[:5]}"
             )
         return faults
+
+    def _send_to_others(self) -> None:
+        """Store a message that no member wants, and any position may pass."""
+        broker = self.network.random.choice(list(self.brokers.values()))
+        queue = self.network.random.choice(broker.all_queues(TOPIC))
+        broker.finished[queue].add(len(broker.queues[queue]))
+        broker.put(TOPIC, queue.queue_id, b"for others", TAGS="others")
 
     async def _route(self, client: SimClient, request: Command) -> Command | None:
         assert request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
