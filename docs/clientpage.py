@@ -84,6 +84,8 @@ BAD_INPUT: Final = {
     "a crash, a stop or a rebalance between `poll` and the next `poll`": "the batch is given "
     "again, however long its owner was at work; with `auto_commit=False` all since the last "
     "`commit`.",
+    "a `start` that fails or is cancelled": "the group has no such member; another consumer of the "
+    "group may start.",
 }
 """What the client does with what it should not get."""
 

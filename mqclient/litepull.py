@@ -171,16 +171,21 @@ class LitePullConsumer(Queries):
         """
         if self._running:
             raise BadRequest(f"consumer of {self.group} runs already")
+        # Before it joins: nobody shuts down a member that could not start.
+        await check_expressions(self._client, self.group, list(self._wanted.values()))
         await self._client.members.join_consumer(self)
         self._loop.enter()
         self._running = True
         self._started_ms = self._client.now_ms()
         self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
-        await check_expressions(self._client, self.group, self._wanted.values())
         if self._assigned is None:
             self._spawn(self._rebalancing.run())
-        else:
+            return
+        try:
             await self._rebalancing.take(self._assigned)
+        except BaseException:
+            await self.shutdown()
+            raise
 
     async def shutdown(self) -> None:
         """Leave the group; commits what was polled when ``auto_commit`` is on.

@@ -91,7 +91,7 @@ class Members:
         self._check_open()
         _check_alone(member.group, self.consumers)
         self.consumers[member.group] = member
-        await self._joined()
+        await self._joined(member.group, consumer=True)
 
     async def join_producer(self, member: Member) -> None:
         """Add a producer and tell the brokers.
@@ -102,7 +102,7 @@ class Members:
         self._check_open()
         _check_alone(member.group, self.producers)
         self.producers[member.group] = member
-        await self._joined()
+        await self._joined(member.group, consumer=False)
 
     async def leave(self, group: str, *, consumer: bool) -> None:
         """Remove a member and tell the brokers; one that cannot be told finds out by itself."""
@@ -187,8 +187,13 @@ class Members:
         if self._wire.closed:
             raise BadRequest("the client is closed", hint="start members before, or another client")
 
-    async def _joined(self) -> None:
-        await self.heartbeat()
+    async def _joined(self, group: str, *, consumer: bool) -> None:
+        try:
+            await self.heartbeat()
+        except BaseException:
+            # Who was starting it gave up: nobody would ever let it leave.
+            await self.leave(group, consumer=consumer)
+            raise
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._beat())
 

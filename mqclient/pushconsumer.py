@@ -183,6 +183,9 @@ class PushConsumer(Queries):
                 f"consumer of {self.group} has no listener",
                 hint="register_message_listener, or decorate with @consumer.concurrently",
             )
+        # Before it joins: nobody shuts down a member that could not start.
+        await check_expressions(self._client, self.group, list(self._wanted.values()))
+        self._check_not_started("a second start")
         self._loop.enter()
         now_ms = self._client.now_ms()
         self._started_ms = now_ms
@@ -210,11 +213,10 @@ class PushConsumer(Queries):
         )
         try:
             await self._client.members.join_consumer(self)
-        except BadRequest:
-            # Another member of the group lives here; a shutdown of this one must not end it.
+        except BaseException:
+            # It is no member; a shutdown of it must not end another one of the group here.
             self._consumption = None
             raise
-        await check_expressions(self._client, self.group, self._wanted.values())
         consumption.start()
         self._spawn(self._rebalancing.run())
         self._spawn(self._persist_often())

@@ -98,6 +98,11 @@ SHOWN_BY: dict[str, list[str]] = {
         "sim/test_polling.py::"
         "test_a_queue_that_goes_to_another_member_takes_no_position_past_the_work",
     ],
+    "a `start` that fails or is cancelled": [
+        "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start",
+        "test_litepull.py::test_one_that_cannot_start_is_no_member",
+        "test_members.py::test_a_start_that_is_given_up_leaves_no_member",
+    ],
 }
 
 

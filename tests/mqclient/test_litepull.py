@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mqclient.admin import Admin
-from mqclient.errors import BadRequest
+from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.litepull import LitePullConsumer
 from mqclient.litesettings import LitePullSettings
@@ -15,7 +15,7 @@ from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from server.pytest_plugin import RocketMQ
 from storefmt.configs import TopicConfig
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 BY_HAND = LitePullSettings(
@@ -151,6 +151,26 @@ def test_a_topic_unsubscribed_from_is_left_to_the_others(rocketmq: RocketMQ) -> 
                 await until(lambda: topics() == {"LiteKept", "LiteLeft"})
                 consumer.unsubscribe("LiteLeft")
                 await until(lambda: topics() == {"LiteKept"})
+
+    asyncio.run(go())
+
+
+def test_one_that_cannot_start_is_no_member(rocketmq: RocketMQ) -> None:
+    async def go() -> None:
+        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+            await send(client, "LiteSql", 1)
+            await eventually(Admin(client).topic_list, lambda topics: "LiteSql" in topics)
+            consumer = LitePullConsumer(client, "lite-sql", FROM_FIRST)
+            consumer.subscribe("LiteSql", "a >", kind="SQL92")
+            with pytest.raises(BrokerRefused, match="LiteSql"):
+                await consumer.start()
+            assert not consumer.is_running
+            assert client.members.heartbeat_data().consumer_data_set == []
+            async with LitePullConsumer(client, "lite-sql", FROM_FIRST) as another:
+                another.subscribe("LiteSql")
+                await another.start()
+                await consumer.shutdown()
+                assert numbers(await poll(another, 1)) == [0]
 
     asyncio.run(go())
 

@@ -13,6 +13,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState, GetConsumerRunningInfo
 from tests.mqclient.fake import NOW_MS, FakeServer, record
+from tests.waiting import until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
@@ -47,6 +48,27 @@ def test_a_check_goes_to_the_group_its_message_names() -> None:
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
             assert asked == ["two", "one"]
+
+    asyncio.run(go())
+
+
+def test_a_start_that_is_given_up_leaves_no_member() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T")
+            fake.say(RequestCode.UNREGISTER_CLIENT)
+            consumer = PushConsumer(client, "G")
+            consumer.subscribe("T")
+            consumer.register_message_listener(lambda messages, context: OK)
+            start = asyncio.ensure_future(consumer.start())
+            # No answer comes to this one.
+            await until(lambda: bool(fake.asked_for(RequestCode.HEART_BEAT)))
+            start.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await start
+            assert client.members.consumers == {}
+            (left,) = fake.asked_for(RequestCode.UNREGISTER_CLIENT)
+            assert left.ext["consumerGroup"] == "G"
 
     asyncio.run(go())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqclient import queuepull
+from mqclient.admin import Admin
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.listeners import (
@@ -23,7 +24,7 @@ from mqclient.pushsettings import PushSettings
 from mqclient.queuepull import QueuePulls
 from remoting.bodies import ConsumeFromWhere, MessageModel
 from server.pytest_plugin import RocketMQ
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
@@ -326,11 +327,20 @@ def test_an_expression_the_broker_cannot_read_is_refused_at_the_start(rocketmq: 
     async def go() -> None:
         async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
             await send(client, "PushSql", 1)
+            await eventually(Admin(client).topic_list, lambda topics: "PushSql" in topics)
             async with PushConsumer(client, "push-sql") as consumer:
                 consumer.subscribe("PushSql", "a >", kind="SQL92")
                 consumer.register_message_listener(lambda messages, context: OK)
                 with pytest.raises(BrokerRefused, match="PushSql"):
                     await consumer.start()
+                assert client.members.heartbeat_data().consumer_data_set == []
+                async with PushConsumer(client, "push-sql") as another:
+                    another.subscribe("PushSql")
+                    another.register_message_listener(lambda messages, context: OK)
+                    await another.start()
+                    # Nor does the end of the one that failed end the other.
+                    await consumer.shutdown()
+                    assert list(client.members.consumers) == ["push-sql"]
 
     asyncio.run(go())
 

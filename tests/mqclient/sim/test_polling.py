@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from mqclient.errors import BadRequest
+from mqclient.errors import BadRequest, ClientError
 from mqclient.litepull import LitePullConsumer
 from mqclient.litesettings import LitePullSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from remoting.codes import RequestCode
+from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from tests.mqclient.sim.clock import SimLoop, run
 from tests.mqclient.sim.network import SimClient
@@ -155,5 +155,30 @@ def test_a_seek_does_not_take_back_a_queue_that_was_given_away_meanwhile() -> No
         assert (first.assignment(), second.assignment()) == ([QUEUE], [])
         await first.shutdown()
         await second.shutdown()
+
+    play(act)
+
+
+def test_a_member_that_cannot_begin_its_queues_leaves_again() -> None:
+    async def act(world: World) -> None:
+        serve = world.network.servers["a:10911"]
+
+        async def refusing(client: SimClient, request: Command) -> Command | None:
+            if request.code == RequestCode.QUERY_CONSUMER_OFFSET:
+                return request.response(ResponseCode.SYSTEM_ERROR, remark="not now")
+            return await serve(client, request)
+
+        world.network.servers["a:10911"] = refusing
+        consumer = polling(world, "m0")
+        await consumer.assign([QUEUE])
+        with pytest.raises(ClientError, match="not now"):
+            await consumer.start()
+        assert not consumer.is_running
+        assert world.brokers["a"].members[GROUP] == {}
+        world.network.servers["a:10911"] = serve
+        async with polling(world, "m0") as another:
+            await another.assign([QUEUE])
+            await another.start()
+            assert len(await given(another)) == 3
 
     play(act)
