@@ -292,7 +292,8 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise BadRequest(f"properties of a message have no UTF-8 form: {error}") from None
+        wrong = text[error.start : error.end]
+        raise BadRequest(f"{wrong!r} in a message's properties is no text in UTF-8") from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
             f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",
