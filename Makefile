@@ -40,6 +40,7 @@ fuzz: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.run --flush SYNC_FLUSH --loads sync:1 sync:64
 	$(BIN)/python -m benchmarks.client
 	$(BIN)/python -m benchmarks.delay
 	$(BIN)/python -m benchmarks.pipeline
