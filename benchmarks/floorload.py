@@ -8,13 +8,13 @@ other, whatever it is written in.
 """
 
 import asyncio
-import json
 import socket
 import struct
 import sys
 import time
 from dataclasses import replace
 
+from benchmarks.bridgeload import report, say
 from mqclient import Message, MQClient, Producer
 from mqclient.routes import TEMPLATE_TOPIC
 from remoting.codes import RequestCode
@@ -63,12 +63,6 @@ def send_for(broker: socket.socket, frame: bytes, seconds: float) -> list[int]:
     return took_ns
 
 
-def say(**line: object) -> None:
-    """Write a line, wait for the answer."""
-    print(json.dumps(line), flush=True)
-    sys.stdin.readline()
-
-
 def main(words: list[str]) -> None:
     """Run the one load there is."""
     namesrv, topic, size, warm, seconds, _, load = words
@@ -79,18 +73,8 @@ def main(words: list[str]) -> None:
         send_for(broker, frame, float(warm))
         say(at="begin", load=load)
         begin_s = time.perf_counter()
-        took = sorted(send_for(broker, frame, float(seconds)))
-        elapsed_s = time.perf_counter() - begin_s
-        p50, p99 = (took[int(len(took) * part)] / 1000 for part in (0.5, 0.99))
-        say(
-            at="end",
-            load=load,
-            count=len(took),
-            failed=0,
-            seconds=elapsed_s,
-            p50_us=p50,
-            p99_us=p99,
-        )
+        took_ns = send_for(broker, frame, float(seconds))
+        report(load, took_ns, count=len(took_ns), seconds=time.perf_counter() - begin_s)
 
 
 if __name__ == "__main__":
