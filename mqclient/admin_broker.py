@@ -126,7 +126,7 @@ class NamesrvCalls(AdminCalls):
                 what=f"broker {broker_name}",
             )
         except TimedOut as error:
-            error.hint = "a name server before 4.8 does not know this request: restart the broker"
+            error.advise("a name server before 4.8 does not know this request: restart the broker")
             raise
         return answers.header(
             answer, headers.AddWritePermOfBrokerResponse, address=address

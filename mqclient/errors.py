@@ -46,11 +46,16 @@ class ClientError(Exception):
         self.code = code
         self.remark = remark
         self.address = address
-        self.hint = hint
+        self.hint = ""
         self.retriable = retriable
         if hint:
-            # A traceback shows notes: it may be all that a script or a log has.
-            self.add_note(hint)
+            self.advise(hint)
+
+    def advise(self, hint: str) -> None:
+        """Say what to do, for who knows more about it than who raised this."""
+        self.hint = hint
+        # A traceback shows notes: it may be all that a script or a log has.
+        self.add_note(hint)
 
 
 class NotFound(ClientError):
