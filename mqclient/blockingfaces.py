@@ -35,7 +35,15 @@ _S_co = TypeVar("_S_co", bound=Producer, covariant=True)
 
 
 class _Asking(Blocking[_Q_co]):
-    """What all of them may ask beside their work."""
+    """What all of them may ask beside their work.
+
+    Attributes:
+        group: of the producer or consumer.
+    """
+
+    def __init__(self, client: BlockingLoop, own: _Q_co) -> None:
+        super().__init__(client, own)
+        self.group = own.group
 
     fetch_subscribe_message_queues = waits(Queries.fetch_subscribe_message_queues)
     min_offset = waits(Queries.min_offset)
@@ -51,13 +59,11 @@ class _Sending(_Asking[_S_co]):
     """What both producers do.
 
     Attributes:
-        group: name of the producer group.
         settings: what the producer was made with.
     """
 
     def __init__(self, client: BlockingLoop, own: _S_co) -> None:
         super().__init__(client, own)
-        self.group = own.group
         self.settings = own.settings
 
     start = waits(Producer.start)
@@ -104,7 +110,6 @@ class BlockingPushConsumer(_Asking[PushConsumer]):
     """A ``PushConsumer`` whose calls wait.
 
     Attributes:
-        group: the consumer group.
         settings: what the consumer was made with.
     """
 
@@ -117,7 +122,6 @@ class BlockingPushConsumer(_Asking[PushConsumer]):
         local_dir: Path = LOCAL_DIR,
     ) -> None:
         super().__init__(client, PushConsumer(client.mq, group, settings, local_dir=local_dir))
-        self.group = self.own.group
         self.settings = self.own.settings
 
     @property
@@ -147,7 +151,6 @@ class BlockingLitePullConsumer(_Asking[LitePullConsumer]):
     """A ``LitePullConsumer`` whose calls wait.
 
     Attributes:
-        group: the consumer group.
         settings: what the consumer was made with.
     """
 
@@ -160,7 +163,6 @@ class BlockingLitePullConsumer(_Asking[LitePullConsumer]):
         local_dir: Path = LOCAL_DIR,
     ) -> None:
         super().__init__(client, LitePullConsumer(client.mq, group, settings, local_dir=local_dir))
-        self.group = self.own.group
         self.settings = self.own.settings
 
     @property
@@ -190,15 +192,10 @@ class BlockingLitePullConsumer(_Asking[LitePullConsumer]):
 
 
 class BlockingPullConsumer(_Asking[PullConsumer]):
-    """A ``PullConsumer`` whose calls wait.
-
-    Attributes:
-        group: the consumer group.
-    """
+    """A ``PullConsumer`` whose calls wait."""
 
     def __init__(self, client: BlockingLoop, group: str) -> None:
         super().__init__(client, PullConsumer(client.mq, group))
-        self.group = self.own.group
 
     queues = waits(PullConsumer.queues)
     pull = waits(PullConsumer.pull)

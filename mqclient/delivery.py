@@ -100,7 +100,7 @@ class Delivery:
         Raises: as ``Producer.send``.
         """
         count = self._settings.retry_times_when_send_failed if queue is None else 0
-        return self._deliver(out, messages, queue, self._tries(count, timeout_s, unattended=False))
+        return self._deliver(out, messages, queue, self._tries(timeout_s, count))
 
     def unattended(
         self,
@@ -115,8 +115,7 @@ class Delivery:
         Raises:
             BadRequest: it cannot be sent; everything else the future raises.
         """
-        count = self._settings.retry_times_when_send_async_failed
-        tries = self._tries(count, timeout_s, unattended=True)
+        tries = self._tries(timeout_s)
         future = self._posted(out, message, queue, tries)
         if future is None:
             work = self._deliver(out, [message], queue, tries)
@@ -132,8 +131,7 @@ class Delivery:
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
         """Send as ``unattended`` does, to the queue that ``choice`` comes to."""
-        count = self._settings.retry_times_when_send_async_failed
-        tries = self._tries(count, timeout_s, unattended=True)
+        tries = self._tries(timeout_s)
 
         async def deliver() -> SendResult:
             return await self._deliver(out, [message], await choice, tries)
@@ -150,12 +148,15 @@ class Delivery:
         if self._on_their_way:
             await asyncio.wait(self._on_their_way)
 
-    def _tries(self, count: int, timeout_s: float | None, *, unattended: bool) -> _Tries:
+    def _tries(self, timeout_s: float | None, attended_count: int | None = None) -> _Tries:
         if timeout_s is None:
             limit_ms = self._settings.send_msg_timeout_ms
             timeout_s = self._client.timeout_s if limit_ms is None else limit_ms / 1000
         now_s = asyncio.get_running_loop().time()
-        return _Tries(count, timeout_s, now_s + timeout_s, unattended)
+        if attended_count is not None:
+            return _Tries(attended_count, timeout_s, now_s + timeout_s, unattended=False)
+        count = self._settings.retry_times_when_send_async_failed
+        return _Tries(count, timeout_s, now_s + timeout_s, unattended=True)
 
     async def _deliver(
         self,

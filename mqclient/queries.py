@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class Queries(Lifetime):
-    """Base of producers and consumers."""
+    """Base of producers and consumers.
+
+    Attributes:
+        group: theirs.
+    """
+
+    group: str
 
     async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
         """Return all readable queues of a topic, sorted; raises NoRoute."""
