@@ -16,7 +16,11 @@ from mqclient.blocking import BlockingClient
 from mqclient.blockingadmin import BlockingAdmin
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.instance import MQClient
-from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.listeners import (
+    ConcurrentListener,
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+)
 from mqclient.litesettings import LitePullSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
@@ -178,15 +182,21 @@ def test_a_client_whose_event_loop_has_ended_says_so(fake: FakeServer) -> None:
         asyncio.run(client.route("T", fresh=True))
 
 
-def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> None:
-    from_first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
-    got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+def putting(got: "queue.SimpleQueue[bytes]") -> ConcurrentListener:
+    """Return a plain listener that gives on the body of each message."""
 
     def listen(
         messages: list[MessageExt], context: ConsumeConcurrentlyContext
     ) -> ConsumeConcurrentlyStatus:
         got.put(messages[0].body)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    return listen
+
+
+def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> None:
+    from_first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+    got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     class Commits:
         def execute_local_transaction(self, message: Message, arg: object) -> LocalTransactionState:
@@ -204,7 +214,7 @@ def test_push_and_poll_and_transactions_without_awaiting(rocketmq: RocketMQ) -> 
                 )
                 assert result.state.name == arg
         settings = PushSettings(consume_from_where=from_first)
-        with client.push_consumer("block-push", listen, {"BlockAll": "*"}, settings=settings):
+        with client.push_consumer("block-push", putting(got), {"BlockAll": "*"}, settings=settings):
             assert {got.get(timeout=60) for _ in range(2)} == {b"one", b"COMMIT_MESSAGE"}
         lite = LitePullSettings(consume_from_where=from_first)
         with client.lite_pull_consumer("block-lite", {"BlockAll": "*"}, lite) as consumer:
@@ -233,16 +243,10 @@ def test_a_broadcasting_member_goes_on_where_it_was(
         """Send a message to the one queue, return the first that comes."""
         got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-        def listen(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
-            got.put(messages[0].body)
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
         with BlockingClient(rocketmq.namesrv, timeout_s=60, instance_name=name) as client:
             place.append(client.send(Message("BlockCast", body), queue=(place or [None])[0]).queue)
             topics = {"BlockCast": "*"}
-            with client.push_consumer("block-cast", listen, topics, settings=settings):
+            with client.push_consumer("block-cast", putting(got), topics, settings=settings):
                 return got.get(timeout=60)
 
     assert [life(None, b"1"), life(None, b"2"), life("other", b"3")] == [b"1", b"2", b"1"]

@@ -55,20 +55,13 @@ def test_concurrent_listener_gets_every_message_and_positions_follow(rocketmq: R
             bodies: list[bytes] = []
             async with PushConsumer(client, "push-all", FROM_FIRST) as consumer:
                 consumer.subscribe("PushAll", "A")
-
-                @consumer.concurrently
-                async def listen(
-                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
-                ) -> ConsumeConcurrentlyStatus:
-                    bodies.extend(message.body for message in messages)
-                    return OK
-
+                collect(consumer, bodies)
                 await consumer.start()
                 await until(lambda: len(bodies) == 50)
             assert sorted(map(int, bodies)) == list(range(50))
             async with PushConsumer(client, "push-all", FROM_FIRST) as again:
                 again.subscribe("PushAll", "A")
-                again.register_message_listener(listen)
+                collect(again, bodies)
                 await again.start()
                 await send(client, "PushAll", 1, tags="A")
                 await until(lambda: len(bodies) == 51)
