@@ -72,7 +72,11 @@ def log_opening(broker: Broker) -> None:
             "they are delivered when it has it again", count, level,
         )  # fmt: skip
     stored = {topic for topic, _ in store.queues()}
-    unknown = sorted(topic for topic in stored if broker.topics.get(topic) is None)
+    unknown = sorted(
+        topic
+        for topic in stored
+        if broker.topics.get(topic) is None and not broker.topics.is_system(topic)
+    )
     if unknown:
         # Java says nothing either way, also when topics.json is gone.
         LOG.warning(
