@@ -232,7 +232,11 @@ def test_two_consumers_share_the_queues_and_one_takes_over(
 ) -> None:
     make_topic(servers, topic, 4)
     spec = spec_of(servers, topic, count=1, linger=True)
-    one, two = toolbox.start("PushConsumer", spec), toolbox.start("PushConsumer", spec)
+    # Named, since Java's own names are a clock's nanoseconds: two may start within one tick of it.
+    one, two = (
+        toolbox.start("PushConsumer", {**spec, "instance": f"{topic}-{number}"})
+        for number in (1, 2)
+    )
     ids = sorted(job.until("started")[-1]["clientId"] for job in (one, two))
 
     async def shared(client: MQClient) -> None:
