@@ -11,6 +11,7 @@ Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.j
 client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
 """
 
+import itertools
 import os
 import socket
 import time
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 NAMESRV_PORT: Final = 9876
 DEFAULT_INSTANCE: Final = "DEFAULT"
 """The instance name of who gives none (ClientConfig.instanceName)."""
+_NUMBERS = itertools.count(time.monotonic_ns())
+"""Of clients without a name: not the time itself, for two may start in one tick of a clock."""
 
 
 class MQClient:
@@ -53,7 +56,7 @@ class MQClient:
         tls: how connections are secured; None leaves them plain.
         on_exchange: told of every request: address, request, answer or error, elapsed ms.
         on_request: gets what a broker asks this client; its members do when None.
-        instance_name: makes the client id ``ip@instance_name``; else it names process and time.
+        instance_name: makes the client id ``ip@instance_name``; else a number names it.
         unit_name: is appended to it, ``ip@instance_name@unit_name``.
         address_map: connect elsewhere than brokers advertise: advertised address to real one.
         direct: ask over blocking sockets, one request after another, for coroutines that
@@ -91,7 +94,7 @@ class MQClient:
         self.now_ms = clock_ms
         ip = local_ip()
         unit = f"@{unit_name}" if unit_name.strip() else ""
-        name = instance_name or f"{os.getpid()}#{time.monotonic_ns()}"
+        name = instance_name or f"{os.getpid()}#{next(_NUMBERS)}"
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False

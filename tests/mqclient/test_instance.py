@@ -29,6 +29,12 @@ def test_own_address_is_one() -> None:
     assert len(local_ip().split(".")) == 4
 
 
+def test_clients_of_one_tick_of_the_clock_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic_ns", lambda: NOW_MS)
+
+    assert len({MQClient(DOWN).client_id for _ in range(3)}) == 3
+
+
 def test_one_key_without_the_other_is_refused() -> None:
     with pytest.raises(BadRequest, match="go together"):
         MQClient("a:1", access_key="ak")
