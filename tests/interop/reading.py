@@ -1,6 +1,7 @@
 """Reading what a broker has, once it has it: queues, topics, and that all is dispatched."""
 
 import asyncio
+from pathlib import Path
 
 from mqclient.admin import Admin
 from mqclient.errors import BrokerRefused
@@ -33,6 +34,14 @@ async def dispatched(client: MQClient, address: str) -> None:
 def await_dispatched(servers: Servers) -> None:
     """Block until a broker has dispatched its whole log."""
     run(servers.namesrv.address, lambda client: dispatched(client, servers.broker.address))
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file that a broker writes anew; empty where there is none just now."""
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 async def read_queue(

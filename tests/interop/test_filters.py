@@ -10,8 +10,9 @@ from mqclient.admin import Admin
 from mqclient.instance import MQClient
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers
+from tests.interop.reading import text_of
 from tests.interop.toolbox import Job, Toolbox
-from tests.waiting import eventually
+from tests.waiting import wait
 
 pytestmark = pytest.mark.java
 
@@ -152,10 +153,7 @@ def test_the_filter_file_is_written_alike(toolbox: Toolbox, servers: Servers) ->
     job.until("started")
     path = servers.broker.store / "config" / "consumerFilter.json"
 
-    async def text() -> str:
-        return path.read_text() if path.exists() else ""
-
-    found = asyncio.run(eventually(text, lambda text: f"G_{topic}" in text))
+    found = wait(lambda: text_of(path), lambda text: f"G_{topic}" in text)
     job.stop()
 
     start = found.index(f'"{topic}":{{') + len(topic) + 3

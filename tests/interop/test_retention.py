@@ -6,6 +6,7 @@ filled ─┤   same files, same min offsets, same keys
 """
 
 import asyncio
+import os
 import random
 import shutil
 from collections.abc import Awaitable, Callable
@@ -134,13 +135,24 @@ async def settled(store: Path) -> None:
 
 def log_files(store: Path) -> list[str]:
     """Return the names of the log files that have anything in them."""
-    found = [path for path in (store / "commitlog").iterdir() if path.stat().st_blocks]
-    return sorted(path.name for path in found if path.read_bytes()[:8].strip(b"\0"))
+    return sorted(path.name for path in (store / "commitlog").iterdir() if is_begun(path))
+
+
+def is_begun(path: Path) -> bool:
+    """Return whether a log file has anything in it; not one that its broker deletes meanwhile."""
+    try:
+        return path.stat().st_blocks > 0 and path.read_bytes()[:8].strip(b"\0") != b""
+    except FileNotFoundError:
+        return False
 
 
 async def paths_of(store: Path, folder: str) -> set[str]:
-    """Return every file below a folder of a store."""
-    return {str(path.relative_to(store)) for path in (store / folder).rglob("*") if path.is_file()}
+    """Return every file below a folder of a store, also while its broker deletes there."""
+    return {
+        str(Path(directory, name).relative_to(store))
+        for directory, _, names in os.walk(store / folder)
+        for name in names
+    }
 
 
 async def go_on(client: MQClient, broker: Broker) -> dict[int, list[Record]]:

@@ -28,9 +28,9 @@ from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.verify import verify
 from tests.interop.asking import run
-from tests.interop.reading import dispatched
+from tests.interop.reading import dispatched, text_of
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.waiting import eventually
+from tests.waiting import until
 
 pytestmark = pytest.mark.java
 
@@ -116,11 +116,8 @@ def append(namesrv: Namesrv, broker: Broker, written: Written, *, seed: int) -> 
             )
         saved = broker.store / "config" / "consumerOffset.json"
 
-        async def text() -> str:
-            return saved.read_text() if saved.exists() else ""
-
         # Saved twice a second; a kill must not come before.
-        await eventually(text, lambda found: str(written.offsets[1]) in found)
+        await until(lambda: str(written.offsets[1]) in text_of(saved), what="saved offsets")
         await dispatched(client, broker.address)
 
     run(namesrv.address, act)
