@@ -17,7 +17,7 @@ from tests.golden import REPOSITORY
 from tests.interop.parity import APART, OWN, READS, WRITES, places, words_of
 from tests.interop.parityfacts import Row, our_rows
 from tests.interop.process import Child
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
+from tests.interop.rocketmq import START_TIMEOUT_S, Broker, JavaSide, Namesrv, Servers
 from tests.interop.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.toolbox import Toolbox
 from tests.waiting import eventually
@@ -217,7 +217,7 @@ def test_both_measure_every_broker(scene: Scene, tmp_path: Path, java_side: Java
     namesrv = scene.servers.namesrv.address
     running = endless(java_side, "clusterRT", "-a", "3", "-i", "1", "-n", namesrv)
     try:
-        shown = running.await_line(lambda line: names["broker"] in line, timeout_s=60)
+        shown = running.await_line(lambda line: names["broker"] in line, timeout_s=START_TIMEOUT_S)
     finally:
         running.kill()
 
