@@ -56,7 +56,7 @@ def ready(process: subprocess.Popen[str]) -> dict[str, str]:
 def ask(address: str, command: Command) -> Command:
     async def exchange() -> Command:
         client = RemotingClient()
-        answer = await client.invoke(address, command)
+        answer = await client.invoke(address, command, timeout_s=60)
         await client.close()
         return answer
 

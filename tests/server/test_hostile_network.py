@@ -238,7 +238,7 @@ def test_connections_beyond_a_cap_are_told_busy_and_the_others_served(
             codes = [(await desk.send()).code]
             other = RemotingClient()
             command = Command.request(RequestCode.GET_BROKER_RUNTIME_INFO)
-            codes.append((await other.invoke(desk.address, command)).code)
+            codes.append((await other.invoke(desk.address, command, timeout_s=60)).code)
             await other.close()
             codes.append((await desk.send()).code)
             return codes

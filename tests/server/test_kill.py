@@ -95,7 +95,8 @@ class Load:
         self.acknowledged: dict[bytes, tuple[int, int]] = {}
 
     async def run(self, number: int, run_s: float, broker: subprocess.Popen[bytes]) -> None:
-        async with MQClient(self._namesrv, timeout_s=3) as client:
+        # A disk that hangs for seconds ends no sender; a broker that is killed ends all at once.
+        async with MQClient(self._namesrv, timeout_s=60) as client:
             producer = Producer(client)
             senders = [
                 asyncio.create_task(self._send(producer, f"{number}-{sender}"))

@@ -53,7 +53,8 @@ def address_of(process: subprocess.Popen[str]) -> str:
 def cluster(namesrv: str) -> ClusterInfo:
     async def ask() -> ClusterInfo:
         client = RemotingClient()
-        answer = await client.invoke(namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO))
+        command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        answer = await client.invoke(namesrv, command, timeout_s=60)
         await client.close()
         return ClusterInfo.decode(answer.body)
 

@@ -169,7 +169,8 @@ def test_a_round_trip_is_measured_to_every_broker(at: Run) -> None:
 
     assert (row["broker"], row["sent"], row["failed"]) == ("broker-a", 3, 0)
     low, mean, high = (float(str(row[name])) for name in ("rt_min_ms", "rt_ms", "rt_max_ms"))
-    assert 0 < low <= mean <= high
+    # A coarse clock does not tell a short one from none.
+    assert 0 <= low <= mean <= high
     planned = rows(at("cluster", "rt", "--dry-run", "-ojson"))[0]
     assert (planned["sent"], planned["result"]) == (0, "would change")
     assert at("cluster", "rt", "--count", "0").exit_code == 2

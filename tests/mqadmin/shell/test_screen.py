@@ -24,6 +24,7 @@ class Screen:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
+        self._answered_count = 0
         self.child = pexpect.spawn(
             sys.executable,
             ["-m", "mqadmin", "shell", *words],
@@ -55,7 +56,9 @@ class Screen:
             return
         self.raw += data
         self._stream.feed(data)
-        if CURSOR_QUERY in data:
+        # A question may come in two pieces.
+        if self.raw.count(CURSOR_QUERY) > self._answered_count:
+            self._answered_count = self.raw.count(CURSOR_QUERY)
             cursor = self.screen.cursor
             self.child.send(f"\x1b[{cursor.y + 1};{cursor.x + 1}R")
 

@@ -113,7 +113,7 @@ def test_longest_wait_for_a_disk_is_counted(
     warm = ColdRead.warm
 
     def slow(cold: ColdRead) -> None:
-        time.sleep(0.05)
+        time.sleep(0.2)
         warm(cold)
 
     monkeypatch.setattr(ColdRead, "warm", slow)
@@ -131,7 +131,8 @@ def test_longest_wait_for_a_disk_is_counted(
 
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
-    assert 40 < int(shown or 0) < 60_000
+    # By a clock that may tick only some sixty times a second.
+    assert 150 < int(shown or 0) < 60_000
 
 
 async def fill_apart(desk: Desk) -> None:

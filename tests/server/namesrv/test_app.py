@@ -69,8 +69,8 @@ def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) 
 
     async def exchange() -> TopicRouteData:
         client = RemotingClient()
-        assert (await client.invoke(address, REGISTER)).code == 0
-        answer = await client.invoke(address, route_request())
+        assert (await client.invoke(address, REGISTER, timeout_s=60)).code == 0
+        answer = await client.invoke(address, route_request(), timeout_s=60)
         await client.close()
         return TopicRouteData.decode(answer.body)
 
