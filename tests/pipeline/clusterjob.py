@@ -6,6 +6,7 @@ spark-submit … clusterjob.py STORE SEEN     SEEN: a directory that gets a file
 import json
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ def main(store: str, seen: str) -> None:
         import storefmt as there
 
         for batch in batches:
-            Path(seen, str(time.time_ns())).touch()
+            Path(seen, uuid.uuid4().hex).touch()
             time.sleep(0.3)
             code = pa.array([there.__file__] * batch.num_rows, pa.string())
             yield pa.RecordBatch.from_arrays(
