@@ -10,6 +10,7 @@ from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol
 
+from mqclient.clientsettings import ClientSettings
 from mqclient.litesettings import LitePullSettings
 from mqclient.producersettings import ProducerSettings
 from mqclient.pushsettings import PushSettings
@@ -24,16 +25,48 @@ class Settings(Protocol):
 
 
 PAGES: Final[Mapping[str, tuple[type[Settings], str]]] = {
+    "ClientSettings": (
+        ClientSettings,
+        "`MQClient(namesrv, settings)` and `BlockingClient(namesrv, client_settings=…)`",
+    ),
     "ProducerSettings": (ProducerSettings, "`Producer(client, group, settings)`"),
     "PushSettings": (PushSettings, "`PushConsumer(client, group, settings)`"),
     "LitePullSettings": (LitePullSettings, "`LitePullConsumer(client, group, settings)`"),
 }
 
+ELSEWHERE: Final = {
+    "accessChannel": "nothing: it says how traces reach Alibaba's cloud",
+    "adjustThreadPoolNumsThreshold": "nothing: in Java it adjusts nothing any more",
+    "clientCallbackExecutorThreads": "nothing: callbacks run in the event loop, not in threads",
+    "consumerGroup": "`group` of the constructor",
+    "consumerPullTimeoutMillis": "nothing: a pull may take `consumer_timeout_ms_when_suspend`",
+    "customizedTraceTopic": "`MessageTrace(client, topic=…)`",
+    "enableMsgTrace": "a `MessageTrace` that is registered as a hook",
+    "enableStreamRequestType": "nothing: it adds a mark that no broker of 4.9 looks at",
+    "language": "nothing: requests say `PYTHON`",
+    "messageListener": "`register_message_listener`",
+    "messageQueueListener": "nothing: `assignment()` tells the queues",
+    "mqClientApiTimeout": "`timeout_s` of `MQClient`, for every request",
+    "namespace": "names are given with it: `namespace%topic`, `namespace%group`",
+    "namesrvAddr": "`namesrv` of `MQClient`",
+    "offsetStore": "`offsets` of a `PushConsumer`",
+    "persistConsumerOffsetInterval": "`PushSettings` have it; who polls commits every "
+    "`auto_commit_interval_ms`",
+    "producerGroup": "`group` of the constructor",
+    "pullThreadNums": "nothing: pulls need no threads",
+    "pullTimeDelayMillsWhenException": "`PushSettings` and `LitePullSettings` have it",
+    "subscription": "`subscribe`",
+    "traceDispatcher": "a `MessageTrace` that is registered as a hook",
+    "unitMode": "`unit_mode` of each producer and consumer",
+    "useTLS": "`tls` of `MQClient`",
+}
+"""What became of the parameters of the Java classes that no settings of ours have."""
+
 BROADCASTING: Final = """\
 Each member keeps its positions in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, Java's
 file: a process that is started again, or takes the place of a Java consumer, goes on where that
-was. `INSTANCE` is `DEFAULT`, as in Java, unless `MQClient` or `BlockingClient` was given an
-`instance_name`; a `unit_name` is appended, `IP@INSTANCE@UNIT`. `IP` is the address this machine
+was. `INSTANCE` is `DEFAULT`, as in Java, unless `ClientSettings` have an `instance_name`; a
+`unit_name` is appended, `IP@INSTANCE@UNIT`. `IP` is `client_ip`, or the address this machine
 sends from. `local_dir` of the consumer names another directory.
 
 Members of one group on one machine need an `instance_name` each. Without, they write one file, as
@@ -123,6 +156,8 @@ def client() -> str:
             f"| `{item.name}` | {_default(item)} | {meanings[item.name]} |"
             for item in fields(settings)  # type: ignore[arg-type]
         ]
+    lines += ["", "## Java's other parameters", "", "| parameter | here |", "| --- | --- |"]
+    lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]

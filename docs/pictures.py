@@ -34,6 +34,7 @@ from mqclient import (
     Producer,
     PushConsumer,
 )
+from mqclient.clientsettings import ClientSettings
 
 DIRECTORY = Path(__file__).resolve().parent
 COLUMNS, LINES = 110, 22
@@ -120,7 +121,7 @@ async def traffic(namesrv: str, ready: threading.Event, done: threading.Event) -
 @asynccontextmanager
 async def member(namesrv: str, name: str) -> AsyncIterator[PushConsumer]:
     """Join group billing, which reads orders one by one."""
-    async with MQClient(namesrv, instance_name=f"app-{name}") as client:
+    async with MQClient(namesrv, settings=ClientSettings(instance_name=f"app-{name}")) as client:
         consumer = PushConsumer(client, "billing")
         consumer.subscribe("orders")
 

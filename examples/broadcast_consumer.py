@@ -28,7 +28,7 @@ SETTINGS = PushSettings(
 async def main(namesrv: str, count: int, directory: Path) -> None:
     """Print messages until there were ``count``; positions are kept in ``directory``."""
     seen = asyncio.Semaphore(0)
-    # A second member on this machine needs an ``instance_name``, and so a file of its own.
+    # A second member on this machine needs a file of its own: ``ClientSettings.instance_name``.
     async with (
         MQClient(namesrv) as client,
         PushConsumer(client, "caches", SETTINGS, local_dir=directory) as consumer,

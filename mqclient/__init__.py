@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         BlockingPushConsumer,
         BlockingTransactionProducer,
     )
+    from mqclient.clientsettings import ClientSettings
     from mqclient.errors import (
         BadAnswer,
         BadRequest,
@@ -74,6 +75,7 @@ __all__ = [
     "BlockingTransactionProducer",
     "BrokerRefused",
     "ClientError",
+    "ClientSettings",
     "ConsumeConcurrentlyContext",
     "ConsumeConcurrentlyStatus",
     "ConsumeFromWhere",
@@ -116,6 +118,7 @@ _PLACES: Final = {
         "BlockingLitePullConsumer BlockingProducer BlockingPullConsumer BlockingPushConsumer "
         "BlockingTransactionProducer"
     ),
+    "mqclient.clientsettings": "ClientSettings",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
     ),

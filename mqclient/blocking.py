@@ -29,6 +29,7 @@ from mqclient.blockingfaces import (
     BlockingTransactionProducer,
 )
 from mqclient.blockingloop import BlockingLoop
+from mqclient.clientsettings import ClientSettings
 from mqclient.instance import MQClient
 from mqclient.listeners import ConcurrentListener, OrderlyListener
 from mqclient.litesettings import LitePullSettings
@@ -55,7 +56,8 @@ class BlockingClient(BlockingLoop):
         settings: of the same producer.
         timeout_s: how long one request may take.
         access_key: with ``secret_key``, signs every request.
-        tls, on_exchange, address_map, instance_name, unit_name: as of ``MQClient``.
+        client_settings: of ``mq``, see ``ClientSettings``.
+        tls, on_exchange, address_map: as of ``MQClient``.
 
     Attributes:
         mq: the asynchronous client, for ``run``.
@@ -78,19 +80,17 @@ class BlockingClient(BlockingLoop):
         tls: "ClientTls | None" = None,
         on_exchange: "OnExchange | None" = None,
         address_map: Mapping[str, str] | None = None,
-        instance_name: str | None = None,
-        unit_name: str = "",
+        client_settings: ClientSettings | None = None,
     ) -> None:
         mq = MQClient(
             namesrv,
+            settings=client_settings,
             timeout_s=timeout_s,
             access_key=access_key,
             secret_key=secret_key,
             tls=tls,
             on_exchange=on_exchange,
             address_map=address_map,
-            instance_name=instance_name,
-            unit_name=unit_name,
         )
         super().__init__(mq)
         self.producer = BlockingProducer(self, group, settings)

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from mqclient import answers, routes
+from mqclient.clientsettings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
@@ -44,6 +45,12 @@ DEFAULT_INSTANCE: Final = "DEFAULT"
 """The instance name of who gives none (ClientConfig.instanceName)."""
 _NUMBERS = itertools.count(time.monotonic_ns())
 """Of clients without a name: not the time itself, for two may start in one tick of a clock."""
+_NEVER_VIP: Final = frozenset({
+    RequestCode.PULL_MESSAGE, RequestCode.HEART_BEAT, RequestCode.UNREGISTER_CLIENT,
+    RequestCode.END_TRANSACTION, RequestCode.GET_BROKER_CONFIG,
+    RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
+})  # fmt: skip
+"""What Java asks at a broker's first port whatever vipChannelEnabled says."""
 
 
 class MQClient:
@@ -51,13 +58,12 @@ class MQClient:
 
     Args:
         namesrv: ``host:port;host:port``; a missing port means 9876.
-        timeout_s: how long one request may take.
+        settings: what Java's ``ClientConfig`` sets, see ``ClientSettings``.
+        timeout_s: how long one request may take (mqClientApiTimeout).
         access_key: with ``secret_key``, signs every request (ACL of 4.9).
         tls: how connections are secured; None leaves them plain.
         on_exchange: told of every request: address, request, answer or error, elapsed ms.
         on_request: gets what a broker asks this client; its members do when None.
-        instance_name: makes the client id ``ip@instance_name``; else a number names it.
-        unit_name: is appended to it, ``ip@instance_name@unit_name``.
         address_map: connect elsewhere than brokers advertise: advertised address to real one.
         direct: ask over blocking sockets, one request after another, for coroutines that
             ``remoting.direct.drive`` runs without an event loop; such a client has no members.
@@ -74,6 +80,7 @@ class MQClient:
     def __init__(
         self,
         namesrv: str,
+        settings: ClientSettings | None = None,
         *,
         timeout_s: float = 5.0,
         access_key: str | None = None,
@@ -82,8 +89,6 @@ class MQClient:
         on_exchange: "OnExchange | None" = None,
         on_request: "OnRequest | None" = None,
         address_map: Mapping[str, str] | None = None,
-        instance_name: str | None = None,
-        unit_name: str = "",
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         direct: bool = False,
     ) -> None:
@@ -92,16 +97,19 @@ class MQClient:
             raise BadRequest("access key and secret key go together: give both or none")
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
-        ip = local_ip()
-        unit = f"@{unit_name}" if unit_name.strip() else ""
-        name = instance_name or f"{os.getpid()}#{next(_NUMBERS)}"
+        self.settings = settings = settings or ClientSettings()
+        ip = settings.client_ip or local_ip()
+        unit = settings.unit_name or ""
+        unit = f"@{unit}" if unit.strip() else ""
+        name = settings.instance_name or f"{os.getpid()}#{next(_NUMBERS)}"
         self.client_id = f"{ip}@{name}{unit}"
-        self.broadcast_id = f"{ip}@{instance_name or DEFAULT_INSTANCE}{unit}"
+        self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
         self._requests: Requests | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
-        self._routes = routes.RouteCache()
+        self._routes = routes.RouteCache(life_ms=settings.poll_name_server_interval_ms)
+        self._vip = settings.vip_channel_enabled
         self._renewal: RouteRenewal | None = None  # noqa: F823
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
@@ -140,7 +148,9 @@ class MQClient:
             from mqclient.members import Members
 
             self._members = Members(
-                self, {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied}
+                self,
+                {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied},
+                heartbeat_ms=self.settings.heartbeat_broker_interval_ms,
             )
         return self._members
 
@@ -190,18 +200,26 @@ class MQClient:
         """
         try:
             return await self._remoting.invoke(
-                self._address_map.get(address, address),
+                self._port_of(address, command.code),
                 command,
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
             )
         except RemotingError as error:
             raise answers.translated(error, address=address) from error
 
+    def _port_of(self, address: str, code: int) -> str:
+        """Return where to connect for a request to an advertised address."""
+        if self._vip and code not in _NEVER_VIP and address not in self.namesrv_addresses:
+            address = second_port(address)
+        return self._address_map.get(address, address)
+
     def standing(self, address: str) -> "Channel | None":
-        """Return the connection to an address for who writes frames on it by themselves.
+        """Return the connection to a broker for who writes sends on it by themselves.
 
         None where ``invoke`` has to be used: it connects, waits, signs, and tells of requests.
         """
+        if self._vip:
+            address = second_port(address)
         return self._remoting.standing(self._address_map.get(address, address))
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
@@ -212,7 +230,7 @@ class MQClient:
             BadRequest: the request cannot be encoded, or the address is none.
         """
         try:
-            await self._remoting.invoke_oneway(self._address_map.get(address, address), command)
+            await self._remoting.invoke_oneway(self._port_of(address, command.code), command)
         except RemotingError as error:
             raise answers.translated(error, address=address) from error
 
@@ -335,6 +353,12 @@ def parse_addresses(text: str) -> list[str]:
     if not found:
         raise BadRequest("no name server is given", hint="host:port, or set NAMESRV_ADDR")
     return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+
+
+def second_port(address: str) -> str:
+    """Return the address of the port that a broker has 2 below its first (brokerVIPChannel)."""
+    host, _, port = address.rpartition(":")
+    return f"{host}:{int(port) - 2}" if port.isdecimal() else address
 
 
 def local_ip() -> str:

@@ -11,7 +11,8 @@ from typing import Final
 
 from mqclient.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
-from mqclient.pushsettings import PushSettings, check_range, check_shared
+from mqclient.parameters import check_range
+from mqclient.pushsettings import PushSettings, check_shared
 from mqclient.routes import MASTER_ID
 from remoting.bodies import ConsumeFromWhere, MessageModel
 
@@ -27,6 +28,7 @@ _RANGES: Final = {
     "broker_suspend_max_time_ms": (1, 2**31),
     "consumer_timeout_ms_when_suspend": (1, 2**31),
     "default_broker_id": (0, 2**63 - 1),
+    "pull_time_delay_ms_when_exception": (1, 2**31),
 }
 
 
@@ -58,6 +60,7 @@ class LitePullSettings:
             names, not from the one that brokers suggest.
         default_broker_id: 0 is the master; where this member is away, as without it.
         unit_mode: the group belongs to a unit.
+        pull_time_delay_ms_when_exception: pause after a pull that failed.
     """
 
     message_model: MessageModel = MessageModel.CLUSTERING
@@ -80,6 +83,7 @@ class LitePullSettings:
     connect_broker_by_user: bool = False
     default_broker_id: int = MASTER_ID
     unit_mode: bool = False
+    pull_time_delay_ms_when_exception: int = 1000
 
     def __post_init__(self) -> None:
         """Check every number, and that every choice is one of its enumeration.
@@ -118,4 +122,5 @@ class LitePullSettings:
             pull_batch_size=self.pull_batch_size,
             consume_message_batch_max_size=self.pull_batch_size,
             unit_mode=self.unit_mode,
+            pull_time_delay_ms_when_exception=self.pull_time_delay_ms_when_exception,
         )

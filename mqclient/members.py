@@ -1,6 +1,7 @@
 """Who lives in a client: its producers and consumers, known to brokers by heartbeats.
 
-    start --> heartbeat to every broker of their topics, every 30 s and after each change
+    start --> heartbeat to every broker of their topics, every 30 s (heartbeatBrokerInterval)
+              and after each change
     broker --> request --> the member it is for (group members changed, reset, running info, …)
 
 Rule: one heartbeat names every group of the client, because a broker takes each as the whole
@@ -14,7 +15,7 @@ client/impl/ClientRemotingProcessor.java (4.9.7).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 from mqclient.errors import BadRequest, ClientError
 from remoting.bodies import ConsumerData, HeartbeatData, ProducerData, TopicRouteData
@@ -27,8 +28,6 @@ from storefmt.message import decode_record
 from storefmt.properties import PRODUCER_GROUP
 
 LOG = logging.getLogger(__name__)
-
-HEARTBEAT_S: Final = 30.0
 
 Answer = Command | None
 Serve = Callable[[str, Command], Awaitable[Answer]]
@@ -73,11 +72,13 @@ class Members:
     Args:
         wire: asks brokers and name servers.
         own: what the client answers itself, whichever group a request names.
+        heartbeat_ms: pause between two heartbeats.
     """
 
-    def __init__(self, wire: Wire, own: Mapping[int, Serve]) -> None:
+    def __init__(self, wire: Wire, own: Mapping[int, Serve], *, heartbeat_ms: int) -> None:
         self._wire = wire
         self._own = own
+        self._heartbeat_s = heartbeat_ms / 1000
         self.consumers: dict[str, ConsumerMember] = {}
         self.producers: dict[str, Member] = {}
         self._task: asyncio.Task[None] | None = None
@@ -199,7 +200,7 @@ class Members:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT_S)
+            await asyncio.sleep(self._heartbeat_s)
             await self.heartbeat()
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX
-from mqclient.pushsettings import check_kind, check_range
+from mqclient.parameters import check_kind, check_range
 from mqclient.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
 from storefmt.sysflag import Compression
 

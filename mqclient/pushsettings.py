@@ -13,6 +13,7 @@ from typing import Final
 
 from mqclient.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
+from mqclient.parameters import check_kind, check_range
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 
 HALF_AN_HOUR_MS: Final = 1_800_000
@@ -132,29 +133,6 @@ class PushSettings:
     def broadcasting(self) -> bool:
         """Whether every member gets every message."""
         return self.message_model is MessageModel.BROADCASTING
-
-
-def check_range(name: str, value: object, *, low: int, high: int) -> None:
-    """Refuse what is no whole number between two, both allowed.
-
-    Raises:
-        BadRequest: it is none.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
-
-
-def check_kind(name: str, value: object, kind: type[Enum]) -> None:
-    """Refuse what is no member of an enumeration, its name as a text as well.
-
-    Raises:
-        BadRequest: it is none.
-    """
-    if not isinstance(value, kind):
-        members = ", ".join(kind.__members__)
-        raise BadRequest(
-            f"{name} is {value!r}, not of {kind.__name__}", hint=f"{kind.__name__} has {members}"
-        )
 
 
 def check_shared(settings: object, *, from_ms: object) -> None:

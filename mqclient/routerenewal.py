@@ -1,7 +1,7 @@
 """Asking anew for routes that are known: a route is used until there is a newer one.
 
-    asked for less than 30 s ago   as it is
-    less than a minute ago         as it is; asked for meanwhile
+    asked for less than 30 s ago   as it is (pollNameServerInterval)
+    less than twice as long ago    as it is; asked for meanwhile
     longer ago, or doubted         asked for; the old one when no answer comes within 3 s
 
 Rule: only an answer with a route replaces a route. A name server that is away, or was just

@@ -1,7 +1,8 @@
 """Routes of topics: which brokers have a topic, and which queues that makes.
 
 Rule: pure; ``now_ms`` is given. A route is asked for again after 30 s, or when a broker of it
-failed; until there is a newer one it stays (``mqclient.routerenewal``).
+failed; until there is a newer one it stays (``mqclient.routerenewal``). One that nobody asked
+for in twice that time is worth waiting for a newer one.
 
 Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
 #topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
@@ -17,9 +18,7 @@ TEMPLATE_TOPIC: Final = "TBW102"
 TEMPLATE_QUEUE_COUNT: Final = 4
 """Queues a producer asks for then (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
-"""When a route is asked for again (pollNameServerInterval)."""
-DOUBT_MS: Final = 2 * ROUTE_LIFE_MS
-"""A route that nobody has asked for so long is worth waiting for a newer one."""
+"""When a route is asked for again, unless pollNameServerInterval says otherwise."""
 QUIET_MS: Final = 300_000
 """Pause between two warnings that a route cannot be had."""
 MASTER_ID: Final = 0
@@ -41,20 +40,25 @@ class _Known:
 
     __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
 
-    def __init__(self, route: TopicRouteData, now_ms: int) -> None:
+    def __init__(self, route: TopicRouteData, now_ms: int, life_ms: int) -> None:
         self.route = route
         self.quiet_ms = now_ms
-        self.asked(now_ms)
+        self.asked(now_ms, life_ms)
 
-    def asked(self, now_ms: int) -> None:
-        self.ask_ms = now_ms + ROUTE_LIFE_MS
-        self.doubt_ms = now_ms + DOUBT_MS
+    def asked(self, now_ms: int, life_ms: int) -> None:
+        self.ask_ms = now_ms + life_ms
+        self.doubt_ms = now_ms + 2 * life_ms
 
 
 class RouteCache:
-    """The last known route of each topic, and when to ask for it again."""
+    """The last known route of each topic, and when to ask for it again.
 
-    def __init__(self) -> None:
+    Args:
+        life_ms: how long a route is good.
+    """
+
+    def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
+        self._life_ms = life_ms
         self._known: dict[str, _Known] = {}
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
@@ -69,11 +73,11 @@ class RouteCache:
 
     def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
         """Remember a route in place of the one before."""
-        self._known[topic] = _Known(route, now_ms)
+        self._known[topic] = _Known(route, now_ms, self._life_ms)
 
     def asked(self, topic: str, *, now_ms: int) -> None:
         """Let a known route be good for another while: it is asked for now."""
-        self._known[topic].asked(now_ms)
+        self._known[topic].asked(now_ms, self._life_ms)
 
     def failed(self, topic: str, *, now_ms: int) -> bool:
         """Note that no newer route could be had; return whether that is worth a word again."""

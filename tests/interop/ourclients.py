@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
 from mqclient.blockingfaces import BlockingPushConsumer
+from mqclient.clientsettings import ClientSettings
 from mqclient.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -38,9 +39,11 @@ class Listening:
 
 
 @contextmanager
-def blocking(servers: Servers, *, instance_name: str | None = None) -> Iterator[BlockingClient]:
+def blocking(
+    servers: Servers, *, client_settings: ClientSettings | None = None
+) -> Iterator[BlockingClient]:
     with BlockingClient(
-        servers.namesrv.address, timeout_s=20.0, instance_name=instance_name
+        servers.namesrv.address, timeout_s=20.0, client_settings=client_settings
     ) as client:
         yield client
 
@@ -54,7 +57,7 @@ def listening(
     *,
     orderly: bool = False,
     settings: PushSettings = FROM_FIRST,
-    instance_name: str | None = None,
+    client_settings: ClientSettings | None = None,
 ) -> Iterator[Listening]:
     """Consume a topic until the block ends."""
     got: list[MessageExt] = []
@@ -68,7 +71,7 @@ def listening(
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     with ExitStack() as stack:
-        client = stack.enter_context(blocking(servers, instance_name=instance_name))
+        client = stack.enter_context(blocking(servers, client_settings=client_settings))
         topics = {topic: expression}
         consumer = stack.enter_context(
             client.push_consumer(group, listen, topics, orderly=orderly, settings=settings)  # type: ignore[arg-type]

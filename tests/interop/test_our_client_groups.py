@@ -9,6 +9,7 @@ import pytest
 from mqclient import instance
 from mqclient.admin import Admin
 from mqclient.allocate import Strategy, allocate
+from mqclient.clientsettings import ClientSettings
 from mqclient.message import Message
 from mqclient.offsetstore import LocalOffsets
 from mqclient.pushsettings import PushSettings
@@ -188,9 +189,10 @@ def test_python_broadcast_member_goes_on_from_the_file_of_a_java_one(
         wait(lambda: len(ours.got) >= 4, what="what came later")
         assert ours.client.mq.broadcast_id == client_id
         assert sorted(int(message.body) for message in ours.got) == list(range(16, 20))
+    names = [ClientSettings(instance_name=name) for name in ("one", "two")]
     with (
-        listening(servers, group, topic, settings=settings, instance_name="one") as one,
-        listening(servers, group, topic, settings=settings, instance_name="two") as two,
+        listening(servers, group, topic, settings=settings, client_settings=names[0]) as one,
+        listening(servers, group, topic, settings=settings, client_settings=names[1]) as two,
     ):
         wait(lambda: len(one.got) == len(two.got) == 20, what="all to each")
 

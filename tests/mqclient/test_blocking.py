@@ -14,6 +14,7 @@ import pytest
 from mqclient.admin import Admin
 from mqclient.blocking import BlockingClient
 from mqclient.blockingadmin import BlockingAdmin
+from mqclient.clientsettings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.instance import MQClient
 from mqclient.listeners import (
@@ -243,7 +244,8 @@ def test_a_broadcasting_member_goes_on_where_it_was(
         """Send a message to the one queue, return the first ones that come."""
         got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-        with BlockingClient(rocketmq.namesrv, timeout_s=60, instance_name=name) as client:
+        names = ClientSettings(instance_name=name)
+        with BlockingClient(rocketmq.namesrv, timeout_s=60, client_settings=names) as client:
             place.append(client.send(Message("BlockCast", body), queue=(place or [None])[0]).queue)
             topics = {"BlockCast": "*"}
             with client.push_consumer("block-cast", putting(got), topics, settings=settings):

@@ -91,8 +91,11 @@ def test_the_client_takes_what_the_asynchronous_one_takes(monkeypatch: pytest.Mo
             super().__init__(namesrv)
 
     values = {name: object() for name in names - {"namesrv"}}
+    # There ``settings`` are those of its producer.
+    of_client = {**values, "client_settings": values["settings"]}
+    del of_client["settings"]
     monkeypatch.setattr("mqclient.blocking.MQClient", Recorded)
-    with BlockingClient("127.0.0.1:1", **values):  # type: ignore[arg-type]
+    with BlockingClient("127.0.0.1:1", **of_client):  # type: ignore[arg-type]
         assert given == values
 
 

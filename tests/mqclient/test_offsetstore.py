@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.clientsettings import ClientSettings
 from mqclient.errors import BadAnswer, BrokerRefused
 from mqclient.instance import MQClient, local_ip
 from mqclient.offsetstore import LocalOffsets, RemoteOffsets
@@ -47,7 +48,7 @@ def test_file_has_the_bytes_and_the_place_of_java(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("instance_name", "unit_name", "member"),
     [
-        (None, "", "DEFAULT"),
+        (None, None, "DEFAULT"),
         ("cache", "", "cache"),
         (None, "unit", "DEFAULT@unit"),
         ("cache", "unit", "cache@unit"),
@@ -58,12 +59,13 @@ def test_each_group_of_a_member_has_the_file_that_java_gives_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     instance_name: str | None,
-    unit_name: str,
+    unit_name: str | None,
     member: str,
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for _ in ("started", "started again"):
-        client = MQClient("127.0.0.1:1", instance_name=instance_name, unit_name=unit_name)
+        names = ClientSettings(instance_name=instance_name, unit_name=unit_name)
+        client = MQClient("127.0.0.1:1", names)
         for group in ("one", "two"):
             consumer = PushConsumer(client, group, BROADCASTING)
             store = consumer._consuming.offsets

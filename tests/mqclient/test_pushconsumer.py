@@ -8,6 +8,7 @@ import pytest
 
 from mqclient import queuepull
 from mqclient.admin import Admin
+from mqclient.clientsettings import ClientSettings
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.instance import MQClient
 from mqclient.listeners import (
@@ -256,7 +257,8 @@ def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
 
     async def listens(name: str | None, count: int, group: str = "push-cast") -> list[bytes]:
         bodies: list[bytes] = []
-        async with MQClient(rocketmq.namesrv, instance_name=name, timeout_s=60) as client:
+        names = ClientSettings(instance_name=name)
+        async with MQClient(rocketmq.namesrv, names, timeout_s=60) as client:
             consumer = PushConsumer(client, group, settings, local_dir=tmp_path)
             async with consumer:
                 consumer.subscribe("PushCast")

@@ -8,7 +8,7 @@ import pytest
 
 from mqclient.errors import ClientError, NoRoute, Unreachable
 from mqclient.routerenewal import WAIT_S, RouteRenewal
-from mqclient.routes import DOUBT_MS, QUIET_MS, ROUTE_LIFE_MS, RouteCache
+from mqclient.routes import QUIET_MS, ROUTE_LIFE_MS, RouteCache
 from remoting.bodies import TopicRouteData
 from tests.mqclient.sim.clock import SimLoop, run
 
@@ -81,7 +81,7 @@ def test_a_doubtful_route_is_waited_for(doubted: bool) -> None:
         if doubted:
             asked.known.doubt("T")
         else:
-            await asyncio.sleep(DOUBT_MS / 1000)
+            await asyncio.sleep(2 * ROUTE_LIFE_MS / 1000)
         assert await asked.renewal.route("T") is NEW
 
     asked.run(go())

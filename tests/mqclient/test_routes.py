@@ -4,7 +4,6 @@ import pytest
 
 from mqclient.errors import BadAnswer
 from mqclient.routes import (
-    DOUBT_MS,
     QUIET_MS,
     ROUTE_LIFE_MS,
     RouteCache,
@@ -85,12 +84,12 @@ def test_route_is_good_for_its_life_and_stays_until_dropped() -> None:
     assert cache.get("T", now_ms=ROUTE_LIFE_MS - 1) is MIXED
     assert cache.get("T", now_ms=ROUTE_LIFE_MS) is None
     assert cache.last("T") is MIXED
-    assert not cache.is_doubtful("T", now_ms=DOUBT_MS - 1)
-    assert cache.is_doubtful("T", now_ms=DOUBT_MS)
-    cache.asked("T", now_ms=DOUBT_MS)
-    assert cache.get("T", now_ms=DOUBT_MS) is MIXED
+    assert not cache.is_doubtful("T", now_ms=2 * ROUTE_LIFE_MS - 1)
+    assert cache.is_doubtful("T", now_ms=2 * ROUTE_LIFE_MS)
+    cache.asked("T", now_ms=2 * ROUTE_LIFE_MS)
+    assert cache.get("T", now_ms=2 * ROUTE_LIFE_MS) is MIXED
     cache.drop("T")
-    assert cache.get("T", now_ms=DOUBT_MS) is cache.last("T") is None
+    assert cache.get("T", now_ms=2 * ROUTE_LIFE_MS) is cache.last("T") is None
 
 
 def test_doubted_route_is_asked_for_at_once_and_stays() -> None:

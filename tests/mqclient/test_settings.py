@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from docs.clientpage import PAGES, Settings, parameters
+from docs.clientpage import ELSEWHERE, PAGES, Settings, parameters
+from mqclient.clientsettings import ClientSettings
 from mqclient.errors import BadRequest
 from mqclient.litesettings import LitePullSettings
 from mqclient.producersettings import ProducerSettings
@@ -33,6 +34,9 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "allocate_strategy": "allocateMessageQueueStrategy",
     "consume_from_ms": "consumeTimestamp",
     "send_msg_timeout_ms": "sendMsgTimeout",
+    "client_ip": "clientIP",
+    "poll_name_server_interval_ms": "pollNameServerInterval",
+    "heartbeat_broker_interval_ms": "heartbeatBrokerInterval",
     "configured_queues": None,
     "rooms": None,
     "room_of": None,
@@ -49,38 +53,20 @@ OTHER_DEFAULTS = {
     "allocate_strategy",
     "consume_from_ms",
     "send_msg_timeout_ms",
+    "client_ip",
+    "instance_name",
 }
-# Not a parameter of the settings: given to the constructor, a method, or the client; or about
-# threads that are not there.
-NOT_HERE = {
-    "DefaultMQProducer": {
-        "defaultMQProducerImpl",
-        "producerGroup",
-        "traceDispatcher",
-    },
-    "DefaultMQPushConsumer": {
-        "adjustThreadPoolNumsThreshold",
-        "consumerGroup",
-        "defaultMQPushConsumerImpl",
-        "messageListener",
-        "offsetStore",
-        "subscription",
-        "traceDispatcher",
-    },
-    "DefaultLitePullConsumer": {
-        "MIN_AUTOCOMMIT_INTERVAL_MILLIS",
-        "consumerGroup",
-        "consumerPullTimeoutMillis",
-        "customizedTraceTopic",
-        "defaultLitePullConsumerImpl",
-        "enableMsgTrace",
-        "messageQueueListener",
-        "offsetStore",
-        "pullThreadNums",
-        "traceDispatcher",
-    },
+# Java's own, and no parameter for anybody.
+INSIDE = {
+    "MIN_AUTOCOMMIT_INTERVAL_MILLIS",
+    "SEND_MESSAGE_WITH_VIP_CHANNEL_PROPERTY",
+    "defaultLitePullConsumerImpl",
+    "defaultMQProducerImpl",
+    "defaultMQPushConsumerImpl",
+    "namespaceInitialized",
 }
 CLASSES: Mapping[str, type[Settings]] = {
+    "ClientConfig": ClientSettings,
     "DefaultMQProducer": ProducerSettings,
     "DefaultMQPushConsumer": PushSettings,
     "DefaultLitePullConsumer": LitePullSettings,
@@ -108,7 +94,13 @@ def test_parameters_and_defaults_are_javas(java_class: str, shared: Path) -> Non
             default = getattr(item.default, "name", item.default)
             assert default == fact["default"], item.name
 
-    assert set(java) - named == NOT_HERE[java_class]
+    assert set(java) - named - INSIDE <= set(ELSEWHERE)
+
+
+def test_the_page_names_no_parameter_that_java_has_not(shared: Path) -> None:
+    known = json.loads((shared / "facts/config.json").read_text())["classes"]
+
+    assert {name for java_class in CLASSES for name in known[java_class]["fields"]} > set(ELSEWHERE)
 
 
 def test_javas_retry_codes_are_among_ours(shared: Path) -> None:
@@ -149,6 +141,10 @@ def test_every_parameter_has_its_meaning(name: str) -> None:
         (LitePullSettings, {"poll_timeout_ms": -1}),
         (LitePullSettings, {"default_broker_id": -1}),
         (LitePullSettings, {"consumer_timeout_ms_when_suspend": 20_000}),
+        (LitePullSettings, {"pull_time_delay_ms_when_exception": 0}),
+        (ClientSettings, {"poll_name_server_interval_ms": 0}),
+        (ClientSettings, {"heartbeat_broker_interval_ms": 2**31}),
+        (ClientSettings, {"instance_name": 7}),
         (ProducerSettings, {"compress_type": "LZ4"}),
         (ProducerSettings, {"compress_level": 10}),
         (ProducerSettings, {"send_msg_timeout_ms": 0}),

@@ -14,6 +14,7 @@ from mqadmin.link import Link
 from mqadmin.runner import run_line
 from mqadmin.shell.server import Addresses
 from mqclient.allocate import Strategy
+from mqclient.clientsettings import ClientSettings
 from mqclient.instance import MQClient
 from mqclient.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.pushconsumer import PushConsumer
@@ -42,7 +43,7 @@ class Members:
     async def _join(
         self, name: str, group: str, topic: str, orderly: bool
     ) -> tuple[MQClient, PushConsumer]:
-        client = MQClient(self._namesrv, instance_name=name, timeout_s=60)
+        client = MQClient(self._namesrv, settings=ClientSettings(instance_name=name), timeout_s=60)
         await client.__aenter__()
         consumer = PushConsumer(client, group, FIRST)
         consumer.subscribe(topic)

@@ -8,6 +8,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
+from mqclient.clientsettings import ClientSettings
 from mqclient.instance import MQClient
 from remoting.command import Command
 from remoting.errors import ConnectFailed, RequestTimedOut
@@ -83,7 +84,10 @@ class SimClient(MQClient):
 
     def __init__(self, network: Network, name: str) -> None:
         super().__init__(
-            "namesrv:9876", timeout_s=3.0, instance_name=name, clock_ms=network.loop.now_ms
+            "namesrv:9876",
+            ClientSettings(instance_name=name),
+            timeout_s=3.0,
+            clock_ms=network.loop.now_ms,
         )
         self.name = name
         self.network = network

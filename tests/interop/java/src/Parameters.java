@@ -2,6 +2,7 @@ import com.alibaba.fastjson.JSONObject;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -18,6 +19,7 @@ final class Parameters implements Program {
 
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
+        out.line(of(new ClientConfig()));
         out.line(of(new DefaultMQProducer("G")));
         out.line(of(new DefaultMQPushConsumer("G")));
         out.line(of(new DefaultLitePullConsumer("G")));
