@@ -76,9 +76,7 @@ def read_batch(data: bytes, *, suffix: bytes, recoder: Recoder, illegal: str) ->
                     found[many_keys].decode() if many_keys else "",
                 )
         else:
-            code, keys, is_delayed = recoder.batch_entry(own)
-            if is_delayed:
-                raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+            code, keys = recoder.batch_entry(own)
             match, tags, many_keys, unique = recoder.entry
         properties = own + (suffix if not own or own.endswith(_SEPARATOR) else separated)
         if len(properties) > PROPERTIES_SIZE_MAX:

@@ -160,9 +160,9 @@ class Recoder:
         waits = named.get(WAIT, "true").lower() == "true"
         return in_java_order(named).encode(), waits, _is_delayed(named)
 
-    def batch_entry(self, raw: bytes) -> tuple[int, tuple[str, ...], bool]:
-        """Return tag code and index keys of one message of a batch, and whether it asks
-        for delay (which no batch may)."""
+    def batch_entry(self, raw: bytes) -> tuple[int, tuple[str, ...]]:
+        """Return tag code and index keys of one message of a batch; nothing else of it is
+        acted on, so one with DELAY is delivered at once, as in Java."""
         try:
             text = raw.decode()
         except UnicodeDecodeError:
@@ -171,7 +171,7 @@ class Recoder:
         found = None if shape is None else shape.match(text)
         if found is None or shape is None:
             named = parse_properties(text)
-            return tags_code(named.get(TAGS)), index_keys(named), _is_delayed(named)
+            return tags_code(named.get(TAGS)), index_keys(named)
         self.entry = _Entry(
             shape.match_ascii,
             *(at + 1 for at in (shape.tags, shape.keys, shape.unique)),
@@ -181,7 +181,7 @@ class Recoder:
             values[shape.unique] if shape.unique >= 0 else "",
             values[shape.keys] if shape.keys >= 0 else "",
         )
-        return tags_code(values[shape.tags]) if shape.tags >= 0 else 0, keys, False
+        return tags_code(values[shape.tags]) if shape.tags >= 0 else 0, keys
 
     def shape_of(self, text: str) -> Shape | None:
         """Return how a text is read, None when it has to be read by name."""
@@ -215,8 +215,9 @@ class Recoder:
 
 
 def _is_delayed(named: Mapping[str, str]) -> bool:
-    """True unless DELAY is missing or 0; nonsense counts, so that nobody takes it for 0."""
-    return named.get(DELAY, "0") != "0"
+    """True when DELAY is above 0; nonsense counts, so that nobody takes it for 0."""
+    level = named.get(DELAY, "0")
+    return not level.removeprefix("-").isdecimal() or int(level) > 0
 
 
 def _find(names: Sequence[str], name: str) -> int:

@@ -67,6 +67,8 @@ CASES = [
     batch("a batch", ONE),
     batch("a batch too large", LARGE),
     batch("a delayed batch", ONE, properties="DELAY\0011"),
+    batch("a batch with a level below", ONE, properties="DELAY\1-2"),
+    batch("a delayed message in a batch", join_batch([BatchEntry(0, b"x", b"DELAY\0011")])),
     batch("a batch in a transaction", ONE, sys_flag=4),
     batch("a batch to no such queue", ONE, queue_id=99),
     batch("half a batch", ONE[:-1], with_remark=False),

@@ -87,9 +87,13 @@ def test_batch_suffix_keeps_wait_and_entries_are_read_one_by_one() -> None:
     recoder = Recoder("C")
 
     assert recoder.batch_suffix("WAIT\1false") == (b"CLUSTER\1C\2WAIT\1false", False, False)
-    assert recoder.batch_suffix("DELAY\0012")[2]
-    assert recoder.batch_entry(b"KEYS\1a b\2TAGS\1t") == (tags_code("t"), ("a", "b"), False)
-    assert recoder.batch_entry(b"DELAY\1x")[2]
+    assert [recoder.batch_suffix(f"DELAY\1{level}")[2] for level in ("2", "x", "0", "-2")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert recoder.batch_entry(b"KEYS\1a b\2TAGS\1t") == (tags_code("t"), ("a", "b"))
 
 
 def test_index_keys_are_split_at_blanks_behind_the_unique_key() -> None:

@@ -222,7 +222,6 @@ def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(tmp_path: Path)
         ({"sys_flag": 4}, None, 13),
         ({}, b"no batch", 1),
         ({}, b"", 13),
-        ({}, join_batch([BatchEntry(0, b"x", b"DELAY\0013")]), 13),
     ],
 )
 def test_bad_batches_are_refused_whole(
@@ -265,6 +264,20 @@ def test_message_tried_too_often_goes_to_the_dead_letter_topic(tmp_path: Path) -
             return await desk.messages(topic="%DLQ%G")
 
     assert [record.body for record in asyncio.run(run())] == [b"dead"]
+
+
+def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(tmp_path: Path) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            data = join_batch([BatchEntry(0, b"x", b"DELAY\0013")])
+            answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=data)
+            assert answer.code == 0
+            return await desk.messages()
+
+    assert [(record.body, record.properties["DELAY"]) for record in asyncio.run(run())] == [
+        (b"x", "3")
+    ]
 
 
 @pytest.mark.parametrize("sync", [False, True])
