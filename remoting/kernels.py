@@ -30,10 +30,13 @@ _TEXT: Final = '([^"]*)'
 _INT32: Final = "(-?[0-9]{1,9})"
 _INT64: Final = "(-?[0-9]{1,18})"
 _BOOL: Final = "(true|false)"
-_TAIL: Final = (
+_BEHIND: Final = (
     r'\},"flag":([0-9]),"language":"[A-Z_]{1,12}","opaque":(0|[1-9][0-9]{0,8}),'
-    r'"serializeTypeCurrentRPC":"JSON","version":(?:0|[1-9][0-9]{0,8})\}'
+    r'"serializeTypeCurrentRPC":"JSON","version":'
 )
+_TAIL: Final = rf"{_BEHIND}(?:0|[1-9][0-9]{{0,8}})\}}"
+# What an older client (RETRY_TIMES_VERSION) says of retries does not count: the general path.
+_SEND_TAIL: Final = rf"{_BEHIND}(?:12[1-9]|1[3-9][0-9]|[2-9][0-9]{{2}}|[1-9][0-9]{{3,8}})\}}"
 _FRONT: Final = re.compile(
     rf'\{{"code":(310|320|325),"extFields":\{{"a":"{_TEXT}","b":"{_TEXT}","c":"{_TEXT}",'
     rf'"d":"{_INT32}'
@@ -41,7 +44,7 @@ _FRONT: Final = re.compile(
 _SEND: Final = re.compile(
     rf'","e":"{_INT32}","f":"{_INT32}","g":"{_INT64}","h":"{_INT32}","i":"{_TEXT}",'
     rf'"j":"{_INT32}","k":"{_BOOL}",(?:"l":"{_INT32}",)?"m":"{_BOOL}"'
-    rf'(?:,"n":"[^"\\]*")?{_TAIL}'
+    rf'(?:,"n":"[^"\\]*")?{_SEND_TAIL}'
 )
 # Up to 12 keys a HashMap has 16 buckets, then 32: a subscription changes the order of all.
 _PULL: Final = re.compile(

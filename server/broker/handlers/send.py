@@ -12,6 +12,7 @@ from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import SendMessage, SendMessageV2
 from remoting.kernels import SendV2, parse_send_v2
+from server.broker.retry import RETRY_TIMES_VERSION
 from server.broker.sendroutes import SendFields
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -68,7 +69,7 @@ def _take(broker: Broker, request: Request, fields: SendFields) -> None:
         fields.properties,
         fields.reconsume_times,
         fields.unit_mode,
-        fields.max_reconsume_times,
+        fields.max_reconsume_times if command.version >= RETRY_TIMES_VERSION else None,
         fields.batch,
     )
     broker.sender.take(

@@ -266,6 +266,22 @@ def test_message_tried_too_often_goes_to_the_dead_letter_topic(tmp_path: Path) -
     assert [record.body for record in asyncio.run(run())] == [b"dead"]
 
 
+@pytest.mark.parametrize(("version", "topic"), [(120, "%RETRY%G"), (121, "%DLQ%G")])
+def test_what_an_old_client_says_of_retries_does_not_count(
+    tmp_path: Path, version: int, topic: str
+) -> None:
+    async def run() -> list[Record]:
+        async with running(tmp_path) as desk:
+            header = send(topic="%RETRY%G", reconsume_times=3, max_reconsume_times=3)
+            command = Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"again")
+            command.version = version
+            answer = await desk.client.invoke(desk.address, command)
+            assert answer.code == 0
+            return await desk.messages(topic=topic)
+
+    assert [record.body for record in asyncio.run(run())] == [b"again"]
+
+
 def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(tmp_path: Path) -> None:
     async def run() -> list[Record]:
         async with running(tmp_path) as desk:
