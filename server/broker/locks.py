@@ -82,7 +82,7 @@ class LockTable:
         """Take or renew locks; return the queues that ``client_id`` holds now."""
         locks = self._groups.setdefault(group, {})
         held = []
-        for queue in queues:
+        for queue in dict.fromkeys(queues):
             lock = locks.get(queue)
             if NEXT[_seen(lock, client_id, now_ms), Wish.LOCK] is not Seen.OWN:
                 continue

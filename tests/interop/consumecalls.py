@@ -248,6 +248,7 @@ def _locks() -> Iterator[tuple[str, CallOn]]:
         ("by another, one is free", body("two", 0, 1, 2)),
         ("by another group", body("two", 0, group=OFFLINE)),
         ("none", body("one")),
+        ("one queue twice", body("one", 5, 5)),
         ("queue that is not there", body("one", 99)),
         ("no JSON", b"{nonsense"),
     ])  # fmt: skip

@@ -24,6 +24,10 @@ def test_lock_lives_sixty_seconds_after_its_last_renewal() -> None:
     assert locks.lock("G", "c1", queues=[A], now_ms=30_002 + LOCK_LIFE_MS) == []
 
 
+def test_a_queue_that_is_named_twice_is_listed_once() -> None:
+    assert LockTable().lock("G", "c1", queues=[A, B, A], now_ms=0) == [A, B]
+
+
 def test_groups_do_not_share_locks() -> None:
     locks = LockTable()
 
