@@ -289,6 +289,7 @@ def _transactions() -> Iterator[tuple[str, CallOn]]:
 
     yield "end: nothing there", lambda s: end(s, commitLogOffset=str(1 << 40))
     yield "end: before the first", lambda s: end(s, commitLogOffset="-1")
+    yield "end: no decision", lambda s: end(s, commitOrRollback="4")
     for how in ("8", "12"):
         at = {"commitOrRollback": how}
         yield (

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from remoting.command import Command
+from remoting.command import UNSET_REMARK, Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
 from server.broker.coldhandler import reads_cold
 from server.broker.delay import redirect
@@ -48,7 +48,7 @@ from storefmt.fastjson import Json, dumps
 from storefmt.message import Record, decode_record
 from storefmt.msgid import parse_offset_id
 from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
-from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK
+from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 
 LOG = logging.getLogger(__name__)
 
@@ -69,7 +69,11 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
         text = "Message store is slave mode, so end transaction is forbidden. "
         return request.command.response(ResponseCode.SLAVE_NOT_AVAILABLE, remark=text)
     fields = request.command.header(EndTransaction)
-    event = _EVENTS.get(fields.commit_or_rollback)
+    wish = fields.commit_or_rollback
+    event = _EVENTS.get(wish)
+    if event is None and wish != TRANSACTION_NONE:
+        text = f"commitOrRollback is {wish}, expected 8 (commit), 12 (roll back) or 0 (not known)"
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
     if event is None:
         LOG.info(
             "%s cannot decide yet on the half message at log offset %d",
@@ -85,7 +89,7 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
         broker.sender.put(op, now_ms=request.now_ms)
     except Refused as refused:
         return request.command.response(refused.code, remark=refused.remark)
-    _answer_when_safe(broker, request)
+    _answer_when_safe(broker, request, remark=None if event is Event.COMMIT else UNSET_REMARK)
     return None
 
 
@@ -183,11 +187,11 @@ def _delayed(
     return message
 
 
-def _answer_when_safe(broker: Broker, request: Request) -> None:
+def _answer_when_safe(broker: Broker, request: Request, *, remark: str | None = None) -> None:
     def safe(code: ResponseCode) -> None:
         # Stored, with the disk in doubt, counts as stored, as in Java.
         if code in (ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT):
-            answer = request.command.response()
+            answer = request.command.response(remark=remark)
         else:
             answer = request.command.response(code, remark="Service not available now.")
         request.reply(answer)

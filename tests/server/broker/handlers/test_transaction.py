@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import ExtensionCode, RequestCode
-from remoting.command import Command
+from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
 from server.store.nowait import ColdRead
@@ -72,7 +72,7 @@ def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
             ops = ops_of(desk)
 
         assert before == []
-        assert answer.code == 0
+        assert (answer.code, answer.remark) == (0, None)
         (message,) = after
         assert (message.body, message.tags, message.sys_flag) == (b"paid", "a", 8)
         assert message.prepared_transaction_offset == log_offset
@@ -88,7 +88,7 @@ def test_rollback_leaves_an_op_message_and_delivers_nothing(tmp_path: Path) -> N
             place = await half(desk)
             answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
 
-            assert answer.code == 0
+            assert (answer.code, answer.remark) == (0, UNSET_REMARK)
             assert await desk.messages() == []
             assert [op.body for op in ops_of(desk)] == [b"0"]
 
@@ -104,6 +104,21 @@ def test_not_known_yet_is_not_answered_and_changes_nothing(tmp_path: Path) -> No
             with pytest.raises(Exception, match=r"did not answer"):
                 await desk.client.invoke(desk.address, request, timeout_s=0.2)
 
+            assert ops_of(desk) == []
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("wish", [4, 5, -1])
+def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None:
+    async def story() -> None:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            place = await half(desk)
+            answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
+
+            assert answer.code == 1
+            assert f"commitOrRollback is {wish}" in (answer.remark or "")
             assert ops_of(desk) == []
 
     asyncio.run(story())
