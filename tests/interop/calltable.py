@@ -141,6 +141,8 @@ def _messages() -> Iterator[tuple[str, CallOn]]:
         ("negative index", {**entries, "index": "-1"}),
         ("unknown queue", {**entries, "queueId": "9"}),
         ("unknown topic", {**entries, "topic": NOTHING}),
+        ("queue that nobody asked for", {**entries, "queueId": "77"}),
+        ("topic that nobody asked for", {**entries, "topic": "NeverAskedFor"}),
         ("empty queue", {**entries, "topic": EMPTY}),
         ("no fields", {}),
     ])  # fmt: skip

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.java
 NOT_SANE = "a value that no topic or client can have is refused; Java stores it"
 ALLOW_LIST = "only listed settings change, others are refused by name; Java passes over them"
 NOT_SAVED = "Java rewrites its configuration file, ours says that it does not"
+MADE = "a queue that is asked for, here before, is made by Java"
 OWN_SETTINGS = "each broker has its own settings, and its own count of changes to them"
 FILTER_SERVERS = "brokers of 4.3 and later know no filter servers, ours does"
 EVERY_TOPIC = "a clone without a topic copies every topic here, and nothing in Java"
@@ -25,6 +26,8 @@ DIFFERENT: Final[Different] = {
     "delete topic: no topic": ("remark", MISSING),
     "query message: no key": ("code remark ext", MISSING),
     "query message: no topic": ("code remark ext", MISSING),
+    "queue entries: unknown queue": ("code remark", MADE),
+    "queue entries: unknown topic": ("code remark", MADE),
     "heartbeat: empty": ("code remark", NOT_SANE),
     "goodbye: no fields": ("code remark", MISSING),
     "time span: no group": ("code remark body", MISSING),

@@ -75,7 +75,7 @@ def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
 
 
 def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command]:
+    async def run() -> tuple[Command, ...]:
         async with running(tmp_path) as desk:
             await filled(desk)
             await desk.heartbeat()
@@ -88,10 +88,11 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
                     ),
                 ),
                 await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5)),
+                await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1)),
                 await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0)),
             )
 
-    found, behind, unknown = asyncio.run(run())
+    found, behind, empty, unknown = asyncio.run(run())
     body = QueryConsumeQueueResponseBody.decode(found.body)
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
@@ -99,7 +100,8 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
         (string_hash("A"), False)
     ] * 2
     assert (behind.code, behind.remark) == (0, "Index 9 of 0@T is not exist!")
-    assert (unknown.code, unknown.remark) == (0, "Index 0 of 0@Nowhere is not exist!")
+    assert (empty.code, empty.remark) == (0, "Index 0 of 1@T is not exist!")
+    assert (unknown.code, unknown.remark) == (1, "0@Nowhere is not exist!")
 
 
 def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -> None:
