@@ -35,7 +35,7 @@ final class Producer implements Program {
         System.setProperty(MixAll.MESSAGE_COMPRESS_TYPE, compress == null ? "ZLIB" : compress);
         DefaultMQProducer producer = new DefaultMQProducer(
             spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
-        producer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(producer, spec.getString("namesrv"));
         producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 60000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
         if (spec.containsKey("compressOver")) {

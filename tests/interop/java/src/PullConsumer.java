@@ -34,7 +34,7 @@ final class PullConsumer implements Program {
 
     private static void pull(JSONObject spec, Out out) throws Exception {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(spec.getString("group"));
-        consumer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(consumer, spec.getString("namesrv"));
         consumer.start();
         try {
             for (MessageQueue queue : new TreeSet<>(consumer.fetchSubscribeMessageQueues(spec.getString("topic")))) {
@@ -70,7 +70,7 @@ final class PullConsumer implements Program {
 
     private static void lite(JSONObject spec, Out out) throws Exception {
         DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(spec.getString("group"));
-        consumer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(consumer, spec.getString("namesrv"));
         consumer.setAutoCommit(false);
         // Not seekToBegin after assign: a pull that is under way by then is handed out as well, so
         // that some messages come twice.

@@ -50,7 +50,7 @@ final class PushConsumer implements Program {
     private static DefaultMQPushConsumer consumer(JSONObject spec) throws Exception {
         DefaultMQPushConsumer consumer =
             new DefaultMQPushConsumer(spec.getString("group"), Keys.of(spec), new AllocateMessageQueueAveragely());
-        consumer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(consumer, spec.getString("namesrv"));
         consumer.setConsumeFromWhere("last".equals(spec.getString("from"))
             ? ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET : ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setMessageModel("broadcasting".equals(spec.getString("model"))

@@ -23,12 +23,12 @@ final class Replier implements Program {
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group") + "_P");
-        producer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(producer, spec.getString("namesrv"));
         producer.setInstanceName("replier-" + spec.getString("group"));
         producer.setSendMsgTimeout(60000);
         producer.start();
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(spec.getString("group"));
-        consumer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(consumer, spec.getString("namesrv"));
         consumer.setInstanceName("replier-" + spec.getString("group"));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(spec.getString("topic"), "*");

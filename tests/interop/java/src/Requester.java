@@ -33,7 +33,7 @@ final class Requester implements Program {
     @Override
     public void run(JSONObject spec, Out out) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(spec.getString("group"));
-        producer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(producer, spec.getString("namesrv"));
         producer.setInstanceName("requester-" + spec.getString("group"));
         producer.setSendMsgTimeout(60000);
         producer.start();

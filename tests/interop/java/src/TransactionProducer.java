@@ -28,7 +28,7 @@ final class TransactionProducer implements Program {
         Map<String, LocalTransactionState> first = new ConcurrentHashMap<>();
         JSONObject answers = spec.getJSONObject("answers");
         TransactionMQProducer producer = new TransactionMQProducer(spec.getString("group"));
-        producer.setNamesrvAddr(spec.getString("namesrv"));
+        Where.set(producer, spec.getString("namesrv"));
         producer.setSendMsgTimeout(60000);
         // The group's heartbeat has to reach a broker that nothing is sent to.
         producer.setPollNameServerInterval(1000);

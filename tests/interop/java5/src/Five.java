@@ -60,6 +60,7 @@ public final class Five {
     private static void send(String namesrv, String topic, int count) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("FivePG");
         producer.setNamesrvAddr(namesrv);
+        producer.setMqClientApiTimeout(60_000);
         producer.setSendMsgTimeout(60000);
         producer.start();
         List<Message> batch = new ArrayList<>();
@@ -75,6 +76,7 @@ public final class Five {
     private static void pull(String namesrv, String topic, int count) throws Exception {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer("FivePull");
         consumer.setNamesrvAddr(namesrv);
+        consumer.setMqClientApiTimeout(60_000);
         consumer.start();
         int got = 0;
         for (MessageQueue queue : consumer.fetchSubscribeMessageQueues(topic)) {
@@ -100,6 +102,7 @@ public final class Five {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         CountDownLatch left = new CountDownLatch(count);
         consumer.setNamesrvAddr(namesrv);
+        consumer.setMqClientApiTimeout(60_000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(topic, selector);
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {

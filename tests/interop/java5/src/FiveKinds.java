@@ -38,6 +38,7 @@ public final class FiveKinds {
     private static void send(JSONObject spec, CompressionType kind) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("FiveKinds" + kind.name());
         producer.setNamesrvAddr(spec.getString("namesrv"));
+        producer.setMqClientApiTimeout(60_000);
         producer.setSendMsgTimeout(60000);
         producer.setCompressType(kind);
         producer.start();
@@ -55,6 +56,7 @@ public final class FiveKinds {
         CountDownLatch left = new CountDownLatch(spec.getIntValue("count"));
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("FiveKindsReader");
         consumer.setNamesrvAddr(spec.getString("namesrv"));
+        consumer.setMqClientApiTimeout(60_000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(spec.getString("other"), "*");
         consumer.registerMessageListener((MessageListenerConcurrently) (batch, context) -> {
