@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from remoting.codes import ResponseCode
-from server.broker.recode import Recoder, split_keys
+from server.broker.recode import BatchSuffix, Recoder, split_keys
 from server.broker.refusal import Refused
 from server.store.calls import RunMessage
 from storefmt import layout
@@ -36,11 +36,13 @@ _new_message: Final = cast(
 )
 
 
-def read_batch(data: bytes, *, suffix: bytes, recoder: Recoder, illegal: str) -> list[RunMessage]:
+def read_batch(
+    data: bytes, *, ends: BatchSuffix, recoder: Recoder, illegal: str
+) -> list[RunMessage]:
     """Return the messages of the body of a batch send.
 
     Args:
-        suffix: what ends the properties of every message.
+        ends: what ends the properties of every message.
         illegal: the remark for a message that no batch may hold.
 
     Raises:
@@ -50,6 +52,7 @@ def read_batch(data: bytes, *, suffix: bytes, recoder: Recoder, illegal: str) ->
     unpack, add = _HEAD.unpack_from, messages.append
     match, tags, many_keys, unique = recoder.entry
     view = memoryview(data)
+    suffix = ends.data
     separated = _SEPARATOR + suffix
     pos, end = 0, len(data)
     while pos < end:
@@ -85,7 +88,13 @@ def read_batch(data: bytes, *, suffix: bytes, recoder: Recoder, illegal: str) ->
         add(_new_message(RunMessage, (body, properties, flag, code, keys)))
     if not messages:
         raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
-    return messages
+    return [_as_stored(one, recoder) for one in messages] if ends.is_indexed else messages
+
+
+def _as_stored(message: RunMessage, recoder: Recoder) -> RunMessage:
+    """Return a message with the tag code and the keys that its stored properties say."""
+    code, keys = recoder.batch_entry(message.properties)
+    return message._replace(tags_code=code, keys=keys)
 
 
 def _no_batch(data: bytes) -> Refused:

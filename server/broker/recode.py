@@ -40,6 +40,7 @@ from storefmt.properties import (
 _SHAPES_MAX: Final = 4_096
 _ACTED_ON: Final = frozenset({CLUSTER, DELAY, INNER_MULTI_DISPATCH, TRANSACTION_PREPARED})
 _ASKS: Final = _ACTED_ON - {CLUSTER}
+_INDEXED: Final = frozenset({TAGS, KEYS, UNIQUE_KEY})
 _NAMES_MAX: Final = 64
 _recoded: Final = tuple.__new__
 
@@ -56,6 +57,18 @@ class Recoded(NamedTuple):
     named: Mapping[str, str] | None
     """All properties by name, in the map's insertion order, when one of them says that
     the broker has to act (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
+
+
+class BatchSuffix(NamedTuple):
+    """The properties of a batch, which follow those of each of its messages."""
+
+    data: bytes
+    waits: bool
+    """False when the producer does not want to wait for the disk."""
+    is_delayed: bool
+    """True when the batch asks for delay, which none may."""
+    is_indexed: bool
+    """True when it names tags or keys: of equal names the last counts, so those of the batch."""
 
 
 class Shape(NamedTuple):
@@ -149,16 +162,16 @@ class Recoder:
             ),
         )
 
-    def batch_suffix(self, text: str | None) -> tuple[bytes, bool, bool]:
-        """Return what ends the properties of every message of a batch.
-
-        Returns:
-            The text, whether the producer waits for the disk, whether it asks for delay.
-        """
+    def batch_suffix(self, text: str | None) -> BatchSuffix:
+        """Return what ends the properties of every message of a batch, and what it says."""
         named = parse_properties(text or "")
         named[CLUSTER] = self._cluster
-        waits = named.get(WAIT, "true").lower() == "true"
-        return in_java_order(named).encode(), waits, _is_delayed(named)
+        return BatchSuffix(
+            in_java_order(named).encode(),
+            waits=named.get(WAIT, "true").lower() == "true",
+            is_delayed=_is_delayed(named),
+            is_indexed=not _INDEXED.isdisjoint(named),
+        )
 
     def batch_entry(self, raw: bytes) -> tuple[int, tuple[str, ...]]:
         """Return tag code and index keys of one message of a batch; nothing else of it is

@@ -256,8 +256,8 @@ class Sender:
         now_ms: int,
     ) -> tuple[int, str, bool]:
         """Return the first queue offset, all message ids and whether the producer waits."""
-        suffix, waits, delayed = self._recoder.batch_suffix(send.properties)
-        if len(body) > self._body_size_max or delayed or send.sys_flag & TRANSACTION_MASK:
+        ends = self._recoder.batch_suffix(send.properties)
+        if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         run = PutRun(
             route.topic,
@@ -268,14 +268,14 @@ class Sender:
             conn.peer_host,
             self._store_host,
             send.reconsume_times or 0,
-            read_batch(body, suffix=suffix, recoder=self._recoder, illegal=self._illegal),
+            read_batch(body, ends=ends, recoder=self._recoder, illegal=self._illegal),
         )
         result = self._store.put_run(run, now_ms)
         if result.status is not _OK:
             self._check(result.status)
         log_offsets = result.log_offsets
         self.count(route, len(log_offsets), result.size)
-        return result.queue_offset, self._answers.message_ids(log_offsets), waits
+        return result.queue_offset, self._answers.message_ids(log_offsets), ends.waits
 
     def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
         """Turn a message that was tried often enough into one for the dead letter topic."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from remoting.codes import RequestCode as Code
+from storefmt.batch import BatchEntry, join_batch
 from tests.interop.callrows import bodies_of, rows_of, without
 from tests.interop.rawcalls import (
     EMPTY,
@@ -23,6 +24,7 @@ from tests.interop.rawcalls import (
 )
 
 NOBODY, NOTHING, READ_ONLY, WRITE_ONLY = "NoSuchGroup", "NoSuchTopic", "SideRead", "SideWrite"
+BATCHES = "SideBatches"
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER, LITE = 1, 2, 4, 8, 16
 
 
@@ -53,6 +55,7 @@ def _stage() -> Iterator[tuple[str, CallOn]]:
     yield from rows_of("make topic", Code.UPDATE_AND_CREATE_TOPIC, [
         ("read only", topic_fields(READ_ONLY, perm="4")),
         ("write only", topic_fields(WRITE_ONLY, perm="2")),
+        ("for batches", topic_fields(BATCHES)),
     ])  # fmt: skip
     yield from bodies_of("make group", Code.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, [
         _group("SideOff", consumeEnable="false"),
@@ -108,6 +111,19 @@ def _pulls() -> Iterator[tuple[str, CallOn]]:
         ("held for another tag", pull_fields(
             SUBSCRIPTION | SUSPEND, subscription="Tag1", suspendTimeoutMillis="1000")),
         ("not to be held", pull_fields(SUBSCRIPTION, queueOffset="3", suspendTimeoutMillis="9")),
+    ])  # fmt: skip
+
+
+def _batches() -> Iterator[tuple[str, CallOn]]:
+    fields = send_fields(0, b=BATCHES, i="TAGS\1TagOfAll", m="true")
+    one = Call(Code.SEND_BATCH_MESSAGE, fields, join_batch([BatchEntry(0, b"one", b"TAGS\1Own")]))
+    yield "batch: with tags, as its message", lambda s: one
+    # Held until the queue has the message, if that is still to come.
+    held = {"topic": BATCHES, "suspendTimeoutMillis": "10000"}
+    yield from rows_of("pull", Code.PULL_MESSAGE, [
+        ("by the tags of a batch", pull_fields(
+            SUBSCRIPTION | SUSPEND, subscription="TagOfAll", **held)),
+        ("by the tags within a batch", pull_fields(topic=BATCHES, subscription="Own")),
     ])  # fmt: skip
 
 
@@ -317,6 +333,7 @@ def _transactions() -> Iterator[tuple[str, CallOn]]:
 CALLS: Final[Mapping[str, CallOn]] = dict([
     *_stage(),
     *_pulls(),
+    *_batches(),
     *_committing_pulls(),
     *_memberships(),
     *_positions(),

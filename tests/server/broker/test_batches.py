@@ -12,8 +12,10 @@ from server.store.calls import RunMessage
 from storefmt.batch import BatchEntry, join_batch, split_batch
 from storefmt.errors import RecordDamaged
 from storefmt.javahash import tags_code
+from storefmt.properties import parse_properties
 
-SUFFIX = b"CLUSTER\1C\2WAIT\1true"
+ENDS = Recoder("C").batch_suffix("WAIT\1true")
+SUFFIX = ENDS.data
 ENTRIES = [
     BatchEntry(3, b"one", b"KEYS\1a b\2UNIQ_KEY\1U1\2WAIT\1true\2TAGS\1t"),
     BatchEntry(-1, b"", b"UNIQ_KEY\1U2\2WAIT\1true\2"),
@@ -25,7 +27,7 @@ SEED = 5
 
 
 def read(data: bytes) -> list[RunMessage]:
-    return read_batch(data, suffix=SUFFIX, recoder=Recoder("C"), illegal="no")
+    return read_batch(data, ends=ENDS, recoder=Recoder("C"), illegal="no")
 
 
 def test_messages_keep_their_bytes_and_get_the_suffix() -> None:
@@ -87,7 +89,7 @@ def test_properties_like_those_before_are_read_as_any_others() -> None:
             for text in rng.choices(["x", "a  b", "k1 k2", "ü", "a\1b", "", "\n"], k=8)
             for end in (b"", b"\2")
         ]
-        found = read_batch(join_batch(entries), suffix=SUFFIX, recoder=recoder, illegal="no")
+        found = read_batch(join_batch(entries), ends=ENDS, recoder=recoder, illegal="no")
         general = [Recoder("C").batch_entry(entry.properties) for entry in entries]
         assert [(one.tags_code, one.keys) for one in found] == general
 
@@ -98,3 +100,15 @@ def test_a_message_that_asks_for_something_is_seen_behind_plain_ones(name: str) 
     asking = BatchEntry(0, b"x", f"UNIQ_KEY\1A\2WAIT\1true\2{name}\0013".encode())
 
     assert [one.keys for one in read(join_batch([plain, plain, asking]))] == [("A",)] * 3
+
+
+def test_tags_and_keys_of_the_batch_count_more_than_those_of_its_messages() -> None:
+    recoder = Recoder("C")
+    ends = recoder.batch_suffix("TAGS\1B\2KEYS\1k2")
+    entries = [BatchEntry(0, b"x", b"TAGS\1A\2KEYS\1k1"), BatchEntry(0, b"y", b"")]
+
+    found = read_batch(join_batch(entries), ends=ends, recoder=recoder, illegal="no")
+
+    assert [(one.tags_code, one.keys) for one in found] == [(tags_code("B"), ("k2",))] * 2
+    named = [parse_properties(one.properties.decode()) for one in found]
+    assert [one["TAGS"] for one in named] == ["B", "B"]

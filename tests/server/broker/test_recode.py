@@ -86,13 +86,12 @@ def test_properties_the_broker_acts_on_come_by_name_in_insertion_order(text: str
 def test_batch_suffix_keeps_wait_and_entries_are_read_one_by_one() -> None:
     recoder = Recoder("C")
 
-    assert recoder.batch_suffix("WAIT\1false") == (b"CLUSTER\1C\2WAIT\1false", False, False)
-    assert [recoder.batch_suffix(f"DELAY\1{level}")[2] for level in ("2", "x", "0", "-2")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert recoder.batch_suffix("WAIT\1false") == (
+        b"CLUSTER\1C\2WAIT\1false", False, False, False
+    )  # fmt: skip
+    levels = ("2", "x", "0", "-2")
+    delayed = [recoder.batch_suffix(f"DELAY\1{level}").is_delayed for level in levels]
+    assert delayed == [True, True, False, False]
     assert recoder.batch_entry(b"KEYS\1a b\2TAGS\1t") == (tags_code("t"), ("a", "b"))
 
 
