@@ -11,9 +11,10 @@ ROCKETMQ (1), big endian:
     | i16 code | i8 lang | i16 version | i32 opaque | i32 flag | i32 n, remark | i32 m, ext |
     ext = ( i16 k, key | i32 v, value )*      n = 0 and v = 0 read as null, as in Java
 
-Rule: reading is lenient where fastjson is (language by name or number, numbers and booleans in
-``extFields``, nulls, unknown keys) and raises BadFrame for all that has no meaning; it never
-raises anything else. In ``extFields`` a key that comes twice counts with its last value.
+Rule: reading is lenient where Java is (language by name or number, numbers and booleans in
+``extFields``, nulls, unknown keys, bytes that are no UTF-8) and raises BadFrame for all that has
+no meaning; it never raises anything else. In ``extFields`` a key that comes twice counts with its
+last value.
 
 Source: remoting/protocol/RemotingCommand.java, remoting/protocol/RocketMQSerializable.java.
 """
@@ -47,6 +48,7 @@ _SHORT_ESCAPES: Final = {
 # Where Python's own escaping differs from fastjson's: letters in the hex digits, and these blocks.
 _RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
 _LOWER_HEX: Final = re.compile(r"\\u00[01][a-f]")
+_HALF_PAIR: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 # What Java and this package write when no text needs an escape, which is nearly always.
@@ -154,6 +156,15 @@ def _refuse_constant(text: str) -> object:
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False)
 
 
+def _text(data: bytes) -> str:
+    """Return the text in bytes; what is no UTF-8 is U+FFFD, as in Java: some clients send GBK."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        # Java takes half a pair for one character that is none, Python for one a byte.
+        return _HALF_PAIR.sub(b"\xef\xbf\xbd", data).decode("utf-8", "replace")
+
+
 def _int_of(fields: dict[str, object], name: str, missing: int | None) -> int:
     value = fields.get(name)
     if type(value) is int and _INT32_MIN <= value <= _INT32_MAX:
@@ -229,7 +240,7 @@ def _plain(text: str) -> Command | None:
 
 def _decode_json(data: bytes) -> Command:
     try:
-        text = data.decode()
+        text = _text(data)
         plain = _plain(text)
         if plain is not None:
             return plain
@@ -264,7 +275,7 @@ def _decode_binary(data: bytes) -> Command:
         pos = 17 + remark_size
         if remark_size < 0 or pos > len(data):
             raise BadFrame(f"remark of {remark_size} bytes in a header of {len(data)}")
-        remark = data[17:pos].decode() if remark_size else None
+        remark = _text(data[17:pos]) if remark_size else None
         (ext_size,) = _INT.unpack_from(data, pos)
         pos += 4
         if ext_size < 0 or pos + ext_size > len(data):
@@ -272,8 +283,8 @@ def _decode_binary(data: bytes) -> Command:
                 f"extFields of {ext_size} bytes at byte {pos} in a header of {len(data)}"
             )
         ext = _ext_pairs(data, pos, pos + ext_size)
-    except (struct.error, UnicodeDecodeError) as error:
-        raise BadFrame(f"binary header of {len(data)} bytes is cut or no UTF-8: {error}") from None
+    except struct.error as error:
+        raise BadFrame(f"binary header of {len(data)} bytes is cut: {error}") from None
     return Command(
         code=code,
         opaque=opaque,
@@ -300,6 +311,6 @@ def _ext_pairs(data: bytes, pos: int, end: int) -> dict[str, str]:
         if value_size < 0 or value_end > end:
             raise BadFrame(f"extFields value of {value_size} bytes at {key_end} passes byte {end}")
         if value_size:
-            ext[data[pos + 2 : key_end].decode()] = data[key_end + 4 : value_end].decode()
+            ext[_text(data[pos + 2 : key_end])] = _text(data[key_end + 4 : value_end])
         pos = value_end
     return ext
