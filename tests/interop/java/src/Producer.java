@@ -6,6 +6,9 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.producer.DefaultMQProducerImpl;
+import org.apache.rocketmq.client.impl.producer.TopicPublishInfo;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -46,6 +49,7 @@ final class Producer implements Program {
         }
         producer.start();
         try {
+            awaitRoute(producer, spec.getString("topic"));
             JSONArray wanted = spec.getJSONArray("messages");
             List<Message> messages = new ArrayList<>();
             for (int i = 0; i < wanted.size(); i++) {
@@ -69,6 +73,25 @@ final class Producer implements Program {
             }
         } finally {
             producer.shutdown();
+        }
+    }
+
+    /**
+     * Wait until the client knows the route of a topic that is there: it gives up after 3 seconds behind
+     * another question to the name server, and then takes the queues that a new topic would get.
+     */
+    private static void awaitRoute(DefaultMQProducer producer, String topic) {
+        try {
+            producer.fetchPublishMessageQueues(topic);
+        } catch (MQClientException e) {
+            // The first message makes the topic.
+            return;
+        }
+        DefaultMQProducerImpl inside = producer.getDefaultMQProducerImpl();
+        TopicPublishInfo known = inside.getTopicPublishInfoTable().get(topic);
+        while (known == null || !known.ok()) {
+            inside.getmQClientFactory().updateTopicRouteInfoFromNameServer(topic);
+            known = inside.getTopicPublishInfoTable().get(topic);
         }
     }
 
