@@ -37,7 +37,8 @@ class Pair:
             "broker_id": int(role is BrokerRole.SLAVE),
             "register_name_server_period_ms": 200,
             "ha_send_heartbeat_interval_ms": 100,
-            "slave_timeout_ms": 5_000,
+            # A slow disk is no slave that hangs.
+            "slave_timeout_ms": 60_000,
             **settings,
         }
         config = broker_settings(self.root / name, **values)
