@@ -47,7 +47,6 @@ ELSEWHERE: Final = {
     "messageListener": "`register_message_listener`",
     "messageQueueListener": "nothing: `assignment()` tells the queues",
     "mqClientApiTimeout": "`timeout_s` of `MQClient`, for every request",
-    "namespace": "names are given with it: `namespace%topic`, `namespace%group`",
     "namesrvAddr": "`namesrv` of `MQClient`",
     "offsetStore": "`offsets` of a `PushConsumer`",
     "persistConsumerOffsetInterval": "`PushSettings` have it; who polls commits every "
@@ -61,6 +60,18 @@ ELSEWHERE: Final = {
     "useTLS": "`tls` of `MQClient`",
 }
 """What became of the parameters of the Java classes that no settings of ours have."""
+
+NAMESPACE: Final = """\
+With `ClientSettings(namespace="N")` every topic and group of the producers and consumers of a
+client is the tenant's own: `T` is `N%T` for brokers, name servers and tools, `G` is `N%G`, its
+retry topic `%RETRY%N%G`, its dead letters `%DLQ%N%G`. System topics (`TBW102`, …) and groups
+(`CID_RMQ_SYS_…`) stay as they are. Messages carry the namespace as property `INSTANCE_ID`.
+
+Topics may be given with the namespace or without. Messages, results of sends, queues that are
+fetched or shown to `select`, and traces are without it; `group`, `assignment()`, the queue of a
+listener's context and hooks' groups are with it, and so are the `configured_queues` of
+strategy CONFIG: all as in Java. `Admin` knows no namespace and takes names as they travel."""
+"""What a namespace does."""
 
 BROADCASTING: Final = """\
 Each member keeps its positions in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, Java's
@@ -158,6 +169,7 @@ def client() -> str:
         ]
     lines += ["", "## Java's other parameters", "", "| parameter | here |", "| --- | --- |"]
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
+    lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]

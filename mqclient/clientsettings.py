@@ -6,6 +6,7 @@ Source: client/ClientConfig.java, client/impl/factory/MQClientInstance.java#star
 common/MixAll.java#brokerVIPChannel (4.9.7).
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,8 @@ from mqclient.errors import BadRequest
 from mqclient.parameters import check_range
 
 _INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")
-_TEXTS: Final = ("instance_name", "unit_name", "client_ip")
+_NAMESPACE: Final = re.compile(r"[|a-zA-Z0-9_-]*")
+_TEXTS: Final = ("namespace", "instance_name", "unit_name", "client_ip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,7 @@ class ClientSettings:
     """How a client works; every attribute is one of Java's ``ClientConfig``.
 
     Attributes:
+        namespace: stands before every topic and group, as ``namespace%name``.
         instance_name: makes the client id ``ip@instance_name``; else a number names it.
         unit_name: is appended to it, ``ip@instance_name@unit_name``.
         client_ip: the ``ip`` of it; the address this machine sends from when None.
@@ -32,6 +35,7 @@ class ClientSettings:
             silent for 120 s.
     """
 
+    namespace: str | None = None
     instance_name: str | None = None
     unit_name: str | None = None
     client_ip: str | None = None
@@ -43,7 +47,7 @@ class ClientSettings:
         """Check every value.
 
         Raises:
-            BadRequest: a number is out of its range, a name is no text.
+            BadRequest: a number is out of its range, a name is no text, or no namespace.
         """
         for name in _INTERVALS:
             check_range(name, getattr(self, name), low=1, high=2**31 - 1)
@@ -51,3 +55,7 @@ class ClientSettings:
             text = getattr(self, name)
             if not isinstance(text, str | None):
                 raise BadRequest(f"{name} is {text!r}, which is no text")
+        if not _NAMESPACE.fullmatch(self.namespace or ""):
+            raise BadRequest(
+                f"namespace is {self.namespace!r}, allowed are letters, digits, _, - and |"
+            )

@@ -205,7 +205,7 @@ class ConsumeConcurrently:
             event.status = _OK if answer is _OK else _LATER
             event.returned = returned
             hooks.after(consuming.hooks, event)
-        consuming.stats[given[0].topic].consumed(
+        consuming.stats[held.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,
             ok_count=done_count,
             failed_count=len(messages) - done_count,

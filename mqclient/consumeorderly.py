@@ -206,7 +206,7 @@ class ConsumeOrderly:
             event.status, event.returned = status, returned
             hooks.after(consuming.hooks, event)
         failed = status in (_SUSPEND, Status.ROLLBACK)
-        consuming.stats[given[0].topic].consumed(
+        consuming.stats[held.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,
             ok_count=0 if failed else len(batch),
             failed_count=len(batch) if failed else 0,

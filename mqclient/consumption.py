@@ -21,6 +21,7 @@ from mqclient.errors import ClientError
 from mqclient.hooks import ConsumeHook
 from mqclient.instance import MQClient
 from mqclient.message import MessageExt
+from mqclient.namespace import unwrap
 from mqclient.offsetstore import OffsetStore
 from mqclient.processqueue import ProcessQueue
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
@@ -52,6 +53,7 @@ class Consuming:
         self.client = client
         self.group = group
         self._retry_topic = RETRY_TOPIC_PREFIX + group
+        self._namespace = client.namespace
         self.settings = settings
         self.offsets = offsets
         self.hooks: list[ConsumeHook] = []
@@ -70,12 +72,14 @@ class Consuming:
             self.offsets.update(held.queue, position, increase_only=True)
 
     def as_sent(self, message: MessageExt) -> MessageExt:
-        """Return a message of the retry topic under the topic it was sent to."""
+        """Return a message as the application sees it: under the topic it was sent to."""
         # The topic first: most messages are of another, and their properties stay unparsed.
-        if message.record.topic != self._retry_topic:
+        topic = message.record.topic
+        if topic == self._retry_topic:
+            topic = message.properties.get(RETRY_TOPIC, topic)
+        elif not self._namespace:
             return message
-        topic = message.properties.get(RETRY_TOPIC)
-        return message if topic is None else message.but(topic=topic)
+        return message.but(topic=unwrap(self._namespace, topic))
 
     @property
     def reconsume_count_max(self) -> int:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mqclient import answers, hooks
-from mqclient.errors import BadRequest, ClientError
+from mqclient.errors import ClientError
 from mqclient.faults import Faults
 from mqclient.hooks import SendEvent, SendHook
 from mqclient.instance import MQClient
@@ -115,6 +115,8 @@ class Delivery:
         Raises:
             BadRequest: it cannot be sent; everything else the future raises.
         """
+        if queue is not None:
+            queue = self._publishing.aimed(queue, out.topic)
         tries = self._tries(timeout_s)
         future = self._posted(out, message, queue, tries)
         if future is None:
@@ -165,8 +167,8 @@ class Delivery:
         queue: MessageQueue | None,
         tries: _Tries,
     ) -> SendResult:
-        if queue is not None and queue.topic != out.topic:
-            raise BadRequest(f"message of topic {out.topic} for a queue of topic {queue.topic}")
+        if queue is not None:
+            queue = self._publishing.aimed(queue, out.topic)
         while True:
             now_ms = self._client.now_ms()
             # Nearly every send finds its route here, and asks nobody.
@@ -208,7 +210,7 @@ class Delivery:
         target = self._pick(info.queues, None, now_ms) if queue is None else queue
         address = info.masters.get(target.broker_name)
         channel = None if address is None else self._client.standing(address)
-        if address is None or channel is None or target.topic != out.topic:
+        if address is None or channel is None:
             return None
         future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
         again = partial(self._go_on, future, out, message, queue, target, tries)

@@ -72,6 +72,7 @@ class MQClient:
     Attributes:
         broadcast_id: the client id as broadcasting consumers have it in Java, where only
             clustering ones name the process: it is the same after a restart.
+        namespace: that of its producers and consumers, "" without one.
 
     Raises:
         BadRequest: no name server is given, or only one of the two keys.
@@ -98,6 +99,7 @@ class MQClient:
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
         self.settings = settings = settings or ClientSettings()
+        self.namespace = settings.namespace or ""
         ip = settings.client_ip or local_ip()
         unit = settings.unit_name or ""
         unit = f"@{unit}" if unit.strip() else ""

@@ -31,6 +31,7 @@ from mqclient.instance import MQClient
 from mqclient.litesettings import LitePullSettings
 from mqclient.members import Serve
 from mqclient.message import MessageExt
+from mqclient.namespace import wrap
 from mqclient.offsetstore import LOCAL_DIR, offset_store
 from mqclient.ownloop import OwnLoop
 from mqclient.polled import Polled
@@ -68,7 +69,7 @@ class LitePullConsumer(Queries):
         *,
         local_dir: Path = LOCAL_DIR,
     ) -> None:
-        self.group = check_group(group)
+        self.group = group = check_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
         self.settings = settings or LitePullSettings()
         shared = self.settings.as_push()
@@ -125,7 +126,7 @@ class LitePullConsumer(Queries):
 
     def unsubscribe(self, topic: str) -> None:
         """Leave the queues of a topic to the group's other members."""
-        self._wanted.pop(topic, None)
+        self._wanted.pop(wrap(self._connections.namespace, topic), None)
         if self._running and self._assigned is None:
             self._loop.do(self._rebalancing.wake)
 
@@ -140,8 +141,8 @@ class LitePullConsumer(Queries):
             raise BadRequest(
                 f"{self.group} has subscribed and cannot assign queues", hint="do one of the two"
             )
-        self._assigned = sorted(queues)
-        for topic in {queue.topic for queue in queues} - set(self._wanted):
+        self._assigned = sorted(self._wrapped(queue) for queue in queues)
+        for topic in {queue.topic for queue in self._assigned} - set(self._wanted):
             self._want(topic, ALL, TAG)
         if self._running:
             await self._rebalancing.take(self._assigned)
@@ -253,6 +254,7 @@ class LitePullConsumer(Queries):
         if positions is None:
             self._polled.commit()
         else:
+            positions = {self._wrapped(queue): at for queue, at in positions.items()}
             for queue, position in positions.items():
                 self._own(queue)
                 self._consuming.offsets.update(queue, position, increase_only=False)
@@ -262,6 +264,7 @@ class LitePullConsumer(Queries):
 
     async def committed(self, queue: MessageQueue) -> int | None:
         """Return the position the group has in a queue, None when it never had one."""
+        queue = self._wrapped(queue)
         known = self._consuming.offsets.known(queue)
         return known if known is not None else await self._consuming.offsets.read(queue)
 
@@ -272,6 +275,7 @@ class LitePullConsumer(Queries):
             BadRequest: the queue is not this consumer's, or the offset is outside of it.
             ClientError: the broker did not answer.
         """
+        queue = self._wrapped(queue)
         self._own(queue)
         low = await offsets.min_offset(self._client, queue)
         high = await offsets.max_offset(self._client, queue)
@@ -287,20 +291,20 @@ class LitePullConsumer(Queries):
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
         """Go on at the first message there is; raises as ``seek``."""
-        await self.seek(queue, await offsets.min_offset(self._client, queue))
+        await self.seek(queue, await self.min_offset(queue))
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
         """Go on behind the last message; raises as ``seek``."""
-        await self.seek(queue, await offsets.max_offset(self._client, queue))
+        await self.seek(queue, await self.max_offset(queue))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Neither pull nor give messages of these queues."""
-        self._pulls.paused.update(queues)
+        self._pulls.paused.update(map(self._wrapped, queues))
         self._polled.paused = self._pulls.paused
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
         """Go on with paused queues."""
-        self._pulls.paused.difference_update(queues)
+        self._pulls.paused.difference_update(map(self._wrapped, queues))
         self._loop.do(self._polled.wake)
 
     # Java's own names of two questions.
@@ -308,7 +312,7 @@ class LitePullConsumer(Queries):
     fetch_message_queues = Queries.fetch_subscribe_message_queues
 
     def assignment(self) -> list[MessageQueue]:
-        """Return the queues this consumer has now, sorted."""
+        """Return the queues this consumer has now, sorted; with the namespace, as in Java."""
         return sorted(queue for queue, held in self._held.items() if not held.dropped)
 
     def register_topic_message_queue_change_listener(
@@ -357,6 +361,7 @@ class LitePullConsumer(Queries):
 
     def _want(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
         subscription = Subscription.parse(expression, kind=kind)
+        topic = wrap(self._client.namespace, topic)
         self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
 
     def _own(self, queue: MessageQueue) -> ProcessQueue:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from mqclient.errors import BadRequest
 from mqclient.message import Message
+from mqclient.namespace import wrap
 from mqclient.producersettings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
@@ -26,7 +27,13 @@ from storefmt.batch import BatchEntry, join_batch
 from storefmt.errors import StoreError
 from storefmt.msgid import UniqueIds
 from storefmt.paths import check_topic_name
-from storefmt.properties import PROPERTIES_SIZE_MAX, WAIT, format_properties
+from storefmt.properties import (
+    INSTANCE_ID,
+    PROPERTIES_SIZE_MAX,
+    WAIT,
+    format_properties,
+    hashmap_order,
+)
 from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
 
 RETRY_TOPIC_PREFIX: Final = "%RETRY%"
@@ -60,11 +67,16 @@ class Outgoing(NamedTuple):
 
 
 class Packing:
-    """Makes ``Outgoing`` of messages."""
+    """Makes ``Outgoing`` of messages.
 
-    def __init__(self, ids: UniqueIds, settings: ProducerSettings) -> None:
+    Args:
+        namespace: of their topics; it travels in their properties, too.
+    """
+
+    def __init__(self, ids: UniqueIds, settings: ProducerSettings, *, namespace: str = "") -> None:
         self._ids = ids
         self._settings = settings
+        self._namespace = namespace
 
     def single(
         self,
@@ -85,6 +97,10 @@ class Packing:
             BadRequest: the message cannot be right.
         """
         self._check(message)
+        topic = message.topic
+        if self._namespace:
+            topic = _checked_topic(wrap(self._namespace, topic))
+            system = {**(system or {}), INSTANCE_ID: self._namespace}
         unique_key = self._ids.next(now_ms)
         properties = _properties_text(message, unique_key, system)
         body, sys_flag = message.body, 0
@@ -94,7 +110,7 @@ class Packing:
             sys_flag = COMPRESSED | kind
         if prepared:
             sys_flag |= TRANSACTION_PREPARED
-        return Outgoing(code, message.topic, body, message.flag, sys_flag, properties, unique_key)
+        return Outgoing(code, topic, body, message.flag, sys_flag, properties, unique_key)
 
     def batch(self, messages: Sequence[Message], *, now_ms: int) -> Outgoing:
         """Return several messages' request; they get neighbouring queue offsets.
@@ -116,14 +132,16 @@ class Packing:
                 f"at most {self._settings.max_message_size}",
                 hint="send it in parts: send_batches does",
             )
-        wait = "true" if messages[0].wait_stored else "false"
+        own = {WAIT: "true" if messages[0].wait_stored else "false"}
+        if self._namespace:
+            own[INSTANCE_ID] = self._namespace
         return Outgoing(
             RequestCode.SEND_BATCH_MESSAGE,
-            messages[0].topic,
+            _checked_topic(wrap(self._namespace, messages[0].topic)),
             body,
             0,
             0,
-            format_properties({WAIT: wait}),
+            format_properties({name: own[name] for name in hashmap_order(list(own))}),
             ",".join(unique_keys),
         )
 
@@ -150,10 +168,7 @@ class Packing:
         return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
 
     def _check(self, message: Message) -> None:
-        try:
-            check_topic_name(message.topic)
-        except StoreError as error:
-            raise BadRequest(str(error)) from error
+        _checked_topic(message.topic)
         if not isinstance(message.body, _BODIES):
             raise BadRequest(
                 f"body of a message to {message.topic} is {type(message.body).__name__}, not bytes",
@@ -255,6 +270,13 @@ _COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {
     Compression.LZ4: _lz4,
     Compression.ZSTD: _zstd,
 }
+
+
+def _checked_topic(topic: str) -> str:
+    try:
+        return check_topic_name(topic)
+    except StoreError as error:
+        raise BadRequest(str(error)) from error
 
 
 def _check_batch(messages: Sequence[Message]) -> None:

@@ -51,17 +51,20 @@ class Producer(Queries):
         BadRequest: the group name is not allowed.
     """
 
+    _has_namespace = True
+
     def __init__(
         self,
         client: MQClient,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
     ) -> None:
-        self.group = check_group(group)
+        namespace = client.namespace if self._has_namespace else ""
+        self.group = check_group(group, namespace)
         super().__init__(client, f"producer of group {group}")
         self.settings = settings or ProducerSettings()
-        self._packing = Packing(client.unique_ids, self.settings)
-        self._publishing = Publishing(client, self.settings)
+        self._packing = Packing(client.unique_ids, self.settings, namespace=namespace)
+        self._publishing = Publishing(client, self.settings, namespace=namespace)
         self._delivery = Delivery(client, self.group, self.settings, self._publishing)
         self._hooks = self._delivery.hooks
         self._requests = client.requests
@@ -154,7 +157,7 @@ class Producer(Queries):
             queue, select, sharding_key, timeout_s: as of ``send``.
 
         Raises:
-            BadRequest: the message cannot be right; everything else the future raises.
+            BadRequest: the message or the queue cannot be right; all else the future raises.
         """
         out = self._packing.single(message, now_ms=self._client.now_ms())
         if select is not None or sharding_key is not None:
@@ -206,7 +209,10 @@ class Producer(Queries):
         """
         out = self._packing.single(message, now_ms=self._client.now_ms())
         chosen = await self._choose(message, queue, select, sharding_key)
-        target = chosen or self._delivery.turns.pick(await self.queues(out.topic))
+        if chosen is None:
+            target = self._delivery.turns.pick(await self.queues(out.topic))
+        else:
+            target = self._publishing.aimed(chosen, out.topic)
         address = await self._publishing.address(target)
         command = self._delivery.requests.command(
             out, target, now_ms=self._client.now_ms(), oneway=True
@@ -304,3 +310,9 @@ class Producer(Queries):
         if select is not None:
             return by_function(await self.queues(message.topic), message, select=select)
         return queue
+
+
+class InnerProducer(Producer):
+    """A producer of the client's own: its group and its topics are of no namespace, as in Java."""
+
+    _has_namespace = False

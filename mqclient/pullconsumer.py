@@ -7,11 +7,13 @@ Source: client/consumer/DefaultMQPullConsumer.java (4.9.7).
 """
 
 import zlib
+from dataclasses import replace
 from typing import Final
 
 from mqclient import offsets
 from mqclient.errors import NoRoute
 from mqclient.instance import MQClient
+from mqclient.namespace import unwrap_message, wrap
 from mqclient.pull import Asked, Puller, PullResult
 from mqclient.queries import Queries
 from mqclient.subscription import TAG, Subscription, check_group
@@ -35,7 +37,7 @@ class PullConsumer(Queries):
     """
 
     def __init__(self, client: MQClient, group: str) -> None:
-        self.group = check_group(group)
+        self.group = group = check_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
         self._puller = Puller(client, group)
 
@@ -70,14 +72,19 @@ class PullConsumer(Queries):
         self._check_alive()
         wanted = Subscription.parse(subscription, kind=expression_type)
         asked = Asked(
-            queue,
+            self._wrapped(queue),
             queue_offset,
             wanted,
             count_max,
             suspend_ms=suspend_ms,
             class_filter=class_filter,
         )
-        return await self._puller.pull(asked, timeout_s=timeout_s)
+        result = await self._puller.pull(asked, timeout_s=timeout_s)
+        namespace = self._connections.namespace
+        if not namespace:
+            return result
+        messages = [unwrap_message(namespace, message) for message in result.messages]
+        return replace(result, messages=messages)
 
     async def upload_filter(self, topic: str, name: str, module: bytes) -> None:
         """Give every filter server of a topic the group's filter (docs/filters.md).
@@ -90,6 +97,7 @@ class PullConsumer(Queries):
             NoRoute: the topic has no filter server.
             BrokerRefused, Unreachable, TimedOut: one of them did not take it.
         """
+        topic = wrap(self._client.namespace, topic)
         route = await self._client.route(topic, fresh=True)
         servers = sorted({one for found in route.filter_server_table.values() for one in found})
         if not servers:
@@ -111,8 +119,10 @@ class PullConsumer(Queries):
 
     async def committed(self, queue: MessageQueue) -> int | None:
         """Return the queue offset the group reads next, None when it never committed one."""
-        return await offsets.committed(self._client, queue, group=self.group)
+        return await offsets.committed(self._client, self._wrapped(queue), group=self.group)
 
     async def commit(self, queue: MessageQueue, queue_offset: int) -> None:
         """Set the queue offset the group reads next."""
-        await offsets.commit(self._client, queue, group=self.group, queue_offset=queue_offset)
+        await offsets.commit(
+            self._client, self._wrapped(queue), group=self.group, queue_offset=queue_offset
+        )

@@ -37,6 +37,7 @@ from mqclient.instance import MQClient
 from mqclient.listeners import ConcurrentListener, OrderlyListener
 from mqclient.members import Serve
 from mqclient.message import MessageExt
+from mqclient.namespace import wrap
 from mqclient.offsetstore import LOCAL_DIR, OffsetStore, offset_store
 from mqclient.ownloop import OwnLoop
 from mqclient.processqueue import LOCK_AGAIN_MS, ProcessQueue
@@ -80,7 +81,7 @@ class PushConsumer(Queries):
         *,
         local_dir: Path = LOCAL_DIR,
     ) -> None:
-        self.group = check_group(group)
+        self.group = group = check_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
         self.settings = settings or PushSettings()
         offsets = offset_store(
@@ -123,6 +124,7 @@ class PushConsumer(Queries):
         Raises:
             BadRequest: topic or expression cannot be right.
         """
+        topic = wrap(self._client.namespace, topic)
         wanted = Wanted.of(
             topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
         )
@@ -130,7 +132,7 @@ class PushConsumer(Queries):
 
     def unsubscribe(self, topic: str) -> None:
         """Want no more messages of a topic; its queues go to other members."""
-        self._loop.do(partial(self._want, topic, None))
+        self._loop.do(partial(self._want, wrap(self._connections.namespace, topic), None))
 
     def register_message_listener(
         self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
@@ -289,7 +291,7 @@ class PushConsumer(Queries):
         await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
 
     def assignment(self) -> list[MessageQueue]:
-        """Return the queues this member has now, sorted."""
+        """Return the queues this member has now, sorted; with the namespace."""
         return sorted(queue for queue, held in self._held.items() if not held.dropped)
 
     # As a member of the client (``mqclient.members``).

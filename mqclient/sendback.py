@@ -19,8 +19,9 @@ from mqclient import routes
 from mqclient.errors import ClientError, NoRoute
 from mqclient.instance import MQClient
 from mqclient.message import MessageExt
+from mqclient.namespace import wrap
 from mqclient.outgoing import Outgoing
-from mqclient.producer import Producer
+from mqclient.producer import InnerProducer
 from mqclient.pullfrom import RETRY_TOPIC_PREFIX
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
@@ -60,7 +61,7 @@ class SendBack:
         self._group = group
         self._count_max = reconsume_count_max
         self._unit_mode = unit_mode
-        self._producer = Producer(client, INNER_PRODUCER)
+        self._producer = InnerProducer(client, INNER_PRODUCER)
 
     async def give_back(
         self, message: MessageExt, *, delay_level: int, broker_name: str | None
@@ -75,6 +76,8 @@ class SendBack:
         Raises:
             ClientError: neither its broker took it nor any other.
         """
+        if self._client.namespace:
+            message = message.but(topic=wrap(self._client.namespace, message.topic))
         try:
             await self._to_broker(message, delay_level, broker_name or message.broker_name)
         except ClientError as error:

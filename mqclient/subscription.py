@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
+from mqclient.namespace import wrap
 from remoting.bodies import SubscriptionData
 from storefmt.errors import StoreError
 from storefmt.javahash import string_hash
@@ -129,9 +130,9 @@ class Wanted(NamedTuple):
         return self.of(self.data.topic, self.subscription, version=version)
 
 
-def check_group(name: str) -> str:
-    """Return a consumer group's name; raises BadRequest where it is not allowed."""
+def check_group(name: str, namespace: str = "") -> str:
+    """Return a group's name as it travels; raises BadRequest where it is not allowed."""
     try:
-        return check_group_name(name)
+        return check_group_name(wrap(namespace, check_group_name(name)))
     except StoreError as error:
         raise BadRequest(str(error)) from error

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from mqclient import routes
 from mqclient.errors import ClientError
 from mqclient.instance import MQClient
+from mqclient.namespace import wrap
 from remoting.bodies import MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -23,7 +24,8 @@ async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_
     before: list[MessageQueue] | None = None
     while True:
         try:
-            now = routes.subscribe_queues(topic, await client.route(topic, fresh=True))
+            route = await client.route(wrap(client.namespace, topic), fresh=True)
+            now = routes.subscribe_queues(topic, route)
         except ClientError as error:
             LOG.warning("queues of topic %s: %s", topic, error)
         else:

@@ -8,7 +8,7 @@
 
 Rule: traces never hold up what they describe: they are sent by a task of their own, and when
 2,048 wait further ones are dropped and counted. Messages of the trace topic are not traced. A
-broker that says so (TRACE_ON=false) is not traced either.
+broker that says so (TRACE_ON=false) is not traced either. Namespaces are left out of traces.
 
 Source: client/trace/AsyncTraceDispatcher.java, client/trace/hook/*TraceHookImpl.java (4.9.7).
 """
@@ -22,7 +22,8 @@ from mqclient.errors import ClientError
 from mqclient.hooks import ConsumeEvent, ConsumeReturnType, EndTransactionEvent, SendEvent
 from mqclient.instance import MQClient
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
+from mqclient.namespace import unwrap
+from mqclient.producer import InnerProducer
 from mqclient.sent import SendStatus
 from mqclient.tracedata import MessageType, Trace, keys_of, record
 from storefmt import sysflag
@@ -55,7 +56,7 @@ class MessageTrace:
     def __init__(self, client: MQClient, *, topic: str = TRACE_TOPIC) -> None:
         self._client = client
         self._topic = topic
-        self._producer = Producer(client, "_INNER_TRACE_PRODUCER")
+        self._producer = InnerProducer(client, "_INNER_TRACE_PRODUCER")
         self._waiting: deque[Trace] = deque()
         self._task: asyncio.Task[None] | None = None
         self.dropped = 0
@@ -114,7 +115,7 @@ class MessageTrace:
                 "Pub",
                 event.started_ms,
                 result.region_id,
-                event.group,
+                self._bare(event.group),
                 event.queue.topic,
                 result.unique_key,
                 first.tags or "",
@@ -144,7 +145,7 @@ class MessageTrace:
                     "SubBefore",
                     event.started_ms,
                     region,
-                    event.group,
+                    self._bare(event.group),
                     request_id,
                     msg_id,
                     message.reconsume_times,
@@ -171,7 +172,7 @@ class MessageTrace:
                     keys,
                     _RETURN_CODE[event.returned],
                     event.started_ms + event.elapsed_ms,
-                    event.group,
+                    self._bare(event.group),
                 ),
                 keys_of(msg_id, keys),
             )
@@ -185,7 +186,7 @@ class MessageTrace:
                 "EndTransaction",
                 event.started_ms,
                 DEFAULT_REGION,
-                event.group,
+                self._bare(event.group),
                 event.topic,
                 event.msg_id,
                 event.tags,
@@ -198,6 +199,9 @@ class MessageTrace:
             ),
             keys_of(event.msg_id, event.keys),
         )
+
+    def _bare(self, group: str) -> str:
+        return unwrap(self._client.namespace, group)
 
     def _add(self, topic: str, region: str, text: str, keys: frozenset[str]) -> None:
         if topic == self._topic:

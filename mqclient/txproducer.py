@@ -29,6 +29,7 @@ from mqclient.hooks import EndTransactionEvent, ended
 from mqclient.instance import MQClient
 from mqclient.members import Serve
 from mqclient.message import Message, MessageExt, read_messages
+from mqclient.namespace import unwrap_message, wrap
 from mqclient.producer import Producer
 from mqclient.producersettings import ProducerSettings
 from mqclient.select import Select
@@ -165,14 +166,15 @@ class TransactionProducer(Producer):
 
     async def _known_to_brokers(self, topic: str) -> None:
         """Let the topic's brokers know whom to ask, before they have something to ask."""
-        if topic not in self._publishing.topics:
+        if wrap(self._connections.namespace, topic) not in self._publishing.topics:
             await self.queues(topic)
             await self._client.members.heartbeat()
 
     async def _asked(self, address: str, request: Command) -> Command | None:
         """Check a transaction, without keeping the broker's connection waiting."""
         header = request.header(CheckTransactionState)
-        (message, *_) = read_messages(request.body, broker_name="", address=address)
+        (found, *_) = read_messages(request.body, broker_name="", address=address)
+        message = unwrap_message(self._connections.namespace, found)
         check = asyncio.get_running_loop().create_task(self._check(address, header, message))
         self._checks.add(check)
         check.add_done_callback(self._checks.discard)

@@ -144,6 +144,8 @@ def test_every_parameter_has_its_meaning(name: str) -> None:
         (LitePullSettings, {"pull_time_delay_ms_when_exception": 0}),
         (ClientSettings, {"poll_name_server_interval_ms": 0}),
         (ClientSettings, {"heartbeat_broker_interval_ms": 2**31}),
+        (ClientSettings, {"namespace": "a%b"}),
+        (ClientSettings, {"namespace": "a b"}),
         (ClientSettings, {"instance_name": 7}),
         (ProducerSettings, {"compress_type": "LZ4"}),
         (ProducerSettings, {"compress_level": 10}),

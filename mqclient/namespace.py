@@ -1,0 +1,77 @@
+"""Namespaces: topics and groups that the tenants of one cluster have each for themselves.
+
+    application            brokers and name servers (namespace N)
+    T                      N%T
+    %RETRY%G, %DLQ%G       %RETRY%N%G, %DLQ%N%G
+    TBW102, CID_RMQ_SYS_…  as they are: names of the system
+
+Rule: what travels has the namespace, and inside of a client every name of a consumer has it;
+a name is with or without it as in Java where the application sees it. Wrapping twice is
+wrapping once, so the application may give either.
+
+Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespace,
+#queueWithNamespace (4.9.7).
+"""
+
+from typing import Final
+
+from mqclient.message import MessageExt
+from remoting.bodies import MessageQueue
+from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
+
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+_NOT_SYSTEM: Final = {
+    TopicKind.ORDINARY,
+    TopicKind.RETRY,
+    TopicKind.DLQ,
+    TopicKind.LMQ,
+    TopicKind.REPLY,
+}
+
+
+def wrap(namespace: str, name: str) -> str:
+    """Return a topic or group as it travels (wrapNamespace)."""
+    if not namespace or not name or _is_system(name):
+        return name
+    prefix, bare = _parted(name)
+    if bare.startswith(f"{namespace}%"):
+        return name
+    return f"{prefix}{namespace}%{bare}"
+
+
+def unwrap(namespace: str, name: str) -> str:
+    """Return a topic or group as the application names it (withoutNamespace)."""
+    if not namespace:
+        return name
+    prefix, bare = _parted(name)
+    return prefix + bare.removeprefix(f"{namespace}%")
+
+
+def wrap_queue(namespace: str, queue: MessageQueue) -> MessageQueue:
+    """Return a queue of the topic as it travels."""
+    if not namespace:
+        return queue
+    return MessageQueue(wrap(namespace, queue.topic), queue.broker_name, queue.queue_id)
+
+
+def unwrap_queue(namespace: str, queue: MessageQueue) -> MessageQueue:
+    """Return a queue of the topic that the application knows."""
+    if not namespace:
+        return queue
+    return MessageQueue(unwrap(namespace, queue.topic), queue.broker_name, queue.queue_id)
+
+
+def unwrap_message(namespace: str, message: MessageExt) -> MessageExt:
+    """Return a message under the topic that the application knows."""
+    return message if not namespace else message.but(topic=unwrap(namespace, message.topic))
+
+
+def _is_system(name: str) -> bool:
+    return name.startswith(SYSTEM_GROUP_PREFIX) or kind_of(name) not in _NOT_SYSTEM
+
+
+def _parted(name: str) -> tuple[str, str]:
+    for prefix in (RETRY_PREFIX, DLQ_PREFIX):
+        if name.startswith(prefix):
+            return prefix, name[len(prefix) :]
+    return "", name
