@@ -44,6 +44,7 @@ from mqclient.rebalancing import Rebalancing
 from mqclient.subscription import ALL, TAG, MessageSelector, Subscription, Wanted, check_group
 from mqclient.topicwatch import QueuesChanged, watch
 from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+from remoting.codes import RequestCode
 
 LOG = logging.getLogger(__name__)
 
@@ -347,7 +348,7 @@ class LitePullConsumer(Queries):
 
     def serves(self) -> dict[int, Serve]:
         """Return what answers which request of a broker."""
-        return ConsumerServes(
+        table = ConsumerServes(
             self._consuming,
             self._polled,
             wanted=self._wanted,
@@ -356,6 +357,10 @@ class LitePullConsumer(Queries):
             pulls=self._pulls,
             started_ms=self._started_ms,
         ).table()
+        if self._assigned is not None:
+            # As in Java: no rebalance would begin the queues anew.
+            del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
+        return table
 
     # Inside.
 

@@ -280,6 +280,11 @@ def _checked_topic(topic: str) -> str:
 
 
 def _check_batch(messages: Sequence[Message]) -> None:
+    if not isinstance(messages, Sequence):
+        raise BadRequest(
+            f"batch is a {type(messages).__name__}, not a list of messages",
+            hint="list(messages), or send_batches",
+        )
     if not messages:
         raise BadRequest("batch without messages")
     first = messages[0]

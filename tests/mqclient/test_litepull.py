@@ -13,6 +13,7 @@ from mqclient.message import Message, MessageExt
 from mqclient.producer import Producer
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
+from remoting.codes import RequestCode
 from server.pytest_plugin import RocketMQ
 from storefmt.configs import TopicConfig
 from tests.waiting import eventually, until
@@ -239,3 +240,16 @@ def test_a_change_of_the_queues_is_told_while_it_runs(rocketmq: RocketMQ) -> Non
 
     asyncio.run(go())
     assert told.is_set()
+
+
+def test_assigned_queues_stay_where_they_are_when_a_broker_moves_the_group() -> None:
+    async def go() -> None:
+        client = MQClient("127.0.0.1:1")
+        shared, alone = LitePullConsumer(client, "shared"), LitePullConsumer(client, "alone")
+        shared.subscribe("T")
+        await alone.assign([MessageQueue("T", "broker-0", 0)])
+        reset = RequestCode.RESET_CONSUMER_CLIENT_OFFSET
+        assert reset in shared.serves()
+        assert reset not in alone.serves()
+
+    asyncio.run(go())

@@ -260,6 +260,7 @@ def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str
     ("batch", "text"),
     [
         ([], "without messages"),
+        ((Message("T", b"x") for _ in "12"), "is a generator, not a list"),
         ([Message("T", b"x"), Message("U", b"x")], "message 1 of the batch is for topic U"),
         ([Message("%RETRY%g", b"x")], "retry topic"),
         ([Message("T", b"x", delay_level=1)], "delay level"),
