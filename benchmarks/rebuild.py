@@ -3,7 +3,8 @@
     python -m benchmarks.rebuild --directory /some/disk --size 1024 --body 1024
 
 A log as ``benchmarks.logs`` makes it, without queues, index, checkpoint and dispatch.json. Then
-the same again, killed after a part of the records, and started a second time.
+the same again, killed after a part of the records, and started a second time. What was
+written is synced before each start: its writeback is no part of the figures.
 """
 
 import argparse
@@ -62,6 +63,7 @@ def bare(root: Path) -> None:
         elif path.is_file():
             path.unlink()
     (root / "abort").touch()
+    os.sync()
 
 
 def main() -> None:

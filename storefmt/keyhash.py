@@ -13,6 +13,7 @@ took 0.7. Characters beyond the BMP count as two in Java: such keys take the lon
 Source: java.lang.String#hashCode, store/index/IndexFile.java#indexKeyHashMethod.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from storefmt.javahash import index_key_hash, string_hash
@@ -30,16 +31,17 @@ class KeyHashes:
     """Hashes keys of every topic; what topics have in common is kept once."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, TopicKeyHash] = {}
+        self._topics: dict[str, Callable[[str], int]] = {}
         self._chunks: dict[str, int] = {}
 
-    def of(self, topic: str) -> "TopicKeyHash":
-        """Return what hashes the keys of one topic."""
+    def of(self, topic: str) -> Callable[[str], int]:
+        """Return the hash of one topic's keys."""
         found = self._topics.get(topic)
         if found is None:
             if len(self._topics) >= _TOPICS_MAX:
                 self._topics.clear()
-            found = self._topics[topic] = TopicKeyHash(topic, self._chunks)
+            # Calling a method costs less than calling an object.
+            found = self._topics[topic] = TopicKeyHash(topic, self._chunks).of
         return found
 
 
@@ -54,7 +56,7 @@ class TopicKeyHash:
         self._prefixes: dict[str, int] = {}
         self._stems: dict[str, int] = {}
 
-    def __call__(self, key: str) -> int:
+    def of(self, key: str) -> int:
         """Return the hash of ``topic#key`` as an index entry holds it."""
         try:
             value = (self._prefixes[key[:-3]] + self._chunks[key[-3:]]) & _MASK
@@ -77,7 +79,7 @@ class TopicKeyHash:
             value = self._stem(key[:-9]) + self._chunk(key[-9:-6]) * _P3 + self._chunk(key[-6:-3])
         self._prefixes[key[:-3]] = value * _P3 & _MASK
         self._chunk(key[-3:])
-        return self(key)
+        return self.of(key)
 
     def _stem(self, stem: str) -> int:
         value = self._stems.get(stem)

@@ -115,7 +115,8 @@ class Index:
                 known = topic
             for key in keys:
                 add((key_hash(key), log_offset, store_ms))
-        self._put_rows(rows, now_ms)
+        if rows:
+            self._put_rows(rows, now_ms)
 
     def _put_rows(self, rows: Sequence[tuple[int, int, int]], now_ms: int) -> None:
         try:

@@ -42,9 +42,14 @@ def copy_queue_id(config: StoreConfig, name: str, queue_id: int) -> int:
     return 0 if config.enable_lmq and is_light(name) else queue_id
 
 
+def may_have_copies(properties: bytes) -> bool:
+    """Tell at a glance of the properties of a record whether to look at ``copy_offsets``."""
+    return _MARK in properties
+
+
 def copy_offsets(properties: bytes) -> dict[str, int]:
     """Return the queue offset of each copy that the properties of a record name, by topic."""
-    if _MARK not in properties:
+    if not may_have_copies(properties):
         return {}
     named = parse_properties(properties)
     names = named.get(INNER_MULTI_DISPATCH, "").split(_SEPARATOR)

@@ -19,14 +19,14 @@ from collections.abc import Callable
 from typing import Final
 
 from server.store.append import Appender, is_queued
+from server.store.calls import DispatchEntry
 from server.store.config import StoreConfig
+from server.store.entries import Entries
 from server.store.multidispatch import copy_offsets, copy_queue_id
 from server.store.opening import OpenedStore
 from server.store.queue import ConsumeQueue
-from server.store.recover import entry_of
 from server.store.safefile import SafePointFile
-from server.store.tagscodes import TagsCodes
-from server.store.walk import Found, candidates, parse_record
+from server.store.walk import Found, candidates, parse_record, parse_records
 from storefmt.consumequeue import FILLER_SIZE
 from storefmt.errors import BadCall
 from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
@@ -64,7 +64,7 @@ class RawLog:
         self._dispatcher = opened.dispatcher
         self._appender = appender
         self._safe_file = safe_file
-        self._codes = TagsCodes(config.delays_ms())
+        self._entries = Entries(config.delays_ms())
         self._whole: int | None = None
         self._need = 1
 
@@ -171,28 +171,29 @@ class RawLog:
         while pos < len(data):
             log_offset = start + pos
             left = size_max - log_offset % size_max
-            found = parse_record(data, pos, log_offset=log_offset, left=left)
-            if isinstance(found, str):
-                size, need = _size_of_other(data, pos, log_offset, left, found)
-                if need:
-                    # What is known of it counts from where the next look begins.
-                    self._need = need
-                    break
-                pos += size
+            records, reason = parse_records(data, pos, log_offset=log_offset, left=left)
+            for found in records:
+                self._take(found)
+                pos += found.size
+            if records:
                 continue
-            self._take(found)
-            pos += found.size
+            size, need = _size_of_other(data, pos, log_offset, left, reason)
+            if need:
+                # What is known of it counts from where the next look begins.
+                self._need = need
+                break
+            pos += size
         return pos
 
     def _take(self, found: Found) -> None:
-        entry = entry_of(found, self._codes.of(found))
+        entry = self._entries.of(found)
         try:
             queue = self._table.obtain(found.topic, found.queue_id)
         except BadCall as error:
             LOG.warning("record at %d gets no queue: %s", found.log_offset, error)
             return
         if is_queued(found.sys_flag):
-            placed = self._at_its_place(queue, found)
+            placed = self._at_its_place(queue, entry)
             if placed is None:
                 return
             queue = placed
@@ -200,42 +201,41 @@ class RawLog:
         self._appender.entries.append(entry)
         self._appender.entry_queues.append(queue)
         if self._config.enable_multi_dispatch and is_queued(found.sys_flag):
-            self._take_copies(found)
+            self._take_copies(entry, found.properties)
 
-    def _take_copies(self, found: Found) -> None:
+    def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Give a record the entries in other queues that its properties name."""
-        for name, queue_offset in copy_offsets(found.properties).items():
-            queue_id = copy_queue_id(self._config, name, found.queue_id)
-            copy = found._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset)
+        for name, queue_offset in copy_offsets(properties).items():
+            queue_id = copy_queue_id(self._config, name, entry.queue_id)
+            copy = entry._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset, keys=())
             queue = self._at_its_place(self._table.obtain(name, queue_id), copy)
             if queue is not None:
                 queue.next_offset += 1
-                entry = entry_of(copy, self._codes.of(found))._replace(keys=())
-                self._appender.entries.append(entry)
+                self._appender.entries.append(copy)
                 self._appender.entry_queues.append(queue)
                 self._appender.extra_count += 1
 
-    def _at_its_place(self, queue: ConsumeQueue, found: Found) -> ConsumeQueue | None:
+    def _at_its_place(self, queue: ConsumeQueue, entry: DispatchEntry) -> ConsumeQueue | None:
         """Return the queue whose next entry is that of a record; None where it has none."""
-        missing = found.queue_offset - queue.next_offset
+        missing = entry.queue_offset - queue.next_offset
         if missing == 0:
             return queue
-        if found.queue_offset == 0:
+        if entry.queue_offset == 0:
             # The master has deleted the topic and made it again.
-            self.topic_remade(found.topic, found.log_offset)
-            queue = self._table.obtain(found.topic, found.queue_id)
+            self.topic_remade(entry.topic, entry.log_offset)
+            queue = self._table.obtain(entry.topic, entry.queue_id)
             return queue if queue.next_offset == 0 else None
-        if queue.next_offset == 0 and found.queue_offset * RECORD_SIZE_MIN <= found.log_offset:
-            queue.fill_until(found.queue_offset)
+        if queue.next_offset == 0 and entry.queue_offset * RECORD_SIZE_MIN <= entry.log_offset:
+            queue.fill_until(entry.queue_offset)
             return queue
         if not 0 < missing <= MISSING_COUNT_MAX:
             LOG.warning(
                 "record at %d: queue offset %d in %s queue %d, expected %d; it gets no entry",
-                found.log_offset, found.queue_offset, found.topic, found.queue_id,
+                entry.log_offset, entry.queue_offset, entry.topic, entry.queue_id,
                 queue.next_offset,
             )  # fmt: skip
             return None
-        filler = entry_of(found, 0)._replace(log_offset=0, size=FILLER_SIZE, keys=(), sys_flag=0)
+        filler = entry._replace(log_offset=0, size=FILLER_SIZE, tags_code=0, keys=(), sys_flag=0)
         self._appender.entries += [filler] * missing
         self._appender.entry_queues += [queue] * missing
         self._appender.extra_count += missing

@@ -18,9 +18,9 @@ from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_pro
 
 _LAYOUTS_MAX: Final = 64
 """Different rows of names that are known; whoever makes up names fills no memory."""
-_WANTED: Final = (TAGS.encode(), KEYS.encode(), UNIQUE_KEY.encode())
-_VALUE: Final = rb"\x01([^\x02\x80-\xff]+)"
-_OTHER: Final = rb"\x01[^\x02\x80-\xff]+"
+_WANTED: Final = (TAGS, KEYS, UNIQUE_KEY)
+_VALUE: Final = r"\x01([^\x02]+)"
+_OTHER: Final = r"\x01[^\x02]+"
 
 Texts = tuple[str | None, tuple[str, ...]]
 """Tag, and keys: the unique key, then the user's."""
@@ -29,7 +29,7 @@ Texts = tuple[str | None, tuple[str, ...]]
 class _Layout(NamedTuple):
     """Properties of certain names in this order, each of them once and with a value."""
 
-    match: Callable[[bytes], re.Match[bytes] | None]
+    match: Callable[[str], re.Match[str] | None]
     tags: int
     """Group of the tag, 0 for none; likewise the others."""
     keys: int
@@ -40,51 +40,48 @@ class _Reader:
     """Reads tag and keys of one record after the other."""
 
     def __init__(self) -> None:
-        self._layouts: dict[tuple[bytes, ...], _Layout] = {}
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._layout = _layout_of(())
-        # Tag and keys of a record are asked for one after the other.
-        self._known: tuple[bytes, Texts] = b"", (None, ())
 
     def read(self, properties: bytes) -> Texts:
-        known, texts = self._known
-        if known is properties:
-            return texts
+        """Return the tag of a record, None without one, and the keys the index has for it."""
+        if not properties.isascii():
+            return _parsed(properties)
+        text = properties.decode()
         match, tags, keys, unique = self._layout
-        found = match(properties)
+        found = match(text)
         if found is None:
-            texts = self._read_others(properties)
-        else:
-            users = _split(found[keys].decode()) if keys else ()
-            texts = (
-                found[tags].decode() if tags else None,
-                (found[unique].decode(), *users) if unique else users,
-            )
-        self._known = properties, texts
-        return texts
+            return self._read_others(text, properties)
+        users = _split(found[keys]) if keys else ()
+        return found[tags] if tags else None, (found[unique], *users) if unique else users
 
-    def _read_others(self, properties: bytes) -> Texts:
-        names = tuple([part.partition(b"\x01")[0] for part in properties.split(b"\x02")])
+    def _read_others(self, text: str, properties: bytes) -> Texts:
+        names = tuple([part.partition("\x01")[0] for part in text.split("\x02")])
         layout = self._layouts.get(names)
         if layout is None and len(self._layouts) < _LAYOUTS_MAX and _is_plain(names):
             layout = self._layouts[names] = _layout_of(names)
-        if layout is not None and layout.match(properties) is not None:
+        if layout is not None and layout.match(text) is not None:
             self._layout = layout
             return self.read(properties)
-        parsed = parse_properties(properties)
-        users, single = _split(parsed.get(KEYS, "")), parsed.get(UNIQUE_KEY)
-        return parsed.get(TAGS), users if single is None else (single, *users)
+        return _parsed(properties)
 
 
-def _is_plain(names: tuple[bytes, ...]) -> bool:
+def _parsed(properties: bytes) -> Texts:
+    parsed = parse_properties(properties)
+    users, single = _split(parsed.get(KEYS, "")), parsed.get(UNIQUE_KEY)
+    return parsed.get(TAGS), users if single is None else (single, *users)
+
+
+def _is_plain(names: tuple[str, ...]) -> bool:
     # The last is empty behind a separator at the end.
     return len(set(names)) == len(names) and all(names[:-1])
 
 
-def _layout_of(names: tuple[bytes, ...]) -> _Layout:
+def _layout_of(names: tuple[str, ...]) -> _Layout:
     parts = [name and re.escape(name) + (_VALUE if name in _WANTED else _OTHER) for name in names]
     wanted = [name for name in names if name in _WANTED]
     groups = [wanted.index(name) + 1 if name in wanted else 0 for name in _WANTED]
-    return _Layout(re.compile(b"\x02".join(parts)).fullmatch, *groups)
+    return _Layout(re.compile("\x02".join(parts)).fullmatch, *groups)
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -95,13 +92,4 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 _READER: Final = _Reader()
-
-
-def tags_of(properties: bytes) -> str | None:
-    """Return the tag of a record, None without one."""
-    return _READER.read(properties)[0]
-
-
-def keys_of(properties: bytes) -> tuple[str, ...]:
-    """Return the keys that the index has for a record: the unique key, then the user's."""
-    return _READER.read(properties)[1]
+texts_of: Final = _READER.read

@@ -149,7 +149,7 @@ class QueueRebuild:
         if not self._known.is_whole:
             found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
-            if self._keeps_units:
+            if self._keeps_units and found != bytes(len(found)):
                 wanted = _keep_ext(found, wanted)
             if found != wanted:
                 self.changed = True

@@ -18,10 +18,10 @@ store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
 
 from typing import Final
 
-from server.store.append import new_entry
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk
+from server.store.entries import Entries
 from server.store.faststart import Plan
 from server.store.flush import OUT_OF_SPACE
 from server.store.index import Index
@@ -29,7 +29,6 @@ from server.store.logfile import CommitLog
 from server.store.progress import SAVE_EVERY_SIZE, Progress
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
-from server.store.rawproperties import keys_of
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
 from server.store.walk import ZEROS, Found, Gap, LogWalk
@@ -68,6 +67,7 @@ class Recovery:
         self._paths = paths
         self._log = log
         self._index = index
+        self._entries = Entries(config.delays_ms())
         self._report = report
         self._recover_from_ms = checkpoint.recover_from_ms
         fits = point is not None and point.log_file_size == log.file_size
@@ -91,6 +91,7 @@ class Recovery:
         self._start = max(start, log.min_offset)
         self._save_at = self._start + SAVE_EVERY_SIZE
         self._file_number = 0
+        self._index_ended = False
         self.keys: list[DispatchEntry] = []
         """Records whose keys the index had no space for, in the end."""
         self.no_space: OSError | None = None
@@ -150,15 +151,16 @@ class Recovery:
         end = start = self._start
         gaps: list[Gap] = []
         for item in walk.items(start):
-            if isinstance(item, Found):
+            if isinstance(item, list):
                 if gaps:
-                    if self._is_tail(gaps[0], item, last_data):
+                    if self._is_tail(gaps[0], item[0], last_data):
                         return gaps[0].start
                     for gap in gaps:
                         self._report_gap(gap)
                     gaps.clear()
-                self._take(item)
-                end = item.log_offset + item.size
+                for found in item:
+                    self._take(found)
+                end = item[-1].log_offset + item[-1].size
             elif isinstance(item, Gap):
                 gaps.append(item)
             elif not gaps:
@@ -216,18 +218,23 @@ class Recovery:
         self._queues.lost_size += gap.end - gap.start
 
     def _take(self, found: Found) -> None:
+        entry = self._entries.of(found)
+        _, _, _, log_offset, size, _, self.last_store_ms, _, keys = entry
         self._report.record_count += 1
-        self._report.scanned_size += found.size
-        self.last_store_ms = found.store_ms
-        tags_code = self._queues.take(found)
-        if self._index is not None and found.log_offset >= self._index_from:
-            entry = entry_of(found, tags_code)
-            if entry.keys and self._index_lacks(self._index, entry):
-                self.keys.append(entry)
-                if len(self.keys) % _ENTRIES_A_STEP == 0:
-                    self._put_keys(self._index)
-        if found.log_offset >= self._save_at:
-            self._save(found.log_offset + found.size)
+        self._report.scanned_size += size
+        self._queues.take(entry, found.properties)
+        index = self._index
+        if (
+            keys
+            and index is not None
+            and log_offset >= self._index_from
+            and (self._index_ended or self._index_lacks(index, entry))
+        ):
+            self.keys.append(entry)
+            if len(self.keys) % _ENTRIES_A_STEP == 0:
+                self._put_keys(index)
+        if log_offset >= self._save_at:
+            self._save(log_offset + size)
 
     def _save(self, until: int) -> None:
         """Note how far this is; after damage it is all done again, to be reported again."""
@@ -251,26 +258,29 @@ class Recovery:
         else:
             self.keys = []
 
-    def _index_lacks(self, index: Index, found: DispatchEntry) -> bool:
-        """Tell whether a record with keys is in no index file; drops files that skipped it."""
-        if found.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+    def _index_lacks(self, index: Index, entry: DispatchEntry) -> bool:
+        """Tell whether a record with keys is in no index file; drops files that skipped it.
+
+        Then all that follow it are in none either.
+        """
+        if entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return False
         files = index.files
         number = self._file_number
-        while number < len(files) and files[number].end_log_offset < found.log_offset:
+        while number < len(files) and files[number].end_log_offset < entry.log_offset:
             number += 1
         self._file_number = number
-        if number == len(files):
-            return True
-        if files[number].begin_log_offset <= found.log_offset:
-            if files[number].end_log_offset > found.log_offset:
-                return False
-            # The end of a file may cut the keys of its last record.
-            number += 1
-            following = number < len(files) and files[number].begin_log_offset
-            if following == found.log_offset or index.has_all(number, found.keys):
-                return False
-        self._report.rebuilt_index_files += index.drop_from(number)
+        if number < len(files):
+            if files[number].begin_log_offset <= entry.log_offset:
+                if files[number].end_log_offset > entry.log_offset:
+                    return False
+                # The end of a file may cut the keys of its last record.
+                number += 1
+                following = number < len(files) and files[number].begin_log_offset
+                if following == entry.log_offset or index.has_all(number, entry.keys):
+                    return False
+            self._report.rebuilt_index_files += index.drop_from(number)
+        self._index_ended = True
         return True
 
     def _finish_index(self, end: int) -> None:
@@ -288,10 +298,11 @@ class Recovery:
         self.keys = []
         start = index.files[-1].end_log_offset if index.files else self._log.min_offset
         for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
-            if isinstance(item, Found) and item.log_offset < end:
-                self.keys.append(entry_of(item, 0))
-                if len(self.keys) % _ENTRIES_A_STEP == 0:
-                    self._put_keys(index)
+            for found in item if isinstance(item, list) else ():
+                if found.log_offset < end:
+                    self.keys.append(self._entries.of(found))
+                    if len(self.keys) % _ENTRIES_A_STEP == 0:
+                        self._put_keys(index)
         self._put_keys(index)
 
     def _erase_from(self, end: int) -> None:
@@ -332,13 +343,3 @@ def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
         report.cut_size += log.file_size
         log.remove(base)
     log.set_end(-(-safe // log.file_size) * log.file_size)
-
-
-def entry_of(found: Found, tags_code: int) -> DispatchEntry:
-    """Return what the index needs to know of a record of the log."""
-    log_offset, size, topic, queue_id, queue_offset, sys_flag, store_ms, properties = found
-    keys = keys_of(properties)
-    return new_entry(
-        DispatchEntry,
-        (topic, queue_id, queue_offset, log_offset, size, tags_code, store_ms, sys_flag, keys),
-    )

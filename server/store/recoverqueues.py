@@ -13,20 +13,18 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
 
 from server.store.append import is_queued
-from server.store.calls import RecoveryReport
+from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
 from server.store.faststart import Plan
 from server.store.logfile import CommitLog
-from server.store.multidispatch import copy_offsets, copy_queue_id
+from server.store.multidispatch import copy_offsets, copy_queue_id, may_have_copies
 from server.store.queue import ConsumeQueue
 from server.store.queuecheck import Resume
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import SafePoint
-from server.store.tagscodes import TagsCodes
-from server.store.walk import Found
 from storefmt.configs import TopicTable
 from storefmt.errors import BadCall, StoreError
 from storefmt.message import RECORD_SIZE_MIN
@@ -58,7 +56,6 @@ class QueueRecovery:
         self._report = report
         self._log_min = log.min_offset
         self._config = config
-        self._codes = TagsCodes(config.delays_ms())
         self._is_of_java = point is None
         self._deleted = point.deleted_topics if point is not None else {}
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
@@ -66,7 +63,9 @@ class QueueRecovery:
         self._resumes = {} if plan is None else plan.queues
         self._take_from = {key: resume.take_from for key, resume in self._resumes.items()}
         self._safe = 0 if plan is None else plan.safe
-        self._suspects: dict[tuple[str, int], tuple[Found, int]] = {}
+        # From here on every queue takes its records.
+        self._all_from = max([self._safe, *self._take_from.values()])
+        self._suspects: dict[tuple[str, int], DispatchEntry] = {}
         for topic, queue_id, _ in seen:
             if (topic, queue_id) not in table.asleep:
                 self._add(topic, queue_id)
@@ -106,51 +105,51 @@ class QueueRecovery:
                 self._report.notes.append(f"{name}: {error}")
         return None
 
-    def take(self, found: Found) -> int:
-        """Give a record its queue entry; returns the entry's tags code."""
-        code = self._codes.of(found)
-        if found.sys_flag & TRANSACTION_MASK and not is_queued(found.sys_flag):
-            return code
-        self._take_copies(found, code)
-        if self._deleted and found.log_offset < self._deleted.get(found.topic, 0):
-            return code
-        key = found.topic, found.queue_id
-        if found.log_offset < self._take_from.get(key, self._safe):
-            return code
-        if key in self.rebuilds:
+    def take(self, entry: DispatchEntry, properties: bytes) -> None:
+        """Give a record its entry in its queue, and in those that its properties name."""
+        topic, queue_id, queue_offset, log_offset, size, code, _, sys_flag, _ = entry
+        if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
+            return
+        if may_have_copies(properties):
+            self._take_copies(entry, properties)
+        if self._deleted and log_offset < self._deleted.get(topic, 0):
+            return
+        key = topic, queue_id
+        if log_offset < self._all_from and log_offset < self._take_from.get(key, self._safe):
+            return
+        try:
             rebuild = self.rebuilds[key]
-        else:
+        except KeyError:
             is_known = key in self._table.asleep
-            rebuild = self._add(*key) if is_known or self._may_come_back(found) else None
+            rebuild = self._add(*key) if is_known or self._may_come_back(topic) else None
             self.rebuilds[key] = rebuild
         if rebuild is None:
-            return code
-        if rebuild.next == found.queue_offset and not self._suspects:
-            rebuild.add(found.queue_offset, found.log_offset, found.size, code)
+            return
+        if rebuild.next == queue_offset and not self._suspects:
+            rebuild.add(queue_offset, log_offset, size, code)
         else:
-            self._place(rebuild, key, found, code)
-        return code
+            self._place(rebuild, key, entry)
 
-    def _take_copies(self, found: Found, code: int) -> None:
+    def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Give a record its entries in the other queues that its properties name.
 
         Without enableMultiDispatch only in queues that are there: who made them filled them.
         """
-        for name, queue_offset in copy_offsets(found.properties).items():
-            copy = found._replace(topic=name, queue_offset=queue_offset)
+        for name, queue_offset in copy_offsets(properties).items():
+            copy = entry._replace(topic=name, queue_offset=queue_offset)
             key = self._copy_key(copy)
-            if key is None or found.log_offset < self._take_from.get(key, self._safe):
+            if key is None or copy.log_offset < self._take_from.get(key, self._safe):
                 continue
-            if self._deleted and found.log_offset < self._deleted.get(name, 0):
+            if self._deleted and copy.log_offset < self._deleted.get(name, 0):
                 continue
             is_known = key in self._table.asleep
-            if key not in self.rebuilds and (is_known or self._may_come_back(copy)):
+            if key not in self.rebuilds and (is_known or self._may_come_back(name)):
                 self._add(*key)
             rebuild = self.rebuilds.get(key)
             if rebuild is not None:
-                self._place(rebuild, key, copy, code)
+                self._place(rebuild, key, copy)
 
-    def _copy_key(self, copy: Found) -> tuple[str, int] | None:
+    def _copy_key(self, copy: DispatchEntry) -> tuple[str, int] | None:
         """Return topic and queue id of a copy, None where it gets no entry."""
         if self._config.enable_multi_dispatch:
             return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
@@ -159,9 +158,8 @@ class QueueRecovery:
         there = (key for key in keys if key in asleep or self.rebuilds.get(key) is not None)
         return next(there, None)
 
-    def _may_come_back(self, found: Found) -> bool:
-        """Tell whether a queue that is not on disk is to be made for this record."""
-        topic = found.topic
+    def _may_come_back(self, topic: str) -> bool:
+        """Tell whether a queue that is not on disk is to be made for a record of this topic."""
         gone = self._known_topics is not None and topic not in self._known_topics
         directory = self._paths.consumequeue / topic
         if gone and self._disk.is_dir(directory):
@@ -169,38 +167,40 @@ class QueueRecovery:
             return bool(self._disk.list(directory))
         return True
 
-    def _place(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found, code: int) -> None:
+    def _place(self, rebuild: QueueRebuild, key: tuple[str, int], entry: DispatchEntry) -> None:
         if key in self._suspects:
-            self._settle(rebuild, key, found)
-        if found.queue_offset == rebuild.next or self._is_plausible(rebuild, found):
-            rebuild.add(found.queue_offset, found.log_offset, found.size, code)
+            self._settle(rebuild, key, entry)
+        if entry.queue_offset == rebuild.next or self._is_plausible(rebuild, entry):
+            rebuild.add(entry.queue_offset, entry.log_offset, entry.size, entry.tags_code)
         else:
-            self._suspects[key] = found, code
+            self._suspects[key] = entry
 
-    def _is_plausible(self, rebuild: QueueRebuild, found: Found) -> bool:
+    def _is_plausible(self, rebuild: QueueRebuild, entry: DispatchEntry) -> bool:
         expected = rebuild.next
-        queue_offset = found.queue_offset
+        queue_offset = entry.queue_offset
         if queue_offset == expected or queue_offset == 0:
             return True
         if expected is None:
-            if rebuild.entry_at(queue_offset)[:2] == (found.log_offset, found.size):
+            if rebuild.entry_at(queue_offset)[:2] == (entry.log_offset, entry.size):
                 return True
             late = self._log_min > 0 or self.lost_size > 0
-            return late and queue_offset * RECORD_SIZE_MIN <= found.log_offset
+            return late and queue_offset * RECORD_SIZE_MIN <= entry.log_offset
         return 0 < (queue_offset - expected) * RECORD_SIZE_MIN <= self.lost_size
 
-    def _settle(self, rebuild: QueueRebuild, key: tuple[str, int], found: Found | None) -> None:
+    def _settle(
+        self, rebuild: QueueRebuild, key: tuple[str, int], following: DispatchEntry | None
+    ) -> None:
         """Decide about a record that broke the row, now that the next one is known."""
-        suspect, code = self._suspects.pop(key)
+        suspect = self._suspects.pop(key)
         expected = 0 if rebuild.next is None else rebuild.next
-        continued = found is not None and found.queue_offset == suspect.queue_offset + 1
-        slot = suspect.queue_offset if continued else expected
+        follows = following is not None and following.queue_offset == suspect.queue_offset + 1
+        slot = suspect.queue_offset if follows else expected
         self._report.notes.append(
             f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
             f"{key[0]} queue {key[1]}, expected {expected}; taken as {slot}"
         )
         if slot * RECORD_SIZE_MIN <= suspect.log_offset:
-            rebuild.add(slot, suspect.log_offset, suspect.size, code)
+            rebuild.add(slot, suspect.log_offset, suspect.size, suspect.tags_code)
 
     def finish(self, log_end: int) -> None:
         """Bring every queue to its end.

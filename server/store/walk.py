@@ -13,7 +13,7 @@ Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from sys import intern
+from sys import intern, maxsize
 from typing import Final, NamedTuple, cast
 
 from server.store.disk import DiskFile
@@ -32,6 +32,8 @@ from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 ZEROS: Final = "zeros"
 WINDOW_SIZE: Final = 4 << 20
+_RUN_MAX: Final = 256
+"""Records that are parsed before the first of them is taken: they stay in the CPU's cache."""
 _HEAD: Final = struct.Struct(">iiii4xqqi16xq4xi12xi")
 """The fields that count, where both hosts are IPv4: up to the length of the body."""
 _I64: Final = struct.Struct(">q")
@@ -75,54 +77,71 @@ class Gap(NamedTuple):
 
 
 def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found | str:
-    """Return the record at ``data[pos:]``, or why it is none.
+    """Return the record at ``data[pos:]``, or why it is none; see ``parse_records``."""
+    found, reason = parse_records(data, pos, log_offset=log_offset, left=left, count_max=1)
+    return found[0] if found else reason
+
+
+def parse_records(
+    data: bytes,
+    pos: int,
+    *,
+    log_offset: int,
+    left: int,
+    doubtful_from: int = maxsize,
+    count_max: int = _RUN_MAX,
+) -> tuple[list[Found], str]:
+    """Return records from ``data[pos:]`` on, and why there are no more; "" where there may be.
 
     Args:
         log_offset: where this is in the log.
         left: bytes from there to the end of the file; a record leaves 8 of them.
+        doubtful_from: log offset from which no record has a NUL in its texts.
     """
-    if pos < 0 or len(data) - pos < RECORD_SIZE_MIN:
-        return "truncated"
-    (
-        size, magic, crc, queue_id, queue_offset, position, sys_flag, store_ms, port, body_size,
-    ) = _HEAD.unpack_from(data, pos)  # fmt: skip
-    if magic not in _MAGICS:
-        return "magic"
-    if not RECORD_SIZE_MIN <= size <= left - BLANK_SIZE_MIN:
-        return "size"
-    if position != log_offset:
-        return "physical offset"
-    end = pos + size
-    if end > len(data):
-        return "truncated"
-    at = pos + _HEAD.size
-    if sys_flag & HOSTS_V6:
-        store_ms, port, body_size, at = _long_hosts(data, pos, sys_flag)
-    if not 0 <= port <= _PORT_MAX or queue_id < 0 or queue_offset < 0 or store_ms < 0:
-        return "fields"
-    body_end = at + body_size
-    if body_size < 0 or body_end + 3 > end:
-        return "lengths"
-    if body_size and crc32(data[at:body_end]) & CRC_MASK != crc:
-        return "body crc"
-    topic_at = body_end + (1 if magic == MAGIC_V1 else 2)
-    topic_size = data[body_end] if magic == MAGIC_V1 else _I16.unpack_from(data, body_end)[0]
-    topic_end = topic_at + topic_size
-    if topic_size <= 0 or topic_end + 2 > end:
-        return "lengths"
-    (properties_size,) = _I16.unpack_from(data, topic_end)
-    if properties_size < 0 or topic_end + 2 + properties_size != end:
-        return "lengths"
-    try:
-        # One text for all records of a topic: it is looked up and compared for each.
-        topic = intern(data[topic_at:topic_end].decode())
-    except UnicodeDecodeError:
-        return "topic"
-    properties = data[topic_end + 2 : end]
-    return _new_found(
-        Found,
-        (log_offset, size, topic, queue_id, queue_offset, sys_flag, store_ms, properties),
-    )
+    found: list[Found] = []
+    shift, data_size, end_max = log_offset - pos, len(data), pos + left - BLANK_SIZE_MIN
+    for _ in range(count_max):
+        if pos < 0 or data_size - pos < RECORD_SIZE_MIN:
+            return found, "truncated"
+        head = _HEAD.unpack_from(data, pos)
+        size, magic, crc, queue_id, queue_offset, at, sys_flag, store_ms, port, body_size = head
+        if magic not in _MAGICS:
+            return found, "magic"
+        if size < RECORD_SIZE_MIN or (end := pos + size) > end_max:
+            return found, "size"
+        if at != pos + shift:
+            return found, "physical offset"
+        if end > data_size:
+            return found, "truncated"
+        body_at = pos + _HEAD.size
+        if sys_flag & HOSTS_V6:
+            store_ms, port, body_size, body_at = _long_hosts(data, pos, sys_flag)
+        if not 0 <= port <= _PORT_MAX or queue_id < 0 or queue_offset < 0 or store_ms < 0:
+            return found, "fields"
+        body_end = body_at + body_size
+        if body_size < 0 or body_end + 3 > end:
+            return found, "lengths"
+        if body_size and crc32(data[body_at:body_end]) & CRC_MASK != crc:
+            return found, "body crc"
+        topic_at = body_end + (1 if magic == MAGIC_V1 else 2)
+        topic_size = data[body_end] if magic == MAGIC_V1 else _I16.unpack_from(data, body_end)[0]
+        texts_at = topic_at + topic_size + 2
+        if topic_size <= 0 or texts_at > end:
+            return found, "lengths"
+        if texts_at + _I16.unpack_from(data, texts_at - 2)[0] != end:
+            return found, "lengths"
+        try:
+            # One text for all records of a topic: it is looked up and compared for each.
+            topic = intern(data[topic_at : texts_at - 2].decode())
+        except UnicodeDecodeError:
+            return found, "topic"
+        texts = data[texts_at:end]
+        if end + shift > doubtful_from and (b"\0" in texts or "\0" in topic):
+            return found, "text"
+        fields = at, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
+        found.append(_new_found(Found, fields))
+        pos = end
+    return found, ""
 
 
 def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, int]:
@@ -149,14 +168,17 @@ class LogWalk:
     def __init__(
         self, log: CommitLog, bases: Sequence[int], *, doubtful_from: int | None = None
     ) -> None:
-        self._doubtful_from = doubtful_from
+        self._doubtful_from = maxsize if doubtful_from is None else doubtful_from
         self._log = log
         self._bases = bases
         self._window = b""
         self._window_pos = 0
 
-    def items(self, start: int) -> Iterator[Found | Blank | Gap]:
-        """Yield everything from log offset ``start`` (a record's start) in order."""
+    def items(self, start: int) -> Iterator[list[Found] | Blank | Gap]:
+        """Yield everything from log offset ``start`` (a record's start) in order.
+
+        Records come some together, one right behind the other.
+        """
         expected = None
         for base in self._bases:
             if base + self._log.file_size <= start:
@@ -166,33 +188,37 @@ class LogWalk:
             yield from self._file_items(base, max(start - base, 0))
             expected = base + self._log.file_size
 
-    def _file_items(self, base: int, pos: int) -> Iterator[Found | Blank | Gap]:
+    def _file_items(self, base: int, pos: int) -> Iterator[list[Found] | Blank | Gap]:
         file = self._log.file_at(base)
         size_max = self._log.file_size
-        doubtful_from = size_max if self._doubtful_from is None else self._doubtful_from - base
         self._window, self._window_pos = b"", 0
         while pos < size_max:
-            found = parse_record(
-                self._window, pos - self._window_pos, log_offset=base + pos, left=size_max - pos
-            )
-            if type(found) is Found and (
-                pos + found.size <= doubtful_from
-                or not (b"\0" in found.properties or "\0" in found.topic)
-            ):
-                yield found
-                pos += found.size
-                continue
-            # Asked again, since the window may end too early for it.
-            item = self._item_at(file, base, pos)
+            # Where that is none it is asked again, since the window may end too early.
+            item = self._records_at(base, pos)[0] or self._item_at(file, base, pos)
             if isinstance(item, str):
                 end = size_max if item == ZEROS else self._next_good(file, base, pos)
                 yield Gap(base + pos, base + end, item)
                 pos = end
+            elif isinstance(item, Blank):
+                yield item
+                pos = size_max
             else:
                 yield item
-                pos = size_max if isinstance(item, Blank) else pos + item.size
+                last = item[-1]
+                pos = last.log_offset + last.size - base
 
-    def _item_at(self, file: DiskFile, base: int, pos: int) -> Found | Blank | str:
+    def _records_at(self, base: int, pos: int) -> tuple[list[Found], str]:
+        """Return the records in the window from ``pos`` on, and why there are no more."""
+        return parse_records(
+            self._window,
+            pos - self._window_pos,
+            log_offset=base + pos,
+            left=self._log.file_size - pos,
+            doubtful_from=self._doubtful_from,
+        )
+
+    def _item_at(self, file: DiskFile, base: int, pos: int) -> list[Found] | Blank | str:
+        """Return what begins at ``pos``, or why it is nothing; reads what is not in the window."""
         left = self._log.file_size - pos
         at = pos - self._window_pos
         if at < 0 or len(self._window) - at < RECORD_SIZE_MIN:
@@ -205,16 +231,9 @@ class LogWalk:
         if size == 0 and magic == 0 and first_data(file, pos, self._log.file_size) is None:
             return ZEROS
         if magic in _MAGICS and at + size > len(self._window) and size <= left:
-            at = self._refill(file, pos, max(size, WINDOW_SIZE))
-        item = parse_record(self._window, at, log_offset=base + pos, left=left)
-        return "text" if not isinstance(item, str) and self._is_doubtful(item) else item
-
-    def _is_doubtful(self, item: Found) -> bool:
-        return (
-            self._doubtful_from is not None
-            and item.log_offset + item.size > self._doubtful_from
-            and (b"\0" in item.properties or "\0" in item.topic)
-        )
+            self._refill(file, pos, max(size, WINDOW_SIZE))
+        records, reason = self._records_at(base, pos)
+        return records or reason
 
     def _refill(self, file: DiskFile, pos: int, size: int) -> int:
         self._window = file.pread(size, pos)

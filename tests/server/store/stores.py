@@ -6,7 +6,7 @@ from pathlib import Path
 from server.store.calls import PutMessage, PutResult, PutStatus
 from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk import Disk
-from server.store.rawproperties import keys_of
+from server.store.rawproperties import texts_of
 from server.store.store import MessageStore
 from storefmt.consumequeue import decode_entries
 from storefmt.hosts import pack_host
@@ -84,7 +84,7 @@ def message_of(record: Record, code: int) -> PutMessage:
         reconsume_times=record.reconsume_times,
         prepared_transaction_offset=record.prepared_transaction_offset,
         tags_code=code,
-        keys=keys_of(record.properties_raw),
+        keys=texts_of(record.properties_raw)[1],
     )
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.store.rawproperties import _READER, keys_of, tags_of
+from server.store.rawproperties import _READER, texts_of
 from storefmt.properties import parse_properties
 
 NAMES = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "XTAGS", "MYKEYS", "K", "", "CLUSTER"])
@@ -19,15 +19,14 @@ def test_tag_and_keys_are_those_of_the_parser(parts: list[tuple[str, str, str]])
     unique = parsed.get("UNIQ_KEY")
     users = [key for key in parsed.get("KEYS", "").split(" ") if key]
 
-    assert tags_of(raw) == parsed.get("TAGS")
-    assert keys_of(raw) == tuple([unique] if unique is not None else []) + tuple(users)
+    keys = ([] if unique is None else [unique]) + users
+    assert texts_of(raw) == (parsed.get("TAGS"), tuple(keys))
 
 
 def test_names_that_are_made_up_fill_no_memory() -> None:
     for number in range(200):
         raw = f"N{number}\x01v\x02TAGS\x01t{number}\x02KEYS\x01a b".encode()
         for properties in (raw, raw + b"\x02"):
-            assert tags_of(properties) == f"t{number}"
-            assert keys_of(properties) == ("a", "b")
+            assert texts_of(properties) == (f"t{number}", ("a", "b"))
 
     assert len(_READER._layouts) <= 64
