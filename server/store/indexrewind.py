@@ -25,13 +25,13 @@ from server.store.index import Index
 from server.store.indexfile import IndexFile
 from server.store.indexfiles import index_geometry, is_usable, open_index_file
 from server.store.safepoint import IndexMark
+from server.store.zeros import data_parts
 from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, index_file_size
 from storefmt.index import slot_pos as position_of_slot
 from storefmt.paths import StorePaths
 
 _CHUNK_SIZE: Final = ENTRY.size << 16
 _SLOTS_A_READ: Final = 1 << 16
-_ZEROS: Final = bytes(1 << 16)
 
 
 def load_marked_index(
@@ -214,12 +214,8 @@ class _Rewind:
 
     def _erase(self, file: DiskFile, start: int) -> None:
         size = index_file_size(self._slot_count, self._entry_count_max)
-        pos = file.next_data(start)
-        while pos is not None and pos < size:
-            data = file.pread(min(len(_ZEROS), size - pos), pos)
-            if data != _ZEROS[: len(data)]:
-                file.pwrite(_ZEROS[: len(data)], pos)
-            pos = file.next_data(pos + len(data))
+        for pos, data in data_parts(file, start, size):
+            file.pwrite(bytes(len(data)), pos)
 
 
 def _words(data: bytes) -> "array[int]":

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from server.store.disk import Disk, DiskFile
 from server.store.nextfile import NextFile
+from server.store.zeros import data_parts
 from storefmt.message import BLANK_SIZE_MIN, blank
 from storefmt.paths import log_file_name
 
@@ -347,15 +348,9 @@ class CommitLog:
         """
         file = self.file_at(base)
         erased = 0
-        at = file.next_data(pos) if pos < self.file_size else None
-        while at is not None and at < self.file_size:
-            data = file.pread(min(len(_ZEROS), self.file_size - at), at)
-            if not data:
-                break
-            if data != _ZEROS[: len(data)]:
-                file.pwrite(_ZEROS[: len(data)], at)
-                erased += len(data) - data.count(0)
-            at = file.next_data(at + len(data))
+        for at, data in data_parts(file, pos, self.file_size):
+            file.pwrite(bytes(len(data)), at)
+            erased += len(data) - data.count(0)
         if erased:
             file.fdatasync()
         return erased
