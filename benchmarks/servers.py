@@ -87,11 +87,11 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
     namesrv_conf.write_text(f"listenPort={namesrv_port}\nkvConfigPath={home / 'kv.json'}\n")
     running: list[subprocess.Popen[bytes]] = []
     try:
-        running.append(_start(name, "namesrv", home, namesrv_conf))
-        _wait_for(namesrv_port, running[-1])
+        running.append(start(name, "namesrv", home, namesrv_conf))
+        wait_for(namesrv_port, running[-1])
         begin = time.monotonic()
-        running.append(_start(name, "broker", home, conf))
-        _wait_for(broker_port, running[-1])
+        running.append(start(name, "broker", home, conf))
+        wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
         time.sleep(3)  # both register with their name server soon after they serve
         namesrv = f"127.0.0.1:{namesrv_port}"
@@ -103,7 +103,8 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
         shutil.rmtree(home)
 
 
-def _start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[bytes]:
+def start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[bytes]:
+    """Start a name server or broker of a side; what it says goes into a file in ``home``."""
     log = (home / f"{role}.log").open("wb")
     if name == "ours":
         command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
@@ -117,7 +118,8 @@ def _start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[byt
     )
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], wait_s_max: float = 60) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], wait_s_max: float = 60) -> None:
+    """Return when a process accepts connections on its port."""
     deadline = time.monotonic() + wait_s_max
     while time.monotonic() < deadline:
         if process.poll() is not None:
