@@ -156,7 +156,7 @@ def _refuse_constant(text: str) -> object:
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False)
 
 
-def _text(data: bytes) -> str:
+def java_text(data: bytes) -> str:
     """Return the text in bytes; what is no UTF-8 is U+FFFD, as in Java: some clients send GBK."""
     try:
         return data.decode()
@@ -240,7 +240,7 @@ def _plain(text: str) -> Command | None:
 
 def _decode_json(data: bytes) -> Command:
     try:
-        text = _text(data)
+        text = java_text(data)
         plain = _plain(text)
         if plain is not None:
             return plain
@@ -275,7 +275,7 @@ def _decode_binary(data: bytes) -> Command:
         pos = 17 + remark_size
         if remark_size < 0 or pos > len(data):
             raise BadFrame(f"remark of {remark_size} bytes in a header of {len(data)}")
-        remark = _text(data[17:pos]) if remark_size else None
+        remark = java_text(data[17:pos]) if remark_size else None
         (ext_size,) = _INT.unpack_from(data, pos)
         pos += 4
         if ext_size < 0 or pos + ext_size > len(data):
@@ -311,6 +311,6 @@ def _ext_pairs(data: bytes, pos: int, end: int) -> dict[str, str]:
         if value_size < 0 or value_end > end:
             raise BadFrame(f"extFields value of {value_size} bytes at {key_end} passes byte {end}")
         if value_size:
-            ext[_text(data[pos + 2 : key_end])] = _text(data[key_end + 4 : value_end])
+            ext[java_text(data[pos + 2 : key_end])] = java_text(data[key_end + 4 : value_end])
         pos = value_end
     return ext

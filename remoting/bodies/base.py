@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, Protocol, Self, TypeVar, cast
 
 from remoting.errors import BadBody
 from remoting.header import camel_case, parse_int
+from remoting.serialize import java_text
 from storefmt import fastjson
 from storefmt.errors import ConfigDamaged
 from storefmt.fastjson import Json, Key
@@ -80,7 +81,7 @@ class Body:
             BadBody: the text is no JSON object, or a value cannot be what its key promises.
         """
         try:
-            plain = fastjson.loads(data)
+            plain = fastjson.loads(java_text(data))
         except ConfigDamaged as error:
             raise BadBody(f"{cls.__name__}: {error}", body=cls.__name__) from None
         return cls.from_json(plain)

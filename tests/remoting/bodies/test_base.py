@@ -81,6 +81,10 @@ def test_reading_is_as_lenient_as_fastjson(text: str, expected: Sample) -> None:
     assert Sample.decode(text.encode()) == expected
 
 
+def test_bytes_that_are_no_utf8_are_read_as_in_java() -> None:
+    assert Sample.decode(b'{"text":"%s"}' % "中".encode("gbk")) == Sample(text="\ufffd\ufffd")
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [
