@@ -39,9 +39,6 @@ final class Producer implements Program {
         DefaultMQProducer producer = new DefaultMQProducer(
             spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
         Where.set(producer, spec.getString("namesrv"));
-        if (spec.containsKey("namespace")) {
-            producer.setNamespace(spec.getString("namespace"));
-        }
         producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 60000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
         if (spec.containsKey("compressOver")) {
