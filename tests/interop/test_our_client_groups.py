@@ -230,3 +230,45 @@ def test_mqadmin_sees_moves_and_feeds_a_python_consumer(
 
         progress = toolbox.mqadmin("consumerProgress", "-g", group, *namesrv).stdout
         assert progress.count(topic) >= QUEUES, progress
+
+
+def test_java_and_python_of_one_namespace_exchange_messages_and_share_the_queues(
+    toolbox: Toolbox, servers: Servers
+) -> None:
+    topic, tenant = f"T_{uuid.uuid4().hex[:6]}", ClientSettings(namespace="Tenant")
+    group, travels = f"G_{topic}", f"Tenant%{topic}"
+    make_topic(servers, travels, QUEUES)
+    more = {"namespace": "Tenant", "count": 10**6}
+    job = toolbox.start("PushConsumer", spec_of(servers, topic, **more))
+    java_id = job.until("started")[-1]["clientId"]
+    with (
+        blocking(servers) as nobody,
+        blocking(servers, client_settings=tenant) as sender,
+        listening(servers, group, topic, client_settings=tenant) as ours,
+    ):
+
+        def of_java() -> set[int]:
+            admin = Admin(nobody.mq)
+            ask = admin.consumer_running_info(servers.broker.address, f"Tenant%{group}", java_id)
+            return {queue.queue_id for queue in nobody.run(ask).mq_table if queue.topic == travels}
+
+        def shares() -> list[int]:
+            return sorted([*of_java(), *ours.queue_ids(travels)])
+
+        wait(shares, lambda found: found == list(range(QUEUES)) and len(of_java()) == QUEUES // 2)
+        its = of_java()
+        results = [sender.send(Message(topic, b"%d" % i)) for i in range(16)]
+        sent = {result.unique_key: result.queue.queue_id for result in results}
+        messages = [{"body": f"java {i}"} for i in range(16)]
+        spec = spec_of(servers, topic, namespace="Tenant", mode="sync", messages=messages)
+        sent |= {line["msgId"]: line["queueId"] for line in toolbox.run("Producer", spec)}
+        lines = job.every("msgId", [key for key, queue_id in sent.items() if queue_id in its])
+        mine = {key for key, queue_id in sent.items() if queue_id not in its}
+        wait(lambda: {message.unique_key for message in ours.got} >= mine, what="ours get theirs")
+
+        assert {result.queue.topic for result in results} == {topic}
+        assert {line["topic"] for line in lines} == {message.topic for message in ours.got}
+        assert ours.got[0].topic == topic
+        assert {line["properties"]["INSTANCE_ID"] for line in lines} == {"Tenant"}
+        assert {message.properties["INSTANCE_ID"] for message in ours.got} == {"Tenant"}
+    job.stop()

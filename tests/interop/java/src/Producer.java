@@ -39,6 +39,9 @@ final class Producer implements Program {
         DefaultMQProducer producer = new DefaultMQProducer(
             spec.getString("group"), Keys.of(spec), spec.getBooleanValue("trace"), null);
         Where.set(producer, spec.getString("namesrv"));
+        if (spec.containsKey("namespace")) {
+            producer.setNamespace(spec.getString("namespace"));
+        }
         producer.setSendMsgTimeout(spec.getIntValue("timeoutMs") > 0 ? spec.getIntValue("timeoutMs") : 60000);
         producer.setRetryTimesWhenSendFailed(spec.getIntValue("retries"));
         if (spec.containsKey("compressOver")) {
@@ -80,9 +83,10 @@ final class Producer implements Program {
      * Wait until the client knows the route of a topic that is there: it gives up after 3 seconds behind
      * another question to the name server, and then takes the queues that a new topic would get.
      */
-    private static void awaitRoute(DefaultMQProducer producer, String topic) {
+    private static void awaitRoute(DefaultMQProducer producer, String name) {
+        String topic = producer.withNamespace(name);
         try {
-            producer.fetchPublishMessageQueues(topic);
+            producer.fetchPublishMessageQueues(name);
         } catch (MQClientException e) {
             // The first message makes the topic.
             return;

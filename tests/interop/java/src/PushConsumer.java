@@ -58,6 +58,9 @@ final class PushConsumer implements Program {
         if (spec.containsKey("instance")) {
             consumer.setInstanceName(spec.getString("instance"));
         }
+        if (spec.containsKey("namespace")) {
+            consumer.setNamespace(spec.getString("namespace"));
+        }
         consumer.setConsumeThreadMin(2);
         consumer.setConsumeThreadMax(4);
         consumer.setPersistConsumerOffsetInterval(500);
