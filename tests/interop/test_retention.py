@@ -9,6 +9,7 @@ import asyncio
 import os
 import random
 import shutil
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,8 @@ _T = TypeVar("_T")
 TOPIC, OLD = "Kept", "Gone"
 SETTINGS = {
     "fileReservedTime": "0",
+    # Far from now: in that hour files go by themselves, at any moment.
+    "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
     "deleteCommitLogFilesInterval": "1",
     "deleteConsumeQueueFilesInterval": "1",
     # 20 entries a queue file, 30 messages an index file: some of them go, too.
@@ -65,9 +68,10 @@ async def read_all(client: MQClient, broker: Broker, topic: str) -> dict[int, li
         queue = MessageQueue(topic, broker.name, queue_id)
         low, high = await admin.min_offset(queue), await admin.max_offset(queue)
         records: list[Record] = []
-        while low + len(records) < high:
-            result = await consumer.pull(queue, queue_offset=low + len(records), suspend_ms=1_000)
-            records += [message.record for message in result.messages]
+        async with asyncio.timeout(60):
+            while (at := low + len(records)) < high:
+                result = await consumer.pull(queue, queue_offset=at, suspend_ms=1_000)
+                records += [message.record for message in result.messages]
         assert [record.queue_offset for record in records] == list(range(low, high))
         found[queue_id] = records
     return found
