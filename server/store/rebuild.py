@@ -19,13 +19,12 @@ from server.store.flush import OUT_OF_SPACE
 from server.store.queue import ConsumeQueue, queue_bases
 from server.store.queuecheck import Resume
 from server.store.queuetable import QueueTable
+from server.store.zeros import data_parts
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
 
 _BUFFER_SIZE: Final = 64 << 10
-_BLOCK_SIZE: Final = 4096
 _UNWRITTEN_MAX: Final = 1 << 20
 """Bytes of entries that a full disk may leave in memory, of each queue."""
-_ZEROS: Final = bytes(64 << 10)
 _NO_ENTRY: Final = (0, 0, 0)
 
 
@@ -283,18 +282,10 @@ class QueueRebuild:
         except FileNotFoundError:
             # There is no space for it yet.
             return
-        pos = file.next_data(start)
-        while pos is not None and pos < file_size:
-            # To the end of the block first: behind it there is a hole, nearly always.
-            size = _BLOCK_SIZE - pos % _BLOCK_SIZE if pos == start else len(_ZEROS)
-            data = file.pread(min(size, file_size - pos), pos)
-            if not data:
-                break
-            if data != _ZEROS[: len(data)]:
-                self.changed = True
-                file.pwrite(_ZEROS[: len(data)], pos)
-                self.queue.note_written(base)
-            pos = file.next_data(pos + len(data))
+        for pos, data in data_parts(file, start, file_size):
+            self.changed = True
+            file.pwrite(bytes(len(data)), pos)
+            self.queue.note_written(base)
 
     def _fix_length(self, base: int) -> None:
         path = self.queue.path_at(base)

@@ -3,7 +3,8 @@
 Rule: zeros are the only thing a commit log file may have behind its last record. A page of
 reserved space that was read is in the cache, and no longer counts as a hole. So reads end
 where a page does: else the page in which one ends would be where the next begins, and so on
-through all of the file.
+through all of the file. One that begins inside of a page ends with it: behind that there is a
+hole, nearly always.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ def data_parts(file: DiskFile, pos: int, size: int) -> Iterator[tuple[int, bytes
     """
     at = file.next_data(pos) if pos < size else None
     while at is not None and at < size:
-        data = file.pread(min(len(_ZEROS) - at % _PAGE_SIZE, size - at), at)
+        data = file.pread(min(-at % _PAGE_SIZE or len(_ZEROS), size - at), at)
         if not data:
             return
         if data != _ZEROS[: len(data)]:
