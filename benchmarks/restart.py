@@ -123,7 +123,9 @@ def measure(home: Path, count: int, *, tail_size: int) -> None:
     step = [sys.executable, "-m", "benchmarks.restart", "--directory", str(home), "--tail-of"]
     # Twice, so that the index has keys below its safe point, too.
     for size in (tail_size // 2, tail_size):
-        subprocess.run([*step, str(size)], check=False)
+        done = subprocess.run([*step, str(size)], check=False)
+        if done.returncode != -signal.SIGKILL:
+            raise SystemExit(f"the tail of {size} bytes was not put: exit code {done.returncode}")
         tail = f"{count:,d}, killed, a tail of {size // MIB} MiB"
         tell(tail, measured_start(home))
     tell(f"{count:,d}, stopped", measured_start(home))
