@@ -14,7 +14,7 @@ from mqclient.errors import BadRequest
 from mqclient.parameters import check_range
 
 _INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")
-_NAMESPACE: Final = re.compile(r"[|a-zA-Z0-9_-]*")
+_NAMESPACE: Final = r"[|a-zA-Z0-9_-]+"
 _TEXTS: Final = ("namespace", "instance_name", "unit_name", "client_ip")
 
 
@@ -44,7 +44,7 @@ class ClientSettings:
     heartbeat_broker_interval_ms: int = 30_000
 
     def __post_init__(self) -> None:
-        """Check every value.
+        """Check every number and every text.
 
         Raises:
             BadRequest: a number is out of its range, a name is no text, or no namespace.
@@ -55,7 +55,7 @@ class ClientSettings:
             text = getattr(self, name)
             if not isinstance(text, str | None):
                 raise BadRequest(f"{name} is {text!r}, which is no text")
-        if not _NAMESPACE.fullmatch(self.namespace or ""):
+        if self.namespace and not re.fullmatch(_NAMESPACE, self.namespace):
             raise BadRequest(
                 f"namespace is {self.namespace!r}, allowed are letters, digits, _, - and |"
             )
