@@ -335,12 +335,15 @@ class DelayOffsets:
         return dumps(value, pretty=True, dialect=self.dialect)
 
 
-def load_config(path: Path, decode: Callable[[bytes], _Value]) -> _Value | None:
+def load_config(
+    path: Path, decode: Callable[[bytes], _Value], *, passed_over: list[str] | None = None
+) -> _Value | None:
     """Return what a config file holds, or its ``.bak``; None when there is neither.
 
     Args:
         path: as ``config/topics.json``.
         decode: as ``TopicTable.decode``. An empty file counts as damaged.
+        passed_over: gets why ``path`` itself cannot be read, when its ``.bak`` can.
 
     Raises:
         ConfigDamaged: one of the files is there and neither can be read. (Java starts
@@ -352,11 +355,15 @@ def load_config(path: Path, decode: Callable[[bytes], _Value]) -> _Value | None:
             data = candidate.read_bytes()
             if not data.strip():
                 raise ConfigDamaged("the file is empty")
-            return decode(data)
+            found = decode(data)
         except FileNotFoundError:
             continue
         except (ConfigDamaged, OSError) as error:
             problems.append(f"{candidate}: {error}")
+            continue
+        if passed_over is not None:
+            passed_over += problems
+        return found
     if problems:
         raise ConfigDamaged(
             f"{' and '.join(problems)}; no copy of {path.name} can be read: restore one, or "

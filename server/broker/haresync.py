@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from server.broker.config import BrokerConfig, BrokerRole
-from server.runtime.jsonfile import write_atomic
+from server.runtime.jsonfile import REAL_FILES, write_atomic
 from storefmt.errors import ConfigDamaged
 from storefmt.paths import StorePaths, parse_log_file_name
 
@@ -59,13 +59,16 @@ class HaFile:
             OSError: the disk refused.
         """
         if parts_at is None and promoted is None:
-            self.path.unlink(missing_ok=True)
+            if self.path.exists():
+                self.path.unlink()
+                REAL_FILES.sync_directory(self.path.parent)
         else:
             value = {
                 **({} if parts_at is None else {"partsAt": parts_at}),
                 **({} if promoted is None else {"promoted": promoted.name}),
             }
-            write_atomic(self.path, json.dumps(value))
+            # Without a copy: an older content would say what is no longer true.
+            write_atomic(self.path, json.dumps(value), keeps_old=False)
         return dataclasses.replace(self, parts_at=parts_at, promoted=promoted)
 
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from remoting.bodies import KVConfigSerializeWrapper
-from server.runtime.jsonfile import REAL_FILES, Files, write_atomic
+from server.runtime.jsonfile import REAL_FILES, Files, load_state_file, write_atomic
 from storefmt import fastjson
-from storefmt.configs import load_config
 from storefmt.errors import ConfigDamaged
 
 ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
@@ -52,7 +51,7 @@ class KvConfig:
         Raises:
             ConfigDamaged: there is a file, and neither it nor its ``.bak`` can be read.
         """
-        return cls(path, load_config(path, decode) or {}, files=files)
+        return cls(path, load_state_file(path, decode, files=files) or {}, files=files)
 
     def get(self, namespace: str, key: str) -> str | None:
         """Return the value of a key, None where it is not set."""

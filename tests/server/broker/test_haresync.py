@@ -1,5 +1,6 @@
 """What ha.json says, and a log that is cut where it parted."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,24 @@ def test_file_says_what_was_written_and_goes_with_nothing_to_say(tmp_path: Path)
     assert HaFile.read(tmp_path).promoted is BrokerRole.SYNC_MASTER
     HaFile.read(tmp_path).saying()
     assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_failure_while_it_is_written_leaves_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*words: object) -> None:
+        raise OSError(5, "told to fail")
+
+    HaFile.read(tmp_path).saying(parts_at=77)
+    with monkeypatch.context() as patched:
+        patched.setattr(os if step == "fsync" else Path, step, fail)
+        with pytest.raises(OSError, match="told to fail"):
+            HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+
+    assert HaFile.read(tmp_path).parts_at == 77
+    HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+    assert {path.name for path in tmp_path.iterdir()} == {FILE_NAME}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"promoted": "KING"}'])

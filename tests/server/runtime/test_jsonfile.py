@@ -1,10 +1,12 @@
 """At every step of a replacement a crash or an error leaves a complete content behind."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from server.runtime.jsonfile import RealFiles, write_atomic
+from server.runtime.jsonfile import RealFiles, load_state_file, write_atomic
+from storefmt.configs import DelayOffsets
 
 
 class Crash(Exception):
@@ -85,3 +87,49 @@ def test_the_first_write_needs_no_old_file(tmp_path: Path) -> None:
     write_atomic(tmp_path / "new.json", "x")
 
     assert readable(tmp_path / "new.json") == ["x"]
+
+
+def delays(queue_offset: int) -> str:
+    return DelayOffsets({1: queue_offset}).encode()
+
+
+@pytest.mark.parametrize("good_steps", range(5))
+@pytest.mark.parametrize("damaged", ["", "{"])
+def test_good_copy_of_a_damaged_file_outlives_a_failure_of_the_next_write(
+    tmp_path: Path, good_steps: int, damaged: str
+) -> None:
+    """A damaged file must not become the copy before there is a new content."""
+    path = tmp_path / "delayOffset.json"
+    path.write_text(damaged)
+    path.with_name("delayOffset.json.bak").write_text(delays(7))
+    assert load_state_file(path, DelayOffsets.decode) == DelayOffsets({1: 7})
+
+    with contextlib.suppress(Crash):
+        write_atomic(path, delays(8), files=FailingFiles(good_steps, Crash()))
+
+    found = load_state_file(path, DelayOffsets.decode)
+    assert found is not None
+    assert found.offsets[1] in (7, 8)
+
+
+@pytest.mark.parametrize("good_steps", range(2))
+def test_file_that_could_not_be_put_aside_is_as_before(tmp_path: Path, good_steps: int) -> None:
+    path = tmp_path / "delayOffset.json"
+    path.write_text("{")
+    path.with_name("delayOffset.json.bak").write_text(delays(7))
+
+    with pytest.raises(Crash):
+        load_state_file(path, DelayOffsets.decode, files=FailingFiles(good_steps, Crash()))
+
+    assert load_state_file(path, DelayOffsets.decode) == DelayOffsets({1: 7})
+
+
+@pytest.mark.parametrize("good_steps", range(3))
+def test_without_a_copy_the_file_is_there_at_every_step(tmp_path: Path, good_steps: int) -> None:
+    path = tmp_path / "ha.json"
+    write_atomic(path, "old", keeps_old=False)
+
+    with pytest.raises(Crash):
+        write_atomic(path, "fresh", files=FailingFiles(good_steps, Crash()), keeps_old=False)
+
+    assert readable(path) == ["old" if good_steps < 2 else "fresh"]
