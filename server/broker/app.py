@@ -26,7 +26,7 @@ from server.broker.acl.gate import make_gate, open_access
 from server.broker.coldhandler import beside_reads
 from server.broker.config import BrokerConfig
 from server.broker.haresync import before_start
-from server.broker.loads import load_state, offset_files
+from server.broker.loads import absent, load_state, losses, offset_files
 from server.broker.ports import server_of
 from server.broker.register import Registration
 from server.broker.replication import Replication
@@ -39,6 +39,7 @@ from server.runtime.registry import collect
 from server.runtime.service import Services
 from server.store.errors import StoreFailed
 from server.store.flush import SyncJob
+from server.store.safepoint import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
 from storefmt.hosts import pack_host
 from storefmt.paths import StorePaths
@@ -98,13 +99,16 @@ class BrokerApp:
         config, now_ms = self._config, self._clock.now_ms()
         pack_host(config.broker_ip1, config.listen_port)
         loop = asyncio.get_running_loop()
+        paths = StorePaths(Path(config.store.store_path_root_dir))
+        # Written by every start, and so are the state files.
+        was_used = (paths.root / SAFE_POINT).exists()
         ha_file = await loop.run_in_executor(self._disk, before_start, config)
         store = await loop.run_in_executor(
             self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
         )
         try:
             any_port = config.listen_port == 0
-            broker = await self._open(store, StorePaths(Path(config.store.store_path_root_dir)))
+            broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
             replication = Replication(broker, client=self._client, file=ha_file)
             self._replication = replication
             await replication.start(self._server.on_frame, any_port=any_port)
@@ -131,10 +135,13 @@ class BrokerApp:
         await registered.wait()
         return config.listen_port
 
-    async def _open(self, store: MessageStore, paths: StorePaths) -> Broker:
+    async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
         """Load the state, open the port and connect the two."""
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
+        # A slave gets its tables from its master.
+        for loss in losses(paths, stored, config.store) if was_used and not config.is_slave else ():
+            LOG.warning("%s", loss)
         # The port is part of every message id, so it is known before there is a broker.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
@@ -151,6 +158,8 @@ class BrokerApp:
         broker.turn.open(loop)
         broker.cold.open(loop, broker.turn)
         self._declare_files(broker, paths)
+        for name in absent(stored):
+            self._files.mark(name)
         access = broker.access = open_access(config, store)
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:

@@ -1,15 +1,29 @@
 """Reads the JSON files of a store directory when a broker starts; saves.py writes them.
 
-Rule: a file that is not there is an empty table, one that cannot be read ends the start.
+Rule: a file that is there and cannot be read, nor its ``.bak``, ends the start. Where neither
+is there the table is empty; in a store that was used before, that is told: every broker of ours
+writes all of them when it starts.
 
 Source: common/ConfigManager.java#load.
 """
 
+from collections.abc import Iterator
+from typing import Final
+
 from server.broker.fromsettings import Stored
+from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable, load_config
+from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
 from storefmt.fastjson import loads
 from storefmt.paths import StorePaths
+
+_LOSSES: Final = {
+    "topics": "topics are unknown until they are made again, with default settings",
+    "subscriptionGroup": "settings of consumer groups are the defaults",
+    "consumerOffset": "no group has a position, each begins where its clients say",
+    "delayOffset": "delayed messages that are still kept are delivered again",
+}
+"""What is lost with a file. Consumers tell the expressions of consumerFilter.json again."""
 
 
 def offset_files(config: StoreConfig) -> tuple[str, str]:
@@ -23,17 +37,38 @@ def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
 
     Raises:
         ConfigDamaged: a file and its copy are both unreadable.
+        OSError: a damaged file that has a good copy cannot be put aside.
     """
     offsets = None
     for name in offset_files(config):
-        offsets = offsets or load_config(paths.config_file(name), ConsumerOffsets.decode)
+        offsets = offsets or load_state_file(paths.config_file(name), ConsumerOffsets.decode)
     return Stored(
-        topics=load_config(paths.config_file("topics.json"), TopicTable.decode),
-        groups=load_config(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
+        topics=load_state_file(paths.config_file("topics.json"), TopicTable.decode),
+        groups=load_state_file(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
         offsets=offsets,
-        delay_offsets=load_config(paths.config_file("delayOffset.json"), DelayOffsets.decode),
-        filters=load_config(paths.config_file("consumerFilter.json"), _filter_text),
+        delay_offsets=load_state_file(paths.config_file("delayOffset.json"), DelayOffsets.decode),
+        filters=load_state_file(paths.config_file("consumerFilter.json"), _filter_text),
     )
+
+
+def absent(stored: Stored) -> Iterator[str]:
+    """Yield the name of each file that is not there, as its broker declares it."""
+    tables = stored.topics, stored.groups, stored.offsets, stored.delay_offsets, stored.filters
+    for name, table in zip((*_LOSSES, "consumerFilter"), tables, strict=True):
+        if table is None:
+            yield name
+
+
+def losses(paths: StorePaths, stored: Stored, config: StoreConfig) -> Iterator[str]:
+    """Yield what to tell of each file that a store in use has lost with its copy."""
+    for name in absent(stored):
+        if name in _LOSSES:
+            own = offset_files(config)[0] if name == "consumerOffset" else f"{name}.json"
+            path = paths.config_file(own)
+            yield (
+                f"{path} and {path.name}.bak are not there, but the store was used before: "
+                f"{_LOSSES[name]}; if there is a copy, stop this broker and put it back"
+            )
 
 
 def _filter_text(data: bytes) -> bytes:

@@ -33,7 +33,7 @@ from server.store.queuerows import QueueRow, QueueRows
 from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, parse_log_file_name
 
-_NAME: Final = "dispatch.json"
+FILE_NAME: Final = "dispatch.json"
 _VERSION: Final = 3
 _CRC: Final = b', "crc": '
 
@@ -126,8 +126,8 @@ def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
     Raises:
         OSError: the disk did not take it.
     """
-    path = store.root / _NAME
-    spare = path.with_name(_NAME + ".tmp")
+    path = store.root / FILE_NAME
+    spare = path.with_name(FILE_NAME + ".tmp")
     file = disk.open(spare, create=True)
     try:
         data = encode_safe_point(point)
@@ -142,7 +142,7 @@ def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
 
 def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
     """Return what the file says, None where there is none that can be used."""
-    data = read_file(disk, store.root / _NAME)
+    data = read_file(disk, store.root / FILE_NAME)
     if data is None:
         return None
     text, mark, crc = data.rpartition(_CRC)

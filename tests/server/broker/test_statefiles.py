@@ -16,6 +16,7 @@ from server.runtime.jsonfile import write_atomic
 from storefmt.configs import ConfigDamaged, ConsumerOffsets, load_config
 from tests.server.broker.desk import GROUP, TOPIC, broker_settings, running
 from tests.server.store.simdisk import PowerCut, SimDisk
+from tests.waiting import until
 
 FILES = ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"]
 CONFIG = Path("/config")
@@ -186,3 +187,75 @@ def test_topics_that_have_messages_and_are_in_no_file_are_named(
     said = [line for line in caplog.messages if line.startswith("topics.json does not know")]
     assert len(said) == gone
     assert all(f"does not know 1 topics that have messages ({TOPIC});" in line for line in said)
+
+
+LOSSES = {
+    "topics.json": "topics are unknown until they are made again",
+    "subscriptionGroup.json": "settings of consumer groups are the defaults",
+    "consumerOffset.json": "no group has a position",
+    "delayOffset.json": "delayed messages that are still kept are delivered again",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file_that_is_gone_with_its_copy_is_told_with_what_it_costs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    asyncio.run(started(broker_settings(tmp_path)))
+    assert not [line for line in caplog.messages if "used before" in line]
+    path = tmp_path / "config" / name
+    path.unlink()
+    path.with_name(f"{name}.bak").unlink(missing_ok=True)
+
+    asyncio.run(started(broker_settings(tmp_path)))
+
+    (told,) = [line for line in caplog.messages if "used before" in line]
+    assert told.startswith(f"{path} and {name}.bak are not there")
+    assert LOSSES[name] in told
+    assert told.endswith("if there is a copy, stop this broker and put it back")
+
+
+def test_files_of_messages_of_another_broker_are_missed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            await desk.send(b"x")
+
+    asyncio.run(run())
+    (tmp_path / "dispatch.json").unlink()
+    for path in (tmp_path / "config").iterdir():
+        path.unlink()
+    caplog.clear()
+
+    asyncio.run(started(broker_settings(tmp_path)))
+
+    told = [line for line in caplog.messages if "used before" in line]
+    assert len(told) == len(FILES)
+
+
+def test_every_file_is_there_soon_after_the_first_start(tmp_path: Path) -> None:
+    """So that a kill before the first change leaves none that would be missed."""
+
+    async def run() -> None:
+        async with running(tmp_path):
+            await until(lambda: all((tmp_path / "config" / name).exists() for name in FILES))
+
+    asyncio.run(run())
+
+
+def test_damaged_file_is_kept_aside_and_told_when_its_copy_is_taken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asyncio.run(started(broker_settings(tmp_path)))
+    path = tmp_path / "config" / "topics.json"
+    path.with_name("topics.json.bak").write_bytes(path.read_bytes())
+    path.write_bytes(b'{"dataVersion":')
+
+    asyncio.run(started(broker_settings(tmp_path)))
+
+    assert path.with_name("topics.json.damaged").read_bytes() == b'{"dataVersion":'
+    (told,) = [line for line in caplog.messages if "topics.json.damaged" in line]
+    assert told.startswith(f"{path}: ")
+    assert "was read from topics.json.bak" in told
