@@ -8,6 +8,7 @@ import pexpect
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
+from tests.mqadmin.typed import end_of, kill
 
 Run = Callable[..., Result]
 
@@ -43,11 +44,9 @@ def test_it_draws_takes_keys_and_ends(servers: Addresses) -> None:
         child.send("s")
         child.expect("lag")
         child.send("q")
-        child.expect(pexpect.EOF)
-        child.close()
+        assert end_of(child) == 0
     finally:
-        child.close(force=True)
-    assert child.exitstatus == 0
+        kill(child)
 
 
 def test_nobody_answers(run: Run) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
+from tests.mqadmin.typed import end_of, kill
 
 WAIT_S = 60.0
 CURSOR_QUERY = b"\x1b[6n"
@@ -34,6 +35,7 @@ class Screen:
                 "TERM": "xterm-256color",
                 **env,
             },
+            timeout=WAIT_S,
             dimensions=(lines, columns),
         )
 
@@ -89,7 +91,7 @@ def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[S
 
     yield start_shell
     for made in started:
-        made.child.close(force=True)
+        kill(made.child)
 
 
 def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start) -> None:
@@ -175,9 +177,7 @@ def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(start: Start) -> None:
     shell.shows("[2]>")
     shell.child.send("\x04")
 
-    shell.child.expect(pexpect.EOF, timeout=WAIT_S)
-    shell.child.close()
-    assert shell.child.exitstatus == 0
+    assert end_of(shell.child) == 0
 
 
 def test_a_long_result_is_paged_and_the_prompt_comes_back(

@@ -11,6 +11,7 @@ import pytest
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
+from tests.mqadmin.typed import end_of, kill
 
 TAB, UP, CTRL_C, CTRL_D, CTRL_R = "\t", "\x1b[A", "\x03", "\x04", "\x12"
 CURSOR_QUERY, CURSOR_ANSWER = r"\x1b\[6n", "\x1b[1;1R"
@@ -55,9 +56,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for the end and return the exit code."""
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-        return int(self.child.exitstatus)
+        return end_of(self.child)
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def terminal(
 
     yield start
     for made in started:
-        made.child.close(force=True)
+        kill(made.child)
 
 
 def test_tab_completes_commands_and_live_topics(
