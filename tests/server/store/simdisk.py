@@ -130,7 +130,7 @@ class SimDisk:
     def call(self, name: str, path: FilePath) -> None:
         """Let the test look, or let the call fail."""
         self.clock += 1
-        self.on_call(name, Path(path))
+        self.on_call(name, path if isinstance(path, Path) else Path(path))
 
     def _find(self, path: FilePath) -> "Inode | Directory | None":
         parent, _, name = str(path).rpartition("/")
@@ -201,6 +201,8 @@ class SimDisk:
         directory, name = self._parent(target)
         assert source.parent == target.parent, "one directory sync must do for both names"
         directory.change(Change(name, directory.now[source.name], source.name))
+        if str(source) not in self._directories:
+            return
         moved = [path for path in self._directories if Path(path).is_relative_to(source)]
         for path in moved:
             below = target / Path(path).relative_to(source)
