@@ -21,13 +21,17 @@ def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint |
         sizes: length of each file by its start.
 
     A size is believed when a file has it and every file starts at a multiple of it: the
-    configured one, the one noted at the last stop, the most frequent one. A single file
-    that was cut short at an odd place counts for nothing; then the distance between files
-    does.
+    configured one, the one noted by the last start, the most frequent one. Where a size is
+    noted, a lone file of another one was cut short. A single file that was cut short at an odd
+    place counts for nothing; then the distance between files does.
     """
     configured = config.mapped_file_size_commit_log
     noted = point.log_file_size if point is not None else 0
-    frequent = [size for size, _ in Counter(sizes.values()).most_common() if size % 512 == 0]
+    frequent = [
+        size
+        for size, count in Counter(sizes.values()).most_common()
+        if size % 512 == 0 and (count > 1 or not noted)
+    ]
     for size in (configured, noted, *frequent):
         if size > 0 and size in sizes.values() and all(base % size == 0 for base in sizes):
             return size
