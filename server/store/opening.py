@@ -380,10 +380,16 @@ class _Opening:
     def _open_index(self) -> Index | None:
         if not self._config.message_index_enable:
             return None
+        sealed_until_ms = None if self._report.clean else self._checkpoint.index_ms
+        point = self._point
+        if self._report.clean and self._listing.is_index_changed(point, self._lock_ns):
+            # No header tells of a wrong entry. The log is walked anyway, and gives all keys.
+            sealed_until_ms = -1
+            self._report.notes.append("index files changed since the stop; they are built again")
         return load_index(
             self._disk,
             self._paths,
             self._config,
-            sealed_until_ms=None if self._report.clean else self._checkpoint.index_ms,
+            sealed_until_ms=sealed_until_ms,
             report=self._report,
         )

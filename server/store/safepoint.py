@@ -11,8 +11,9 @@ Rule: below ``safe_log_offset`` log, queues and index were on the disk when this
 written; ``queues`` tells of each queue its id, the first entry with a file, the first one
 that is kept, and how many there were. ``files`` (a digest of names, sizes and modification
 times) is there after a stop in order: while it still matches, nothing was touched since and
-nothing is scanned. The Java broker knows nothing of this file and
-leaves it alone; its traces show in the time of ``lock``, which it writes at each start.
+nothing is scanned; its second half is of the index alone. The Java broker knows nothing of
+this file and leaves it alone; its traces show in the time of ``lock``, which it writes at
+each start.
 A damaged or foreign file counts as absent, which costs a scan and loses nothing.
 """
 
@@ -214,7 +215,14 @@ class Listing:
         """How many queue files have each size, of those that begin at a multiple of it."""
         self._digest = hashlib.blake2b(digest_size=16)
         self._note("commitlog", self.logs)
-        self._note("index", disk.scan(store.index))
+        index = disk.scan(store.index)
+        self._note("index", index)
+        of_index = hashlib.blake2b(digest_size=16)
+        for name, is_dir, size, modified_ns, _ in index:
+            if not is_dir:
+                of_index.update(f"{name} {size} {modified_ns}\n".encode())
+        self.index_digest = of_index.hexdigest()
+        """Name, size and modification time of every index file, as one text."""
         self.strangers: list[Path] = []
         """Directories of a topic that are no queue."""
         for found in queue_directories(disk, store.consumequeue):
@@ -244,8 +252,13 @@ class Listing:
 
     @property
     def digest(self) -> str:
-        """Name, size and modification time of every file, as one text."""
-        return self._digest.hexdigest()
+        """Name, size and modification time of every file, as one text, and ``index_digest``."""
+        return self._digest.hexdigest() + self.index_digest
+
+    def is_index_changed(self, point: SafePoint | None, lock_ns: int) -> bool:
+        """Tell whether somebody changed index files after our broker's stop in order."""
+        is_ours = point is not None and point.clean and point.lock_ns == lock_ns
+        return point is not None and is_ours and not point.files.endswith(self.index_digest)
 
 
 def lock_time(disk: Disk, store: StorePaths) -> int:
