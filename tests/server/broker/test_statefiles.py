@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,19 +60,11 @@ def written_twice() -> SimDisk:
     return disk
 
 
-def calls_of_a_write() -> int:
-    calls = []
-    disk = written_twice()
-    disk.on_call = lambda name, path: calls.append(name)
-    write_atomic(CONFIG / "consumerOffset.json", offsets_text(3), files=SimulatedFiles(disk))
-    return len(calls)
-
-
-def test_power_cut_at_any_step_of_a_save_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
-    found = set()
-    states = 0
-    for step in range(calls_of_a_write() + 1):
-        disk = written_twice()
+def cuts_in_a_write(before: SimDisk, queue_offset: int) -> Iterator[SimDisk]:
+    """Yield all that a power cut at any call of one more write may leave."""
+    text = offsets_text(queue_offset)
+    for step in itertools.count():
+        disk = before.kept()
         left = itertools.count(step, -1)
 
         def cut(name: str, path: Path, left: "itertools.count[int]" = left) -> None:
@@ -80,21 +73,45 @@ def test_power_cut_at_any_step_of_a_save_leaves_the_old_or_the_new_content(tmp_p
 
         disk.on_call = cut
         with contextlib.suppress(PowerCut):
-            write_atomic(
-                CONFIG / "consumerOffset.json", offsets_text(3), files=SimulatedFiles(disk)
-            )
+            write_atomic(CONFIG / "consumerOffset.json", text, files=SimulatedFiles(disk))
         for choice in itertools.product(*(range(count) for count in disk.doubts())):
-            states += 1
-            for path in tmp_path.iterdir():
-                path.unlink()
-            for name, data in disk.crash_as(choice).files().items():
-                (tmp_path / Path(name).name).write_bytes(data)
-            offsets = load_config(tmp_path / "consumerOffset.json", ConsumerOffsets.decode)
-            assert offsets is not None
-            found.add(offsets.offsets["T", "G"][0])
+            yield disk.crash_as(choice)
+        if next(left) >= 0:
+            return
 
+
+def offset_read(disk: SimDisk, directory: Path) -> int:
+    """Return what a start reads from a disk."""
+    for path in directory.iterdir():
+        path.unlink()
+    for name, data in disk.files().items():
+        (directory / Path(name).name).write_bytes(data)
+    offsets = load_config(directory / "consumerOffset.json", ConsumerOffsets.decode)
+    assert offsets is not None
+    return offsets.offsets["T", "G"][0]
+
+
+def test_power_cut_at_any_step_of_a_save_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
+    """And so does the next one, at any step of the next save, four times over."""
+    found = set()
+    seen: dict[int, SimDisk] = {}
+    states = 0
+    for disk in cuts_in_a_write(written_twice(), 3):
+        states += 1
+        found.add(offset_read(disk, tmp_path))
+        seen[disk.fingerprint()] = disk
     assert found == {2, 3}
-    assert states > 20
+    for queue_offset in (4, 5, 6):
+        before, seen = seen, {}
+        for disk in before.values():
+            old = offset_read(disk, tmp_path)
+            for second in cuts_in_a_write(disk, queue_offset):
+                states += 1
+                assert offset_read(second, tmp_path) in (old, queue_offset)
+                seen[second.fingerprint()] = second
+
+    print(f"{states} power cuts")
+    assert states >= 500
 
 
 async def started(config: BrokerConfig) -> None:

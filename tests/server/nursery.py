@@ -1,0 +1,159 @@
+"""Runs a script in a forked process and lets strace kill it at its N-th call, or fail the call.
+
+    test ── directory ──> python -m tests.server.nursery MODULE ── fork ──> child, stopped
+         ── strace -p child -e inject=… ──> SIGCONT ──> MODULE.scripted_run ──> ends, or is killed
+
+Rule: what is imported is imported before the fork, so that a child costs milliseconds and
+counts no call of anybody else. What the child wants to say it writes into shared memory:
+that makes no call, and outlives it. A call that is killed at is not done.
+"""
+
+import contextlib
+import importlib
+import mmap
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.golden import REPOSITORY
+
+SAID_SIZE = 4096
+"""Bytes a script may say."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How one run ended, and what it had said by then."""
+
+    was_hit: bool
+    """The call was made, and what was to happen did."""
+    was_killed: bool
+    said: bytes
+
+
+class Nursery:
+    """Children of one module.
+
+    Args:
+        module: has ``scripted_run(root, said)``; may have ``check(root, said)``, which is
+            then run in a child of its own after each run.
+    """
+
+    def __init__(self, module: str, directory: Path) -> None:
+        self._errors = directory / "nursery.log"
+        self.trace = directory / "trace"
+        """What strace wrote of the last run: the calls of the kinds it was told."""
+        path = os.pathsep.join([str(REPOSITORY), *sys.path])
+        with self._errors.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-B", "-m", "tests.server.nursery", module],
+                cwd=REPOSITORY,
+                env={**os.environ, "PYTHONPATH": path},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def _ask(self, word: str) -> str:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        print(word, file=stdin, flush=True)
+        answer = stdout.readline().strip()
+        assert answer, self._errors.read_text()
+        return answer
+
+    def run(self, root: Path, call: str, effect: str) -> Ended:
+        """Run the script; ``effect`` happens in ``call``.
+
+        Args:
+            effect: as strace's ``inject`` has it: ``signal=SIGKILL:when=7``, ``error=EIO:when=7+``.
+        """
+        pid = int(self._ask(f"run {root}"))
+        words = ["strace", "-f", "-o", str(self.trace), "-p", str(pid)]
+        words += ["-e", f"trace={call}", "-e", f"inject={call}:{effect}", "-e", "signal=none"]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as strace:
+            assert strace.stderr is not None
+            line = strace.stderr.readline()
+            if "attached" not in line:
+                os.kill(pid, signal.SIGKILL)
+                self._ask("")
+                pytest.skip(f"strace may not trace here: {line.strip()}")
+            os.kill(pid, signal.SIGCONT)
+            status, said = self._ask("").split()
+            strace.communicate()
+        killed = os.WIFSIGNALED(int(status)) and os.WTERMSIG(int(status)) == signal.SIGKILL
+        assert killed or int(status) == 0, self._errors.read_text()
+        hit = killed or "(INJECTED)" in self.trace.read_text()
+        return Ended(hit, killed, bytes.fromhex(said))
+
+    def check(self, root: Path, ended: Ended) -> None:
+        """Let a child check what is left."""
+        status = self._ask(f"check {ended.said.hex()} {root}")
+        assert status == "0", f"{root}: {self._errors.read_text()}"
+
+
+@contextlib.contextmanager
+def nursery(module: str, directory: Path) -> Iterator[Nursery]:
+    """Start a nursery; skip the test where calls cannot be injected."""
+    if shutil.which("strace") is None:
+        pytest.skip("no strace: install it to kill a process at a call")
+    found = Nursery(module, directory)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _child(action: Sequence[object], stop: bool) -> int:
+    """Fork, and run ``action`` in the child; returns its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        # What it prints is no answer.
+        os.dup2(2, 1)
+        if stop:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        function, *arguments = action
+        function(*arguments)  # type: ignore[operator]
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def main(module: str) -> None:
+    script = importlib.import_module(module)
+    said = mmap.mmap(-1, SAID_SIZE)
+    for line in sys.stdin:
+        word, _, rest = line.strip().partition(" ")
+        if word == "check":
+            told, _, root = rest.partition(" ")
+            pid = _child((script.check, Path(root), bytes.fromhex(told)), stop=False)
+            print(os.waitpid(pid, 0)[1], flush=True)
+            continue
+        said[:] = bytes(SAID_SIZE)
+        pid = _child((script.scripted_run, Path(rest), said), stop=True)
+        os.waitpid(pid, os.WUNTRACED)
+        print(pid, flush=True)
+        sys.stdin.readline()
+        status = os.waitpid(pid, 0)[1]
+        print(status, bytes(said).rstrip(b"\0").hex() or "00", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
