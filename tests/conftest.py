@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
 # the programs under test must hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Every Spark of a test lives for a minute or so, also where a program under test starts it:
+# most of its work would be to compile itself for years to come.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.fixture(scope="session")
