@@ -3,8 +3,6 @@
 Rule: every byte the store reads or writes goes through a ``Disk``. A real disk may lose,
 keep or tear what was not synced; tests replace it by one that does so on purpose.
 ``pwrite`` writes all or raises; a file grows by ``allocate`` or ``truncate`` only.
-
-Source: of the lock, DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
 
 import ctypes
@@ -15,12 +13,13 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from server.store.errors import StoreLocked
+from server.store.lockfile import lock_file
 from server.store.mapped import Mapped
 from server.store.moment import Moment, present
 from server.store.nowait import MODE, ColdRead
+from server.store.readahead import begin
 
 FilePath = Path | str
 """Where a file is. Making a ``Path`` costs as much as opening the file: there are thousands."""
@@ -73,6 +72,9 @@ class DiskFile(Protocol):
         Args:
             parts: (start, end) of each, ``base`` more than its position; in rising order.
         """
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        """Begin what ``pread`` does, beside the caller; what is returned waits for the outcome."""
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         """Write all of ``data`` at ``pos``, or raise ``OSError``."""
@@ -197,6 +199,9 @@ class RealFile:
             got += count
         return got
 
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return begin(lambda: self.pread(size, pos))
+
     def _read_cached(self, view: memoryview, pos: int) -> int | None:
         """Fill ``view`` from the page cache; None where the file system cannot tell.
 
@@ -273,10 +278,6 @@ class RealFile:
 
 class RealDisk:
     """The file system of this machine."""
-
-    # A POSIX lock does not keep out its own process, and closing any descriptor of the
-    # file drops it: two stores of one directory in one process are refused here.
-    _locked: ClassVar[set[tuple[int, int]]] = set()
 
     def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -355,32 +356,7 @@ class RealDisk:
         return True
 
     def lock(self, path: Path) -> Callable[[], None]:
-        known = path.stat() if path.exists() else None
-        if known is not None and (known.st_dev, known.st_ino) in self._locked:
-            raise StoreLocked(f"{path} is locked by this process; close its other store first")
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
-        except OSError as error:
-            os.close(fd)
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
-            raise StoreLocked(
-                f"{path} is locked by another broker, ours or Java; stop it first"
-            ) from None
-        found = os.fstat(fd)
-        identity = (found.st_dev, found.st_ino)
-        self._locked.add(identity)
-        # Its time tells who was the last to open the store: ours is the first that counts.
-        if os.pread(fd, 5, 0) != b"lock":
-            os.pwrite(fd, b"lock", 0)
-            os.fsync(fd)
-
-        def release() -> None:
-            self._locked.discard(identity)
-            os.close(fd)
-
-        return release
+        return lock_file(path)
 
 
 def read_file(disk: Disk, path: Path) -> bytes | None:

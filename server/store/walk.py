@@ -12,12 +12,12 @@ Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
 """
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from sys import intern, maxsize
 from typing import Final, NamedTuple, cast
 
-from server.store.disk import DiskFile
 from server.store.logfile import CommitLog
+from server.store.windows import WINDOW_SIZE, Windows
 from server.store.zeros import first_data
 from storefmt.message import (
     BLANK_SIZE_MIN,
@@ -31,7 +31,6 @@ from storefmt.message import (
 from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 ZEROS: Final = "zeros"
-WINDOW_SIZE: Final = 4 << 20
 _RUN_MAX: Final = 256
 """Records that are parsed before the first of them is taken: they stay in the CPU's cache."""
 _HEAD: Final = struct.Struct(">iiii4xqqi16xq4xi12xi")
@@ -171,10 +170,8 @@ class LogWalk:
         self._doubtful_from = maxsize if doubtful_from is None else doubtful_from
         self._log = log
         self._bases = bases
-        self._window = b""
-        self._window_pos = 0
 
-    def items(self, start: int) -> Iterator[list[Found] | Blank | Gap]:
+    def items(self, start: int) -> Generator[list[Found] | Blank | Gap, None, None]:
         """Yield everything from log offset ``start`` (a record's start) in order.
 
         Records come some together, one right behind the other.
@@ -188,72 +185,68 @@ class LogWalk:
             yield from self._file_items(base, max(start - base, 0))
             expected = base + self._log.file_size
 
-    def _file_items(self, base: int, pos: int) -> Iterator[list[Found] | Blank | Gap]:
-        file = self._log.file_at(base)
+    def _file_items(self, base: int, pos: int) -> Generator[list[Found] | Blank | Gap, None, None]:
         size_max = self._log.file_size
-        self._window, self._window_pos = b"", 0
-        while pos < size_max:
-            # Where that is none it is asked again, since the window may end too early.
-            item = self._records_at(base, pos)[0] or self._item_at(file, base, pos)
-            if isinstance(item, str):
-                end = size_max if item == ZEROS else self._next_good(file, base, pos)
-                yield Gap(base + pos, base + end, item)
-                pos = end
-            elif isinstance(item, Blank):
-                yield item
-                pos = size_max
-            else:
-                yield item
-                last = item[-1]
-                pos = last.log_offset + last.size - base
+        windows = Windows(self._log.file_at(base), pos, file_size=size_max)
+        try:
+            while pos < size_max:
+                # Where that is none it is asked again, since the window may end too early.
+                item = self._records_at(windows, base, pos)[0] or self._item_at(windows, base, pos)
+                if isinstance(item, str):
+                    end = size_max if item == ZEROS else self._next_good(windows, base, pos)
+                    yield Gap(base + pos, base + end, item)
+                    pos = end
+                elif isinstance(item, Blank):
+                    yield item
+                    pos = size_max
+                else:
+                    yield item
+                    last = item[-1]
+                    pos = last.log_offset + last.size - base
+        finally:
+            windows.close()
 
-    def _records_at(self, base: int, pos: int) -> tuple[list[Found], str]:
+    def _records_at(self, windows: Windows, base: int, pos: int) -> tuple[list[Found], str]:
         """Return the records in the window from ``pos`` on, and why there are no more."""
         return parse_records(
-            self._window,
-            pos - self._window_pos,
+            windows.data,
+            pos - windows.start,
             log_offset=base + pos,
             left=self._log.file_size - pos,
             doubtful_from=self._doubtful_from,
         )
 
-    def _item_at(self, file: DiskFile, base: int, pos: int) -> list[Found] | Blank | str:
-        """Return what begins at ``pos``, or why it is nothing; reads what is not in the window."""
+    def _item_at(self, windows: Windows, base: int, pos: int) -> list[Found] | Blank | str:
+        """Return what begins at ``pos``, or why it is nothing; moves to another window."""
         left = self._log.file_size - pos
-        at = pos - self._window_pos
-        if at < 0 or len(self._window) - at < RECORD_SIZE_MIN:
-            at = self._refill(file, pos, WINDOW_SIZE)
-        if len(self._window) - at < _BLANK.size:
+        at = windows.move(pos, RECORD_SIZE_MIN)
+        if len(windows.data) - at < _BLANK.size:
             return "truncated"
-        size, magic = _BLANK.unpack_from(self._window, at)
+        size, magic = _BLANK.unpack_from(windows.data, at)
         if magic == MAGIC_BLANK:
             return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
-        if size == 0 and magic == 0 and first_data(file, pos, self._log.file_size) is None:
-            return ZEROS
-        if magic in _MAGICS and at + size > len(self._window) and size <= left:
-            self._refill(file, pos, max(size, WINDOW_SIZE))
-        records, reason = self._records_at(base, pos)
+        if size == 0 and magic == 0:
+            if first_data(windows.file, pos, self._log.file_size) is None:
+                return ZEROS
+        elif magic in _MAGICS and size <= left:
+            windows.move(pos, size)
+        records, reason = self._records_at(windows, base, pos)
         return records or reason
 
-    def _refill(self, file: DiskFile, pos: int, size: int) -> int:
-        self._window = file.pread(size, pos)
-        self._window_pos = pos
-        return 0
-
-    def _next_good(self, file: DiskFile, base: int, pos: int) -> int:
+    def _next_good(self, windows: Windows, base: int, pos: int) -> int:
         """Return the position of the next record or blank after ``pos``, else the file size."""
         size_max = self._log.file_size
-        start = first_data(file, pos + 1, size_max)
+        start = first_data(windows.file, pos + 1, size_max)
         while start is not None and start < size_max:
-            data = file.pread(WINDOW_SIZE, start)
+            data = windows.file.pread(WINDOW_SIZE, start)
             for at in candidates(data):
                 found = start + at - 4
-                if found > pos and not isinstance(self._item_at(file, base, found), str):
+                if found > pos and not isinstance(self._item_at(windows, base, found), str):
                     return found
             if len(data) < WINDOW_SIZE:
                 break
             # A magic may lie across two windows.
-            start = first_data(file, start + len(data) - 4, size_max)
+            start = first_data(windows.file, start + len(data) - 4, size_max)
         return size_max
 
 

@@ -256,6 +256,11 @@ class SimFile:
     def pread(self, size: int, pos: int) -> bytes:
         return bytes(self._inode.seen[pos : pos + size])
 
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        # No thread: whoever reads it has to find the same in every run.
+        data = self.pread(size, pos)
+        return lambda: data
+
     def read_into(self, view: memoryview, pos: int) -> int:
         data = self.pread(len(view), pos)
         view[: len(data)] = data

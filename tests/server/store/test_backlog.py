@@ -7,7 +7,8 @@ that does not grow with the backlog, or grows as its logarithm.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,9 @@ class MadeUpFile:
             return self._file.pread(size, pos)
         parts = self._records(size, pos) if self._is_log else self._entries(size, pos)
         return parts[:size].ljust(size, b"\0")
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return partial(self.pread, size, pos)
 
     def read_into(self, view: memoryview, pos: int) -> int:
         data = self.pread(len(view), pos)

@@ -3,7 +3,8 @@
 python -m benchmarks.restart        times the same stores
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,9 @@ class CountingFile:
         self._disk.read_size += len(data)
         self._disk.read_count += 1
         return data
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return partial(self.pread, size, pos)
 
     def read_into(self, view: memoryview, pos: int) -> int:
         data = self.pread(len(view), pos)
