@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.logs import make_store
@@ -28,12 +29,12 @@ def kill_at(count: int) -> None:
     """Let this process die when its recovery has come to record ``count``."""
     take, left = Recovery._take, count
 
-    def take_or_die(self: Recovery, found: Found) -> None:
+    def take_or_die(self: Recovery, records: Sequence[Found]) -> None:
         nonlocal left
-        left -= 1
-        if not left:
+        take(self, records[: left - 1])
+        left -= len(records)
+        if left <= 0:
             os.kill(os.getpid(), KILL)
-        take(self, found)
 
     Recovery._take = take_or_die  # type: ignore[method-assign]
 

@@ -44,7 +44,8 @@ def copy_queue_id(config: StoreConfig, name: str, queue_id: int) -> int:
 
 def may_have_copies(properties: bytes) -> bool:
     """Tell at a glance of the properties of a record whether to look at ``copy_offsets``."""
-    return _MARK in properties
+    # ``in`` takes the mark for a number first: an error, raised and dropped for each record.
+    return properties.find(_MARK) >= 0
 
 
 def copy_offsets(properties: bytes) -> dict[str, int]:

@@ -52,6 +52,9 @@ class _Reader:
         found = match(text)
         if found is None:
             return self._read_others(text, properties)
+        if tags and keys and unique:
+            tag, named, single = found.group(tags, keys, unique)
+            return tag, (single, named) if KEY_SEPARATOR not in named else (single, *_split(named))
         users = _split(found[keys]) if keys else ()
         return found[tags] if tags else None, (found[unique], *users) if unique else users
 

@@ -120,8 +120,14 @@ class QueueRebuild:
                 self._bases = self._usable_bases()
         if self.next < queue_offset:
             self._buffer += FILLER * (queue_offset - self.next)
+            self.next = queue_offset
+        self.add_next(log_offset, size, tags_code)
+
+    def add_next(self, log_offset: int, size: int, tags_code: int) -> None:
+        """Take the entry of a record that has the queue offset ``next``."""
+        assert self.next is not None
         self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
-        self.next = queue_offset + 1
+        self.next += 1
         if len(self._buffer) >= (_BUFFER_SIZE if self.no_space is None else _UNWRITTEN_MAX):
             self.flush()
 

@@ -16,6 +16,11 @@ Source: store/CommitLog.java#recoverNormally, #recoverAbnormally,
 store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
 """
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import closing
+from operator import itemgetter
+from sys import maxsize
 from typing import Final
 
 from server.store.calls import DispatchEntry, RecoveryReport
@@ -38,6 +43,7 @@ from storefmt.paths import StorePaths
 from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 _ENTRIES_A_STEP: Final = 512
+_log_offset: Final = itemgetter(0)
 _KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
 """Records whose keys may wait in memory when the disk is full."""
 
@@ -150,21 +156,21 @@ class Recovery:
         walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
         end = start = self._start
         gaps: list[Gap] = []
-        for item in walk.items(start):
-            if isinstance(item, list):
-                if gaps:
-                    if self._is_tail(gaps[0], item[0], last_data):
-                        return gaps[0].start
-                    for gap in gaps:
-                        self._report_gap(gap)
-                    gaps.clear()
-                for found in item:
-                    self._take(found)
-                end = item[-1].log_offset + item[-1].size
-            elif isinstance(item, Gap):
-                gaps.append(item)
-            elif not gaps:
-                end = item.end
+        with closing(walk.items(start)) as items:
+            for item in items:
+                if isinstance(item, list):
+                    if gaps:
+                        if self._is_tail(gaps[0], item[0], last_data):
+                            return gaps[0].start
+                        for gap in gaps:
+                            self._report_gap(gap)
+                        gaps.clear()
+                    self._take(item)
+                    end = item[-1].log_offset + item[-1].size
+                elif isinstance(item, Gap):
+                    gaps.append(item)
+                elif not gaps:
+                    end = item.end
         return self._end_of_log(end, gaps, last_data)
 
     def _last_base_with_data(self, bases: list[int]) -> int:
@@ -216,25 +222,41 @@ class Recovery:
             "it is left as it is, look at it with `mqadmin store verify`"
         )
         self._queues.lost_size += gap.end - gap.start
+        # Nothing is saved any more: there is no need to look for where.
+        self._save_at = maxsize
 
-    def _take(self, found: Found) -> None:
-        entry = self._entries.of(found)
-        _, _, _, log_offset, size, _, self.last_store_ms, _, keys = entry
-        self._report.record_count += 1
-        self._report.scanned_size += size
-        self._queues.take(entry, found.properties)
+    def _take(self, records: Sequence[Found]) -> None:
+        """Take records that lie one behind the other; saves behind the first that is far enough."""
+        while records:
+            count = bisect_left(records, self._save_at, key=_log_offset) + 1
+            self._take_run(records[:count])
+            if count > len(records):
+                return
+            self._save(records[count - 1].log_offset + records[count - 1].size)
+            records = records[count:]
+
+    def _take_run(self, records: Sequence[Found]) -> None:
+        entries = self._entries.of_all(records)
+        last = records[-1]
+        self.last_store_ms = last.store_ms
+        self._report.record_count += len(records)
+        self._report.scanned_size += last.log_offset + last.size - records[0].log_offset
+        self._queues.take_all(entries, records)
         index = self._index
-        if (
-            keys
-            and index is not None
-            and log_offset >= self._index_from
-            and (self._index_ended or self._index_lacks(index, entry))
-        ):
-            self.keys.append(entry)
-            if len(self.keys) % _ENTRIES_A_STEP == 0:
-                self._put_keys(index)
-        if log_offset >= self._save_at:
-            self._save(log_offset + size)
+        if index is None:
+            return
+        if not self._index_ended or records[0].log_offset < self._index_from:
+            entries = [entry for entry in entries if self._is_for(index, entry)]
+        before = len(self.keys)
+        self.keys += [entry for entry in entries if entry.keys]
+        if before // _ENTRIES_A_STEP < len(self.keys) // _ENTRIES_A_STEP:
+            self._put_keys(index)
+
+    def _is_for(self, index: Index, entry: DispatchEntry) -> bool:
+        """Tell whether the index is to get the keys of a record."""
+        if not entry.keys or entry.log_offset < self._index_from:
+            return False
+        return self._index_ended or self._index_lacks(index, entry)
 
     def _save(self, until: int) -> None:
         """Note how far this is; after damage it is all done again, to be reported again."""

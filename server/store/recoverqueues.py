@@ -12,6 +12,8 @@ that was deleted does not come back from its old records.
 Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
 
+from collections.abc import Sequence
+
 from server.store.append import is_queued
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
@@ -25,6 +27,7 @@ from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rebuild import QueueRebuild
 from server.store.safepoint import SafePoint
+from server.store.walk import Found
 from storefmt.configs import TopicTable
 from storefmt.errors import BadCall, StoreError
 from storefmt.message import RECORD_SIZE_MIN
@@ -64,7 +67,7 @@ class QueueRecovery:
         self._take_from = {key: resume.take_from for key, resume in self._resumes.items()}
         self._safe = 0 if plan is None else plan.safe
         # From here on every queue takes its records.
-        self._all_from = max([self._safe, *self._take_from.values()])
+        self._old_below = max([self._safe, *self._take_from.values(), *self._deleted.values()])
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
         for topic, queue_id, _ in seen:
             if (topic, queue_id) not in table.asleep:
@@ -105,30 +108,43 @@ class QueueRecovery:
                 self._report.notes.append(f"{name}: {error}")
         return None
 
-    def take(self, entry: DispatchEntry, properties: bytes) -> None:
-        """Give a record its entry in its queue, and in those that its properties name."""
-        topic, queue_id, queue_offset, log_offset, size, code, _, sys_flag, _ = entry
-        if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
-            return
-        if may_have_copies(properties):
-            self._take_copies(entry, properties)
-        if self._deleted and log_offset < self._deleted.get(topic, 0):
-            return
-        key = topic, queue_id
-        if log_offset < self._all_from and log_offset < self._take_from.get(key, self._safe):
-            return
-        try:
-            rebuild = self.rebuilds[key]
-        except KeyError:
-            is_known = key in self._table.asleep
-            rebuild = self._add(*key) if is_known or self._may_come_back(topic) else None
-            self.rebuilds[key] = rebuild
-        if rebuild is None:
-            return
-        if rebuild.next == queue_offset and not self._suspects:
-            rebuild.add(queue_offset, log_offset, size, code)
-        else:
-            self._place(rebuild, key, entry)
+    def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[Found]) -> None:
+        """Give records their entries in their queues, and in those that properties name.
+
+        Args:
+            entries: of each of the records, in the same order.
+        """
+        rebuilds, suspects = self.rebuilds, self._suspects
+        for entry, found in zip(entries, records, strict=True):
+            topic, queue_id, queue_offset, log_offset, size, code, _, sys_flag, _ = entry
+            if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
+                continue
+            if may_have_copies(found[-1]):
+                self._take_copies(entry, found.properties)
+            if log_offset < self._old_below and self._has(entry):
+                continue
+            key = topic, queue_id
+            rebuild = rebuilds[key] if key in rebuilds else self._obtain(key)
+            if rebuild is None:
+                continue
+            if rebuild.next == queue_offset and not suspects:
+                rebuild.add_next(log_offset, size, code)
+            else:
+                self._place(rebuild, key, entry)
+
+    def _has(self, entry: DispatchEntry) -> bool:
+        """Tell whether the queue of a record has it already, or is not to have it."""
+        if entry.log_offset < self._deleted.get(entry.topic, 0):
+            return True
+        take_from = self._take_from.get((entry.topic, entry.queue_id), self._safe)
+        return entry.log_offset < take_from
+
+    def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
+        """Return the queue of a record that is the first one of it."""
+        is_known = key in self._table.asleep
+        rebuild = self._add(*key) if is_known or self._may_come_back(key[0]) else None
+        self.rebuilds[key] = rebuild
+        return rebuild
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Give a record its entries in the other queues that its properties name.

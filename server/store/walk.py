@@ -41,6 +41,8 @@ _I16: Final = struct.Struct(">h")
 _BLANK: Final = struct.Struct(">ii")
 _MAGICS: Final = (MAGIC_V1, MAGIC_V2)
 _PATTERNS: Final = tuple(_I32.pack(magic) for magic in (*_MAGICS, MAGIC_BLANK))
+_NUL: Final = 0
+"""As a number: who looks for one byte as bytes gets an error raised and dropped first."""
 _PORT_MAX: Final = 0xFFFF
 # A named tuple made this way takes half the time; there is one of each record.
 _new_found: Final = cast("Callable[[type[Found], tuple[object, ...]], Found]", tuple.__new__)
@@ -98,13 +100,14 @@ def parse_records(
         doubtful_from: log offset from which no record has a NUL in its texts.
     """
     found: list[Found] = []
+    topics: dict[bytes, str] = {}
     shift, data_size, end_max = log_offset - pos, len(data), pos + left - BLANK_SIZE_MIN
     for _ in range(count_max):
         if pos < 0 or data_size - pos < RECORD_SIZE_MIN:
             return found, "truncated"
         head = _HEAD.unpack_from(data, pos)
         size, magic, crc, queue_id, queue_offset, at, sys_flag, store_ms, port, body_size = head
-        if magic not in _MAGICS:
+        if magic != MAGIC_V1 and magic != MAGIC_V2:
             return found, "magic"
         if size < RECORD_SIZE_MIN or (end := pos + size) > end_max:
             return found, "size"
@@ -129,18 +132,27 @@ def parse_records(
             return found, "lengths"
         if texts_at + _I16.unpack_from(data, texts_at - 2)[0] != end:
             return found, "lengths"
-        try:
-            # One text for all records of a topic: it is looked up and compared for each.
-            topic = intern(data[topic_at : texts_at - 2].decode())
-        except UnicodeDecodeError:
+        name = data[topic_at : texts_at - 2]
+        topic = topics.get(name) or _learn(topics, name)
+        if not topic:
             return found, "topic"
         texts = data[texts_at:end]
-        if end + shift > doubtful_from and (b"\0" in texts or "\0" in topic):
+        if end + shift > doubtful_from and (_NUL in texts or _NUL in name):
             return found, "text"
         fields = at, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
         found.append(_new_found(Found, fields))
         pos = end
     return found, ""
+
+
+def _learn(topics: dict[bytes, str], name: bytes) -> str:
+    """Return a topic by its bytes, "" where they are no text; the next time ``topics`` has it."""
+    try:
+        # One text for all records of a topic: it is looked up and compared for each.
+        topic = topics[name] = intern(name.decode())
+    except UnicodeDecodeError:
+        return ""
+    return topic
 
 
 def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, int]:

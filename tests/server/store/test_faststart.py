@@ -4,7 +4,7 @@ import copy
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,11 +256,12 @@ def test_interrupted_recovery_goes_on_where_it_was(
         shutil.rmtree(root / "consumequeue")
     taken: list[Found] = []
 
-    def interrupt(self: recover.Recovery, found: Found) -> None:
-        taken.append(found)
-        if len(taken) == 80:
+    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+        left = 80 - len(taken)
+        taken.extend(records)
+        take(self, records[: left - 1] if left > 0 else records)
+        if 0 < left <= len(records):
             raise KeyboardInterrupt
-        take(self, found)
 
     take = recover.Recovery._take
     monkeypatch.setattr(recover.Recovery, "_take", interrupt)
