@@ -22,8 +22,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# A good part of the suite waits for timers of Java; with 2, another process works meanwhile.
+TEST_PROCESSES ?= 0
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -m pytest -m "not soak" -n $(TEST_PROCESSES)
 
 # The tools' installation below tries this, too, and goes on without a C compiler.
 kernel: $(VENV)/.dev

@@ -11,9 +11,11 @@ import pytest
 
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
+from tests.lanes import scheduler
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.scheduler import LoadScopeScheduling
 
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
 # the programs under test must hear it.
@@ -21,6 +23,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Every Spark of a test lives for a minute or so, also where a program under test starts it:
 # most of its work would be to compile itself for years to come.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> "LoadScopeScheduling":
+    """Keep together what shares servers, where the suite runs in several processes."""
+    return scheduler(config, log)
 
 
 @pytest.fixture(scope="session")

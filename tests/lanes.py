@@ -1,0 +1,40 @@
+"""Which tests stay together when the suite runs in two processes at once (`TEST_PROCESSES=2`).
+
+    tests/interop     one lane: its real servers and its JVM start once, and it mostly waits
+    tests/pipeline    one lane: its Spark starts once
+    any other file    a lane of its own: the process that is free takes the next one
+
+Rule: tests of a lane run in one process and in the order of a run without lanes, so that
+what they share by fixtures is started as often as there. Lanes begin in the order of their
+names, not of how many tests they have: one test may take longer than a thousand.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER: Final = ("tests/interop/", "tests/pipeline/")
+
+
+def lane_of(node_id: str) -> str:
+    """Return the name of the lane of a test."""
+    for directory in TOGETHER:
+        if node_id.startswith(directory):
+            return directory
+    return node_id.partition("::")[0]
+
+
+def scheduler(config: pytest.Config, log: object) -> "LoadScopeScheduling":
+    """Return what gives lanes to processes."""
+    # Only a run in several processes needs the plugin.
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Lanes(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return lane_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return Lanes(config, log)

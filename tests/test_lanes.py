@@ -1,0 +1,75 @@
+"""Tests that share servers stay in one process and in their order; everything runs once."""
+
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tests.golden import REPOSITORY
+from tests.lanes import lane_of
+
+FILES = (
+    "interop/test_a.py",
+    "interop/test_b.py",
+    "pipeline/jobs/test_c.py",
+    "pipeline/test_d.py",
+    "server/test_e.py",
+    "server/test_f.py",
+    "test_g.py",
+)
+CONTENT = """
+import os, pathlib, pytest
+
+@pytest.mark.parametrize("number", range(3))
+def test_it(number):
+    with pathlib.Path({ran!r}).open("a") as ran:
+        ran.write(f"{{os.environ['PYTEST_XDIST_WORKER']}} {file} {{number}}\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("node_id", "lane"),
+    [
+        ("tests/interop/test_acl.py::test_a[java]", "tests/interop/"),
+        ("tests/pipeline/jobs/test_stats.py::test_a", "tests/pipeline/"),
+        ("tests/server/store/test_crash.py::test_a[x::y]", "tests/server/store/test_crash.py"),
+        ("tests/test_interop.py::test_a", "tests/test_interop.py"),
+    ],
+)
+def test_lane_is_a_directory_that_shares_servers_or_a_file(node_id: str, lane: str) -> None:
+    assert lane_of(node_id) == lane
+
+
+def test_two_processes_share_the_lanes_and_keep_the_order_in_each(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    for file in FILES:
+        path = tmp_path / "tests" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CONTENT.format(ran=str(ran), file=file))
+    words = [sys.executable, "-m", "pytest", "-n", "2", "-p", "tests.conftest"]
+    words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}", "tests"]
+
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.split() for line in ran.read_text().splitlines()]
+    assert sorted((file, number) for _, file, number in lines) == [
+        (file, str(number)) for file in FILES for number in range(3)
+    ]
+    assert {worker for worker, _, _ in lines} == {"gw0", "gw1"}
+    workers_of: dict[str, set[str]] = {}
+    for worker, file, _ in lines:
+        workers_of.setdefault(lane_of(f"tests/{file}"), set()).add(worker)
+    assert {len(workers) for workers in workers_of.values()} == {1}
+    for _, of_one in groupby(sorted(lines, key=lambda line: line[0]), key=lambda line: line[0]):
+        order = [(file, number) for _, file, number in of_one]
+        assert order == sorted(order)
