@@ -177,8 +177,7 @@ class Cleaner:
         return ScanQueuesJob(
             self._disk,
             self._paths,
-            list(table.queues.values()),
-            table.asleep.copy(),
+            table.written_rows(),
             log_min=self._log.min_offset,
             file_size=table.files.file_size,
             delete_count=table.delete_count,
@@ -250,20 +249,17 @@ class Cleaner:
 
     def _correct(self, finding: QueueFinding) -> None:
         view, table = finding.view, self._table
-        queue = table.queues.get((view.topic, view.queue_id))
         row = table.row(view.topic, view.queue_id)
         if row is None or row.end < view.end:
             return
         first, minimum = max(row.first, finding.first), max(row.minimum, finding.minimum)
-        if queue is None:
-            table.asleep.put(view.topic, view.queue_id, QueueRow(first, minimum, row.end))
-        else:
-            queue.first, queue.min_offset = first, minimum
+        table.set_begin(view.topic, view.queue_id, first=first, minimum=minimum)
         for path in finding.expired:
             table.files.forget(str(path))
         self._paths_gone += finding.expired
-        if self._has_ext and (queue or table.find(view.topic, view.queue_id)):
-            self._paths_gone += table.exts.expired(table.queues[view.topic, view.queue_id])
+        queue = table.find(view.topic, view.queue_id) if self._has_ext else None
+        if queue is not None:
+            self._paths_gone += table.exts.expired(queue)
         self._rows.append((view.topic, view.queue_id, first, minimum))
 
     def _end_delete(self, job: DeleteFilesJob) -> None:
@@ -289,7 +285,6 @@ class Cleaner:
         moved = []
         for queue in gone:
             self._table.forget(queue)
-            self._dispatcher.forget(queue)
             self._table.exts.remove(queue)
             moved.append(self._removed.move(queue.directory))
             LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)

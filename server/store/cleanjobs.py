@@ -13,13 +13,12 @@ Source: store/MappedFileQueue.java#deleteExpiredFileByTime, #deleteExpiredFileBy
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from server.store.disk import Disk, DiskFile
-from server.store.queue import ConsumeQueue
-from server.store.queuerows import QueueRows
+from server.store.queuerows import QueueRow
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
 
@@ -125,7 +124,7 @@ class ScanQueuesJob:
     """Finds what of the queues points below ``log_min``.
 
     Args:
-        awake, asleep: every queue.
+        rows: every queue, and its end in its files.
         delete_count: queues deleted so far, for who takes the outcome.
     """
 
@@ -133,8 +132,7 @@ class ScanQueuesJob:
         self,
         disk: Disk,
         paths: StorePaths,
-        awake: Sequence[ConsumeQueue],
-        asleep: QueueRows,
+        rows: Iterable[tuple[str, int, QueueRow]],
         *,
         log_min: int,
         file_size: int,
@@ -148,16 +146,11 @@ class ScanQueuesJob:
         """Queues without a message, whether this scan found it or an earlier one."""
         self._disk = disk
         self._paths = paths
-        self._awake = awake
-        self._asleep = asleep
+        self._rows = rows
         self._file_size = file_size
 
     def _views(self) -> Iterator[QueueView]:
-        for queue in self._awake:
-            yield QueueView(
-                queue.topic, queue.queue_id, queue.first, queue.min_offset, queue.written_count
-            )
-        for topic, queue_id, row in self._asleep:
+        for topic, queue_id, row in self._rows:
             yield QueueView(topic, queue_id, *row)
 
     def run(self) -> None:

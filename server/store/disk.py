@@ -146,7 +146,7 @@ class Disk(Protocol):
     def usage(self, path: Path) -> DiskUsage:
         """Return how full the disk is that holds a directory."""
 
-    def fsync_dir(self, path: Path) -> None:
+    def fsync_dir(self, path: FilePath) -> None:
         """Return when the names in the directory are on the disk."""
 
     def sync_all(self, path: Path) -> bool:
@@ -331,7 +331,7 @@ class RealDisk:
         used = (found.f_blocks - found.f_bfree) * found.f_frsize
         return DiskUsage(used, found.f_bavail * found.f_frsize)
 
-    def fsync_dir(self, path: Path) -> None:
+    def fsync_dir(self, path: FilePath) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)

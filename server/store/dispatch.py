@@ -11,8 +11,8 @@ Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher
 CommitLogDispatcherBuildConsumeQueue).
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from array import array
+from collections.abc import Sequence
 from typing import Final
 
 from server.store.append import is_queued
@@ -20,6 +20,7 @@ from server.store.calls import DispatchEntry
 from server.store.ext import ExtFiles
 from server.store.index import Index
 from server.store.queue import TAIL_FLUSH_SIZE, ConsumeQueue
+from server.store.queuetable import QueueTable
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.sysflag import TRANSACTION_MASK
 
@@ -32,19 +33,18 @@ _UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 class Dispatcher:
     """Feeds queues and index of one store."""
 
-    def __init__(self, index: Index | None) -> None:
+    def __init__(self, index: Index | None, table: QueueTable) -> None:
         self.index = index
         self.exts: ExtFiles | None = None
         """Where each message gets a unit, when the store writes them."""
-        self.dirty: dict[ConsumeQueue, None] = {}
-        """Queues with entries that may not be written."""
-        self.unsynced: dict[ConsumeQueue, None] = {}
-        """Queues with files that are not synced; not the dirty ones."""
+        self.to_write = array("i")
+        """Slots of queues that are to be written next."""
         self.dispatched_offset = 0
         """Log offset up to which records are in their queues."""
         self.last_store_ms = 0
         self.paused: OSError | None = None
         """Why entries stay in memory for now; housekeeping tries again."""
+        self._table = table
         self._waiting: list[DispatchEntry] = []
         # The index has some of the waiting keys already: an insertion did not succeed.
         self._in_part = False
@@ -54,7 +54,7 @@ class Dispatcher:
     ) -> None:
         """Take records in log order; ``queues`` are theirs, one each."""
         pack = CQ_ENTRY.pack
-        dirty, exts = self.dirty, self.exts
+        exts = self.exts
         for entry, queue in zip(entries, queues, strict=True):
             _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
             if queue.deleted or (sys_flag & TRANSACTION_MASK and not is_queued(sys_flag)):
@@ -63,13 +63,13 @@ class Dispatcher:
                 tags_code = exts.put(queue, entry)
             queue.tail += pack(log_offset, size, tags_code)
             queue.max_offset += 1
-            if queue not in dirty:
-                dirty[queue] = None
-            elif queue.max_offset - queue.written_count >= _UNWRITTEN_MAX and not self.paused:
+            if queue.max_offset - queue.written_count >= _UNWRITTEN_MAX and not self.paused:
                 try:
                     queue.write()
                 except OSError as error:
                     self.paused = error
+        if self._table.is_crowded:
+            self.rest()
         if self.index is not None:
             self._waiting += entries
             if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
@@ -78,18 +78,15 @@ class Dispatcher:
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
 
-    def resume(self, queues: Iterable[ConsumeQueue], entries: list[DispatchEntry]) -> None:
-        """Go on with what a start left for later.
+    def rest(self) -> None:
+        """Let queues rest that are awake longest."""
+        try:
+            self._table.rest(may_write=self.paused is None)
+        except OSError as error:
+            self.paused = error
 
-        Args:
-            queues: some are not written or not synced.
-            entries: records whose keys the index had no space for.
-        """
-        for queue in queues:
-            if queue.unwritten_size:
-                self.dirty[queue] = None
-            elif queue.unsynced:
-                self.unsynced[queue] = None
+    def resume(self, entries: list[DispatchEntry]) -> None:
+        """Go on with records whose keys a start had no space for."""
         self._waiting = entries
         self._in_part = bool(entries)
 
@@ -124,34 +121,20 @@ class Dispatcher:
                 return
         self._in_part = False
 
-    def write_queues(self, *, count_max: int | None = None) -> int:
-        """Write queue entries that are only in memory, the longest waiting first.
+    def write_queues(self, *, cost_max: int) -> None:
+        """Write some of the queues that are to be written.
 
         Args:
-            count_max: most queues to write now; one that needs a new file counts for ten.
-
-        Returns:
-            How many were written.
+            cost_max: most queues to write now; one that needs a new file counts for ten.
 
         Raises:
             OSError: the disk did not take them; they stay in memory.
         """
-        count = cost = 0
-        # Not one by one: to find the first of a dict whose first ones went takes a search.
-        for queue in list(islice(self.dirty, count_max)):
-            if count_max is not None and cost >= count_max:
-                break
-            if not queue.deleted:
-                if queue.unwritten_size:
-                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
-                    queue.write()
-                    count += 1
-                self.unsynced[queue] = None
-            del self.dirty[queue]
+        cost = 0
+        while self.to_write and cost < cost_max:
+            queue = self._table.at(self.to_write[-1])
+            if queue is not None and queue.unwritten_size:
+                cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                queue.write()
+            self.to_write.pop()
         self.paused = None
-        return count
-
-    def forget(self, queue: ConsumeQueue) -> None:
-        """Write and sync nothing more of a queue."""
-        self.dirty.pop(queue, None)
-        self.unsynced.pop(queue, None)

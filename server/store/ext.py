@@ -60,7 +60,7 @@ class ExtFiles:
         self._disk = disk
         self._paths = paths
         self._file_size = file_size
-        self._files = QueueFiles(disk, file_size=file_size)
+        self._files = QueueFiles(disk, paths.root, file_size=file_size)
         self._queues: dict[ConsumeQueue, _ExtQueue] = {}
 
     # Writing.
@@ -206,10 +206,9 @@ class ExtFiles:
         for known in self._queues.values():
             files += sorted(known.unsynced)
             known.unsynced.clear()
-        made, self._files.new_directories = self._files.new_directories, set()
-        parents = {path.parent for path in made}
-        roots = {self._paths.consumequeue_ext, self._paths.root} if made else set()
-        return files, sorted(made | parents | roots, reverse=True)
+        made = [Path(name) for name in self._files.take_new_names()]
+        roots = [self._paths.consumequeue_ext, self._paths.root] if made else []
+        return files, made + roots
 
     def expired(self, queue: ConsumeQueue) -> list[Path]:
         """Return the files that hold no unit of a message that is still there."""
@@ -224,6 +223,11 @@ class ExtFiles:
         for path in paths:
             self._files.forget(str(path))
         return paths
+
+    @property
+    def in_use(self) -> bool:
+        """Tell whether units of any queue are written here."""
+        return bool(self._queues)
 
     def has(self, queue: ConsumeQueue) -> bool:
         """Tell whether units of a queue are written here, which then has to stay awake."""

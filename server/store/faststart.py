@@ -94,10 +94,10 @@ def plan_queues(
         is_still = touched is not None and key not in touched and key not in point.behind
         is_still = is_still and row.end > row.first
         if is_still and seen.get(topic, queue_id) == _files_of(row, file_size):
-            table.asleep.put(topic, queue_id, row)
+            table.put_row(topic, queue_id, row)
             continue
         try:
-            queue = ConsumeQueue(table.files, table.place(topic), queue_id=queue_id)
+            queue = ConsumeQueue(table.files, table.place(topic), queue_id)
         except BadCall as error:
             # Not of our writing, and no record of the log can be in it.
             report.notes.append(f"dispatch.json names a queue that cannot be one: {error}")
@@ -110,7 +110,7 @@ def plan_queues(
             seen=seen.get(topic, queue_id),
         )
         if resume.is_whole and resume.take_from >= point.safe_log_offset:
-            table.asleep.put(topic, queue_id, row)
+            table.put_row(topic, queue_id, row)
             continue
         resumes[topic, queue_id] = resume
         if resume.doubt:

@@ -12,12 +12,14 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 """
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
 from server.store.disk import Disk, DiskFile, FilePath
-from server.store.queue import ConsumeQueue
+from server.store.queue import NewNames
+from server.store.queueends import QueueEnds
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
@@ -85,9 +87,9 @@ class QueueSyncJob:
     """Makes queues and index durable, then says so in ``checkpoint`` and the safe point.
 
     Args:
-        queues: queues with the starts of their files to sync, ``paths``: more of them.
+        queues: whose files to sync, ``paths``: files of others.
         files: index files to sync.
-        directories: with new names in them.
+        names, directories: with new names in them.
         checkpoint: what is true once all of these are synced.
         say: says the same in ``dispatch.json``.
     """
@@ -97,9 +99,10 @@ class QueueSyncJob:
         disk: Disk,
         store: StorePaths,
         *,
-        queues: Sequence[tuple[ConsumeQueue, Sequence[int]]],
+        queues: QueueEnds,
         paths: Sequence[FilePath],
         files: Sequence[Syncable],
+        names: NewNames,
         directories: Sequence[Path],
         checkpoint: Checkpoint,
         say: Callable[[], None],
@@ -112,6 +115,7 @@ class QueueSyncJob:
         self._queues = queues
         self._more_paths = paths
         self._files = files
+        self._names = names
         self._directories = directories
         self._checkpoint = checkpoint
         self._say = say
@@ -121,11 +125,11 @@ class QueueSyncJob:
         try:
             for file in self._files:
                 file.fdatasync()
-            paths: list[FilePath] = [
-                queue.path_at(base) for queue, bases in self._queues for base in bases
-            ]
-            paths += self._more_paths
-            sync_paths(self._disk, self._store.root, paths, self._directories)
+            sync_all_of(
+                self._disk, self._store.root,
+                queues=self._queues, paths=self._more_paths,
+                names=self._names, directories=self._directories,
+            )  # fmt: skip
         except OSError as error:
             self.error = error
             return
@@ -144,19 +148,27 @@ class QueueSyncJob:
                 self.error = error
 
 
-def sync_paths(
-    disk: Disk, root: Path, paths: Sequence[FilePath], directories: Sequence[Path]
+def sync_all_of(
+    disk: Disk,
+    root: Path,
+    *,
+    queues: QueueEnds,
+    paths: Sequence[FilePath],
+    names: NewNames,
+    directories: Sequence[Path],
 ) -> None:
     """Sync files by name, then directories; very many of them all at once.
 
     Raises:
         OSError: the disk refused.
     """
-    if len(paths) + len(directories) > SYNC_ALL_FROM and disk.sync_all(root):
+    count = queues.file_count + len(paths) + len(names) + len(directories)
+    if count > SYNC_ALL_FROM and disk.sync_all(root):
         return
-    for path in paths:
+    for path in chain(queues.paths(), paths):
         sync_path(disk, path)
-    for directory in directories:
+    made: Iterator[FilePath] = chain(names, directories)
+    for directory in made:
         if disk.is_dir(directory):
             disk.fsync_dir(directory)
 

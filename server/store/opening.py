@@ -133,7 +133,7 @@ class _Opening:
             assert self._point is not None or not len(self._listing.queues)
             if self._point is not None:
                 # Nothing has touched them since they were right.
-                table.asleep = self._point.queues.copy()
+                table.put_rows(self._point.queues)
             progress.claim(log_end=log.end, index=index)
             is_min_known = self._point is None or self._is_min_known(log)
         else:
@@ -145,17 +145,19 @@ class _Opening:
             progress, index, recovery = recovered
             keys = recovery.keys
             is_min_known = self._is_min_known(log) or (
-                progress.is_claimed and not len(table.asleep)
+                progress.is_claimed and len(table.queues) == len(table)
             )
             last_store_ms = recovery.last_store_ms or last_store_ms
         if not is_min_known:
             self._correct_min(table, log)
         progress.point.min_of = log.min_offset if is_min_known else -1
         self._report.log_end = log.end
-        dispatcher = Dispatcher(index)
+        while table.is_crowded:
+            table.rest(may_write=False)
+        dispatcher = Dispatcher(index, table)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
-        dispatcher.resume(table.queues.values(), keys)
+        dispatcher.resume(keys)
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
         return OpenedStore(
@@ -179,12 +181,12 @@ class _Opening:
     @staticmethod
     def _correct_min(table: QueueTable, log: CommitLog) -> None:
         """Find the first kept entries again: log files went, and then the broker."""
-        for topic, queue_id, row in list(table.asleep):
-            queue = table.find(topic, queue_id)
+        for slot in table.slots():
+            queue = table.at(slot)
             if queue is not None:
-                minimum = min_offset_of(queue, log.min_offset)
-                del table.queues[topic, queue_id]
-                table.asleep.put(topic, queue_id, row._replace(minimum=minimum))
+                queue.min_offset = min_offset_of(queue, log.min_offset)
+            if table.is_crowded:
+                table.rest(may_write=False)
 
     def _progress(
         self, log: CommitLog, table: QueueTable, *, point: SafePoint | None = None

@@ -10,9 +10,10 @@ the safe point, only that queue says how far it is; the safe point of the rest s
 from typing import Final
 
 from server.store.disk import Disk
-from server.store.flush import sync_paths
+from server.store.flush import sync_all_of
 from server.store.index import Index
 from server.store.logfile import CommitLog
+from server.store.queueends import QueueEnds
 from server.store.queuerows import QueueRow, QueueRows
 from server.store.queuetable import QueueTable
 from server.store.rebuild import QueueRebuild
@@ -103,17 +104,15 @@ class Progress:
         Raises:
             OSError: the disk refused.
         """
-        paths = [
-            queue.path_at(base)
-            for queue in self._table.queues.values()
-            for base in queue.take_unsynced()
-        ]
         files = self._table.files
-        directories, files.new_directories = files.new_directories, set()
-        topics = {directory.parent for directory in directories}
-        roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
-        names = [*sorted(directories), *sorted(topics), *roots]
-        sync_paths(self._disk, self._paths.root, paths, names)
+        ends = QueueEnds(self._paths.consumequeue, file_size=files.file_size)
+        for queue in self._table.queues.values():
+            ends.add(queue)
+        sync_all_of(
+            self._disk, self._paths.root,
+            queues=ends, paths=(), names=files.take_new_names(),
+            directories=[self._paths.consumequeue, self._paths.index, self._paths.root],
+        )  # fmt: skip
 
     def _sync_log_until(self, until: int) -> None:
         size = self._log.file_size

@@ -4,6 +4,9 @@
     | expired | files …       | tail: in files | tail: memory  |
                               next_offset = max_offset + what is put but not dispatched
 
+of one that was no object for a while:      written_count    tail_start   max_offset
+    | expired | files …                     | in the backlog | tail       |
+
 Rule: entries are derived from the commit log and can be built again, so they reach
 their files lazily and without fsync; the reader looks at the tail first. Files are
 sparse and of one size, named by the byte at which they start. The first file may start
@@ -13,11 +16,13 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank, #correctM
 """
 
 import re
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from server.store.backlog import Backlog
 from server.store.disk import DirEntry, Disk, DiskFile
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
@@ -25,22 +30,42 @@ from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 TAIL_FLUSH_SIZE: Final = 8 << 10
 """Bytes of unwritten entries that make a queue write them by itself."""
 TAIL_KEEP_SIZE: Final = 100 * ENTRY_SIZE
-"""Bytes of written entries that stay in memory for readers at the end of the queue."""
+"""Bytes of written entries that stay in memory for readers at the end of a queue in use."""
 OPEN_FILES_MAX: Final = 256
 _QUEUE_NAME: Final = re.compile("0|[1-9][0-9]{0,9}")
 _ID_MAX: Final = (1 << 31) - 1
 
 
+class NewNames:
+    """Directories with names that may not be on the disk: a few bytes for each queue."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._ids.values())) + len(self._ids)
+
+    def add(self, directory: str) -> None:
+        """Note the directory ``<topic>/<queue id>`` of a file that was made."""
+        topic, _, queue_id = directory.rpartition("/")
+        self._ids.setdefault(topic, array("i")).append(int(queue_id))
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield every queue's directory, then those of the topics; each once."""
+        for topic in sorted(self._ids):
+            for queue_id in sorted(set(self._ids[topic])):
+                yield f"{topic}/{queue_id}"
+        yield from sorted(self._ids)
+
+
 class QueueFiles:
     """Open queue files of all queues, the least recently used closed first."""
 
-    def __init__(self, disk: Disk, *, file_size: int) -> None:
+    def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
-        self.new_directories: set[Path] = set()
-        """Directories of files that were made and are not synced by name."""
-        self.tail_keep_size = TAIL_KEEP_SIZE
-        """Bytes of written entries that stay in memory, of each queue."""
+        self.backlog = Backlog(disk, root / "backlog.tmp")
+        self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
 
     def get(self, path: str, *, create: bool = False) -> DiskFile:
@@ -64,9 +89,9 @@ class QueueFiles:
         try:
             file = self.disk.open(path)
         except FileNotFoundError:
-            directory = Path(path).parent
-            self.disk.mkdir(directory)
-            self.new_directories.add(directory)
+            directory = path.rpartition("/")[0]
+            self.disk.mkdir(Path(directory))
+            self._new_names.add(directory)
             file = self.disk.open(path, create=True)
         # Also one that a full disk let us make and not extend.
         try:
@@ -76,6 +101,11 @@ class QueueFiles:
             file.close()
             raise
         return file
+
+    def take_new_names(self) -> NewNames:
+        """Return where files were made since the last call."""
+        names, self._new_names = self._new_names, NewNames()
+        return names
 
     def forget(self, path: str) -> None:
         """Close a file if it is open."""
@@ -88,6 +118,7 @@ class QueueFiles:
         for file in self._open.values():
             file.close()
         self._open.clear()
+        self.backlog.close()
 
 
 class TopicPlace(NamedTuple):
@@ -118,9 +149,14 @@ class ConsumeQueue:
         files: shared open files.
         place: what the queues of its topic share; the directory of the queue is made at the
             first write.
-        min_offset: first entry that points at a kept record.
-        max_offset: entries there are, expired and filler ones included.
+        slot: its number in the table, -1 for none.
         first: first entry that has a file.
+        min_offset: first entry that points at a kept record.
+        synced_count: entry from which on files may not be on the disk.
+        written_count: entry after the last that is in a file.
+        max_offset: entries there are, expired and filler ones included.
+        waiting: the place in the backlog of the entries between ``written_count`` and
+            ``tail_start``, -1 for none.
     """
 
     __slots__ = (
@@ -132,48 +168,49 @@ class ConsumeQueue:
         "min_offset",
         "next_offset",
         "queue_id",
+        "slot",
+        "synced_count",
         "tail",
         "tail_start",
-        "topic",
         "topic_part",
-        "unsynced",
+        "waiting",
         "written_count",
     )
 
+    # By position: queues come and go with every message where there are thousands in use.
     def __init__(
-        self,
-        files: QueueFiles,
-        place: TopicPlace,
-        *,
-        queue_id: int,
-        min_offset: int = 0,
-        max_offset: int = 0,
-        first: int = 0,
-    ) -> None:
+        self, files: QueueFiles, place: TopicPlace, queue_id: int, slot: int = -1, first: int = 0,
+        min_offset: int = 0, synced_count: int = 0, written_count: int = 0, max_offset: int = 0,
+        waiting: int = -1,
+    ) -> None:  # fmt: skip
         self._files = files
         self._place = place
-        self.topic = place.topic
+        self.topic_part = place[2]
         self.queue_id = queue_id
-        self.topic_part = place.part
-        self.min_offset = min_offset
-        self.max_offset = max_offset
-        self.next_offset = max_offset
+        self.slot = slot
         self.first = first
+        self.min_offset = min_offset
+        self.synced_count = synced_count
+        self.written_count = written_count
+        self.max_offset = self.next_offset = self.tail_start = max_offset
+        self.waiting = waiting
         self.tail = bytearray()
-        self.tail_start = max_offset
-        self.written_count = max_offset
         self.deleted = False
-        self.unsynced: tuple[int, ...] = ()
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+        return self._place.topic
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Topic and queue id."""
+        return self._place.topic, self.queue_id
 
     @property
     def is_even(self) -> bool:
         """Tell whether all that was given out is written."""
         return self.next_offset == self.max_offset == self.written_count
-
-    @property
-    def is_idle(self) -> bool:
-        """Tell whether all of it is in synced files and nothing is on its way."""
-        return self.is_even and not self.unsynced and not self.deleted
 
     @property
     def directory(self) -> Path:
@@ -200,16 +237,31 @@ class ConsumeQueue:
         """Tell whether the next write has to make a file, which takes ten times as long."""
         return self.written_count % self.file_entry_count == 0
 
+    def recall(self) -> None:
+        """Bring the entries that are in the backlog back into the tail."""
+        if self.waiting >= 0:
+            self.tail[:0] = self._files.backlog.take(self.waiting)
+            self.tail_start, self.waiting = self.written_count, -1
+
+    def rest(self) -> None:
+        """Give the entries that are only in memory to the backlog; the object is of no more use."""
+        tail = self.tail
+        if self.written_count > self.tail_start:
+            del tail[: (self.written_count - self.tail_start) * ENTRY_SIZE]
+        if tail:
+            self.waiting = self._files.backlog.add(self.waiting, tail)
+
     def write(self) -> None:
         """Write the entries that are only in memory.
 
         Raises:
             OSError: the disk did not take them; they stay in memory.
         """
+        self.recall()
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
         self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
         self.written_count = self.max_offset
-        surplus = len(self.tail) - self._files.tail_keep_size
+        surplus = len(self.tail) - TAIL_KEEP_SIZE
         if surplus > 0:
             del self.tail[:surplus]
             self.tail_start += surplus // ENTRY_SIZE
@@ -240,9 +292,8 @@ class ConsumeQueue:
             done += count
 
     def note_written(self, base: int) -> None:
-        """Note that the file whose first byte is byte ``base`` is to be synced."""
-        if base not in self.unsynced:
-            self.unsynced += (base,)
+        """Note that files from the one that begins at byte ``base`` on are to be synced."""
+        self.synced_count = min(self.synced_count, base // ENTRY_SIZE)
 
     def fill_until(self, start: int) -> None:
         """Make ``start`` the first message: fillers before it in its file.
@@ -253,6 +304,7 @@ class ConsumeQueue:
         in_file = start % self.file_entry_count
         self.first = start - in_file
         self.put_bytes(self.first, FILLER * in_file)
+        self.synced_count = self.first
         self.min_offset = self.max_offset = self.next_offset = start
         self.tail_start = self.written_count = start
 
@@ -271,6 +323,8 @@ class ConsumeQueue:
         count = min(count, self.max_offset - start)
         if count <= 0 or start < self.first:
             return b""
+        if self.waiting >= 0 and start + count > self.written_count:
+            self.recall()
         if start >= self.tail_start:
             begin = (start - self.tail_start) * ENTRY_SIZE
             return self.tail[begin : begin + count * ENTRY_SIZE]
@@ -293,11 +347,6 @@ class ConsumeQueue:
             return None
         log_offset, size, tags_code = CQ_ENTRY.unpack(data)
         return log_offset, size, tags_code
-
-    def take_unsynced(self) -> tuple[int, ...]:
-        """Return the starts of the files written since the last call."""
-        bases, self.unsynced = self.unsynced, ()
-        return bases
 
     def close_files(self) -> None:
         """Close what is open of its files."""

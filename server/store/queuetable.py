@@ -1,33 +1,39 @@
 """All consume queues of a store, by topic and queue id.
 
-    find / obtain ──> awake: a ConsumeQueue ──rest, when it is idle──> asleep: a row
-                          ^───────────────────── find ─────────────────────┘
+    find / obtain ──> awake: a ConsumeQueue ──rest, when others are in use──> a slot
+                          ^───────────────────── find ─────────────────────────┘
 
 Rule: a queue comes into being with its first message and gets a directory with its first
 written entries. It is an object only while it is in use: nobody keeps one for longer than a
-call unless something of it is not written or not synced. A deleted topic leaves an empty
-directory, as in Java: that is how a later scan of the log knows that its old messages are
-not to come back.
+call unless a message of it is on its way. A deleted topic leaves an empty directory, as in
+Java: that is how a later scan of the log knows that its old messages are not to come back.
 
 Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 """
 
+from array import array
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from server.store.backlog import CHUNK_SIZE
 from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
 from server.store.ext import ExtFiles
-from server.store.queue import TAIL_KEEP_SIZE, ConsumeQueue, QueueFiles, TopicPlace
+from server.store.queue import ConsumeQueue, QueueFiles, TopicPlace
+from server.store.queuecolumns import NONE, NUMBERS, NUMBERS_SIZE, QueueColumns
 from server.store.queuerows import QueueRow, QueueRows
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
-AWAKE_IDLE_MAX: Final = 1024
-"""Idle queues that stay awake, so that those who are read again and again do."""
-TAILS_KEEP_SIZE: Final = AWAKE_IDLE_MAX * TAIL_KEEP_SIZE
-"""Bytes of written entries that stay in memory, of all queues together."""
+AWAKE_MAX: Final = 1024
+"""Queues that stay awake, so that those who are used again and again do."""
+BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
+"""Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
 PLACES_MAX: Final = 4096
+SLACK: Final = 256
+"""Queues that may be awake beyond that, so that they go to rest many at a time."""
+LOOKS_A_REST: Final = 4 * SLACK
+_EMPTY: Final = QueueRow(0, 0, 0)
 
 
 class QueueTable:
@@ -36,33 +42,48 @@ class QueueTable:
     def __init__(
         self, disk: Disk, paths: StorePaths, *, file_size: int, ext_file_size: int = EXT_FILE_SIZE
     ) -> None:
-        self.files = QueueFiles(disk, file_size=file_size)
+        self.files = QueueFiles(disk, paths.root, file_size=file_size)
         self.exts = ExtFiles(disk, paths, file_size=ext_file_size)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
-        self.asleep = QueueRows()
+        self.forgotten: set[tuple[str, int]] = set()
+        """Queues that were deleted since somebody emptied this."""
         self.delete_count = 0
         """Queues that were deleted: what another thread saw before may be of another one."""
+        self._columns = QueueColumns()
         self._paths = paths
         self._places: dict[str, TopicPlace] = {}
 
     def __len__(self) -> int:
-        return len(self.queues) + len(self.asleep)
+        return len(self._columns)
 
     def has(self, topic: str, queue_id: int) -> bool:
         """Tell whether there is such a queue."""
-        return (topic, queue_id) in self.queues or (topic, queue_id) in self.asleep
+        return self._columns.slot(topic, queue_id) != NONE
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """Return a queue, woken if need be; None where there is none."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return queue
-        row = self.asleep.pop(topic, queue_id)
-        if row is None:
+        return self.wake(topic, queue_id)
+
+    def wake(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """Return a queue that rests, awake from now on; None where there is none."""
+        columns = self._columns
+        slot = columns.slot(topic, queue_id)
+        if slot == NONE:
             return None
-        queue = self.make(topic, queue_id, max_offset=row.end, first=row.first)
-        queue.min_offset = row.minimum
+        place = self._places.get(topic) or self.place(topic)
+        numbers = NUMBERS.unpack_from(columns.numbers, slot * NUMBERS_SIZE)
+        queue = self.queues[topic, queue_id] = ConsumeQueue(
+            self.files, place, queue_id, slot, *numbers
+        )
         return queue
+
+    def at(self, slot: int) -> ConsumeQueue | None:
+        """Return the queue of a slot, woken if need be; None for one that is free."""
+        topic = self._columns.topics[slot]
+        return self.find(topic, self._columns.queue_ids[slot]) if topic else None
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, made if there is none.
@@ -72,29 +93,16 @@ class QueueTable:
         """
         return self.find(topic, queue_id) or self.make(topic, queue_id)
 
-    def make(
-        self,
-        topic: str,
-        queue_id: int,
-        *,
-        min_offset: int = 0,
-        max_offset: int = 0,
-        first: int = 0,
-    ) -> ConsumeQueue:
-        """Return a new queue; offsets count entries.
+    def make(self, topic: str, queue_id: int, row: QueueRow = _EMPTY) -> ConsumeQueue:
+        """Return a new queue; ``row`` says what its files hold.
 
         Raises:
             BadCall: the topic or the id cannot be a path.
         """
-        queue = ConsumeQueue(
-            self.files,
-            self.place(topic),
-            queue_id=check_queue_id(topic, queue_id),
-            min_offset=min_offset,
-            max_offset=max_offset,
-            first=first,
-        )
-        self.queues[topic, queue_id] = queue
+        self.place(topic)
+        self.put_row(topic, check_queue_id(topic, queue_id), row)
+        queue = self.wake(topic, queue_id)
+        assert queue is not None
         return queue
 
     def place(self, topic: str) -> TopicPlace:
@@ -110,47 +118,127 @@ class QueueTable:
             known = self._places[topic] = TopicPlace.of(self._paths, topic)
         return known
 
-    def rest(self, count: int) -> None:
-        """Let idle queues fall asleep; looks at ``count`` of those that are awake longest."""
-        self.files.tail_keep_size = min(TAIL_KEEP_SIZE, TAILS_KEEP_SIZE // (len(self.queues) or 1))
-        surplus = len(self.queues) - AWAKE_IDLE_MAX
-        for key in list(islice(self.queues, min(count, max(surplus, 0)))):
-            queue = self.queues.pop(key)
-            if queue.is_idle and not self.exts.has(queue):
-                self.asleep.put(*key, _row_of(queue))
-            else:
-                self.queues[key] = queue
+    @property
+    def is_crowded(self) -> bool:
+        """Tell whether it is time for some queues to rest."""
+        return len(self.queues) > AWAKE_MAX + SLACK
+
+    def rest(self, *, may_write: bool = True) -> None:
+        """Let some of those rest that are awake longest, until AWAKE_MAX are left.
+
+        Args:
+            may_write: whether entries that find no room in the backlog go to their files.
+
+        Raises:
+            OSError: the disk did not take them; nothing is lost.
+        """
+        queues, numbers, pack_into = self.queues, self._columns.numbers, NUMBERS.pack_into
+        has_units = self.exts.has if self.exts.in_use else None
+        is_full = may_write and self.files.backlog.chunk_count >= BACKLOG_MAX
+        # Some of them may have to stay: a turn is not to look at all of these again and again.
+        count = min(max(len(queues) - AWAKE_MAX, 0), LOOKS_A_REST)
+        for key in list(islice(queues, count)):
+            queue = queues.pop(key)
+            if queue.next_offset != queue.max_offset or (has_units and has_units(queue)):
+                queues[key] = queue
+                continue
+            if is_full and queue.unwritten_size:
+                try:
+                    queue.write()
+                except OSError:
+                    queues[key] = queue
+                    raise
+            queue.rest()
+            pack_into(
+                numbers, queue.slot * NUMBERS_SIZE,
+                queue.first, queue.min_offset, queue.synced_count,
+                queue.written_count, queue.max_offset, queue.waiting,
+            )  # fmt: skip
+
+    def slots(self) -> "array[int]":
+        """Return the slot of every queue."""
+        return array("i", self._columns)
+
+    def unwritten(self) -> "array[int]":
+        """Return the slots of queues with entries that are in no file, at least."""
+        awake = (queue.slot for queue in self.queues.values() if queue.unwritten_size)
+        return self._columns.unwritten() + array("i", awake)
+
+    def unsynced(self) -> "array[int]":
+        """Return the slots of queues with entries that may not be on the disk, at least."""
+        awake = (
+            queue.slot for queue in self.queues.values() if queue.synced_count != queue.max_offset
+        )
+        return self._columns.unsynced() + array("i", awake)
 
     def row(self, topic: str, queue_id: int) -> QueueRow | None:
         """Return where a queue begins and ends, without waking it; None for no queue."""
         queue = self.queues.get((topic, queue_id))
-        return self.asleep.get(topic, queue_id) if queue is None else _row_of(queue)
+        if queue is not None:
+            return QueueRow(queue.first, queue.min_offset, queue.max_offset)
+        slot = self._columns.slot(topic, queue_id)
+        if slot == NONE:
+            return None
+        first, minimum, _, _, end, _ = self._columns.get(slot)
+        return QueueRow(first, minimum, end)
+
+    def put_row(self, topic: str, queue_id: int, row: QueueRow) -> None:
+        """Know a queue that rests, all of it on the disk."""
+        first, minimum, end = row
+        self._columns.put(self._columns.add(topic, queue_id), first, minimum, end, end, end, NONE)
+
+    def put_rows(self, rows: QueueRows) -> None:
+        """Know many of them."""
+        for topic, queue_id, row in rows:
+            self.put_row(topic, queue_id, row)
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
         """Yield topic, queue id and row of every queue."""
-        for (topic, queue_id), queue in self.queues.items():
-            yield topic, queue_id, _row_of(queue)
-        yield from self.asleep
+        topics, queue_ids = self._columns.topics, self._columns.queue_ids
+        for slot in self._columns:
+            row = self.row(topics[slot], queue_ids[slot])
+            assert row is not None
+            yield topics[slot], queue_ids[slot], row
+
+    def written_rows(self) -> Iterator[tuple[str, int, QueueRow]]:
+        """Return topic, queue id and row of every queue as it is now, up to what is in its files.
+
+        It takes no time; what it returns may be gone through in another thread.
+        """
+        columns = self._columns
+        awake = {
+            queue.slot: QueueRow(queue.first, queue.min_offset, queue.written_count)
+            for queue in self.queues.values()
+        }
+        return _written(columns.topics[:], columns.queue_ids[:], bytes(columns.numbers), awake)
+
+    def set_begin(self, topic: str, queue_id: int, *, first: int, minimum: int) -> None:
+        """Let a queue, which there is, begin later."""
+        queue = self.queues.get((topic, queue_id))
+        if queue is not None:
+            queue.first, queue.min_offset = first, minimum
+            return
+        slot = self._columns.slot(topic, queue_id)
+        self._columns.put(slot, first, minimum, *self._columns.get(slot)[2:])
 
     def keys(self) -> list[tuple[str, int]]:
         """Return (topic, queue id) of every queue, sorted."""
-        return sorted([*self.queues, *((topic, number) for topic, number, _ in self.asleep)])
+        columns = self._columns
+        return sorted((columns.topics[slot], columns.queue_ids[slot]) for slot in columns)
 
     def has_topic(self, topic: str) -> bool:
         """Tell whether a topic has queues."""
-        return bool(self.asleep.topic(topic)) or any(key[0] == topic for key in self.queues)
-
-    def wake_topic(self, topic: str) -> list[ConsumeQueue]:
-        """Return every queue of a topic."""
-        for queue_id, _ in self.asleep.topic(topic):
-            self.find(topic, queue_id)
-        return [queue for key, queue in self.queues.items() if key[0] == topic]
+        return bool(self._columns.slots_of(topic))
 
     def forget(self, queue: ConsumeQueue) -> None:
         """Know a queue no more; its files are somebody else's."""
+        key = queue.key
+        queue.recall()
         queue.deleted = True
-        self.queues.pop((queue.topic, queue.queue_id), None)
+        del self.queues[key]
+        self._columns.remove(queue.slot)
         queue.close_files()
+        self.forgotten.add(key)
         self.delete_count += 1
 
     def take_topic(self, topic: str) -> list[ConsumeQueue]:
@@ -160,10 +248,11 @@ class QueueTable:
             BadCall: the topic cannot be a path.
         """
         check_topic_name(topic)
-        queues = self.wake_topic(topic)
-        for queue in queues:
+        queues = [self.at(slot) for slot in self._columns.slots_of(topic)]
+        known = [queue for queue in queues if queue is not None]
+        for queue in known:
             self.forget(queue)
-        return queues
+        return known
 
     def close(self) -> None:
         """Close every file."""
@@ -171,5 +260,11 @@ class QueueTable:
         self.exts.close()
 
 
-def _row_of(queue: ConsumeQueue) -> QueueRow:
-    return QueueRow(queue.first, queue.min_offset, queue.max_offset)
+def _written(
+    topics: list[str], queue_ids: "array[int]", numbers: bytes, awake: dict[int, QueueRow]
+) -> Iterator[tuple[str, int, QueueRow]]:
+    rows = NUMBERS.iter_unpack(numbers)
+    for slot, (topic, queue_id, row) in enumerate(zip(topics, queue_ids, rows, strict=True)):
+        if topic:
+            first, minimum, _, written, _, _ = row
+            yield topic, queue_id, awake.get(slot) or QueueRow(first, minimum, written)

@@ -13,6 +13,7 @@ that is older, of another message, whose bits would keep this one from who wants
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirtyLogicFiles.
 """
 
+import sys
 from typing import Final
 
 from server.store.flush import OUT_OF_SPACE
@@ -49,6 +50,8 @@ class QueueRebuild:
         keeps_units: bool = False,
     ) -> None:
         self.queue = queue
+        # Nothing of what is there is to be synced, but what this writes.
+        queue.synced_count = sys.maxsize
         self._keeps_units = keeps_units
         self.changed = False
         """Something on disk was not as the log says."""
@@ -164,6 +167,7 @@ class QueueRebuild:
         for base in range(pos - pos % size, pos + len(wanted), size):
             self.queue.note_written(base)
         self._buffer_start += len(wanted) // ENTRY_SIZE
+        self.queue.written_count = self._buffer_start
         self._buffer.clear()
 
     def _on_disk(self, start: int, count: int) -> bytes:
@@ -205,6 +209,7 @@ class QueueRebuild:
         queue.max_offset = queue.next_offset = self.next
         queue.tail = self._buffer
         queue.tail_start = queue.written_count = self.next - len(self._buffer) // ENTRY_SIZE
+        queue.synced_count = min(queue.synced_count, queue.written_count)
         queue.min_offset = min_offset_of(queue, self._log_min)
 
     def settle(self) -> int:

@@ -21,7 +21,6 @@ from server.store.disk import Disk, read_file
 from server.store.faststart import Plan
 from server.store.logfile import CommitLog
 from server.store.multidispatch import copy_offsets, copy_queue_id, may_have_copies
-from server.store.queue import ConsumeQueue
 from server.store.queuecheck import Resume
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
@@ -70,15 +69,15 @@ class QueueRecovery:
         self._old_below = max([self._safe, *self._take_from.values(), *self._deleted.values()])
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
         for topic, queue_id, _ in seen:
-            if (topic, queue_id) not in table.asleep:
+            if not table.has(topic, queue_id):
                 self._add(topic, queue_id)
         self._known_topics = self._read_topics()
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
-        row = self._table.asleep.pop(topic, queue_id)
+        row = self._table.row(topic, queue_id)
         resume = self._resumes.get((topic, queue_id))
         if row is not None:
-            # Of a queue that was asleep all below its end is right, and nothing is behind it.
+            # Of a queue that is known all below its end is right, and nothing is behind it.
             resume = Resume(row.end, self._safe, is_whole=True, first=row.first)
         try:
             queue = self._table.make(topic, queue_id)
@@ -141,7 +140,7 @@ class QueueRecovery:
 
     def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
         """Return the queue of a record that is the first one of it."""
-        is_known = key in self._table.asleep
+        is_known = self._table.has(*key)
         rebuild = self._add(*key) if is_known or self._may_come_back(key[0]) else None
         self.rebuilds[key] = rebuild
         return rebuild
@@ -158,7 +157,7 @@ class QueueRecovery:
                 continue
             if self._deleted and copy.log_offset < self._deleted.get(name, 0):
                 continue
-            is_known = key in self._table.asleep
+            is_known = self._table.has(*key)
             if key not in self.rebuilds and (is_known or self._may_come_back(name)):
                 self._add(*key)
             rebuild = self.rebuilds.get(key)
@@ -170,8 +169,7 @@ class QueueRecovery:
         if self._config.enable_multi_dispatch:
             return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
         keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
-        asleep = self._table.asleep
-        there = (key for key in keys if key in asleep or self.rebuilds.get(key) is not None)
+        there = (key for key in keys if self._table.has(*key))
         return next(there, None)
 
     def _may_come_back(self, topic: str) -> bool:
@@ -233,7 +231,7 @@ class QueueRecovery:
             if rebuild.changed:
                 self._report.rebuilt_queues.append(key)
             if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):
-                self._forget(rebuild.queue)
+                self._table.forget(rebuild.queue)
 
     @property
     def is_settled(self) -> bool:
@@ -245,6 +243,3 @@ class QueueRecovery:
         """Return why some entries are only in memory, None where all are in their files."""
         errors = (rebuild.no_space for rebuild in self.rebuilds.values() if rebuild)
         return next((error for error in errors if error), None)
-
-    def _forget(self, queue: ConsumeQueue) -> None:
-        self._table.queues.pop((queue.topic, queue.queue_id), None)

@@ -10,24 +10,13 @@ between leaves more than is named, and never less.
 """
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable
 
 from server.store.disk import Disk
 from server.store.moment import UNKNOWN, Moment
-from server.store.queue import ConsumeQueue
 from server.store.queuerows import QueueRow
 from server.store.safepoint import IndexMark, SafePoint, Writer, write_safe_point
 from storefmt.paths import StorePaths
-
-
-class QueueEnd(NamedTuple):
-    """How much of a queue is in its files, and how much of it is kept, in entries."""
-
-    queue: ConsumeQueue
-    first: int
-    minimum: int
-    end: int
 
 
 class SafePointFile:
@@ -80,16 +69,18 @@ class SafePointFile:
     def advance(
         self,
         until: int,
-        ends: Iterable[QueueEnd],
+        ends: Iterable[tuple[str, int, QueueRow]],
         index: IndexMark | None,
         *,
         moment: Moment = UNKNOWN,
+        forgotten: Collection[tuple[str, int]] = (),
     ) -> None:
         """Say that everything below log offset ``until`` was synced.
 
         Args:
-            ends: of the queues that changed since the last time.
+            ends: how much is in the files of the queues that changed since the last time.
             moment: when it was decided what to sync, if that is known.
+            forgotten: queues that were deleted meanwhile.
 
         Raises:
             OSError: the disk did not take it.
@@ -98,16 +89,16 @@ class SafePointFile:
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = max(point.safe_log_offset, until)
             point.index, point.moment = index, moment
-            for queue, *numbers in ends:
-                if not queue.deleted:
-                    row = QueueRow(*numbers)
-                    known = point.queues.get(queue.topic, queue.queue_id)
-                    if known is not None:
-                        # Retention may have moved the begin while the job ran.
-                        first, minimum = map(max, zip(row[:2], known[:2], strict=True))
-                        row = QueueRow(first, minimum, row.end)
-                    point.queues.put(queue.topic, queue.queue_id, row)
-                    point.behind.pop((queue.topic, queue.queue_id), None)
+            for topic, queue_id, row in ends:
+                if (topic, queue_id) in forgotten:
+                    continue
+                known = point.queues.get(topic, queue_id)
+                if known is not None:
+                    # Retention may have moved the begin while the job ran.
+                    first, minimum = map(max, zip(row[:2], known[:2], strict=True))
+                    row = QueueRow(first, minimum, row.end)
+                point.queues.put(topic, queue_id, row)
+                point.behind.pop((topic, queue_id), None)
 
         self.change(apply)
 

@@ -6,7 +6,7 @@
                  the log has gone on to its next file
     on stop      all of it at once, and the abort file goes away
 
-Rule: a step looks at a few hundred queues, however many there are. The checkpoint holds
+Rule: a step writes a few hundred queues, however many there are. The checkpoint holds
 what Java means by it, and only what was synced: physic_ms is the store time of the last
 record a flush covered, logics_ms of the last one in synced queues, index_ms the end of the
 last synced file that is full.
@@ -16,8 +16,8 @@ store/StoreCheckpoint.java, store/index/IndexService.java#flush.
 """
 
 import errno
-from dataclasses import dataclass, field
-from pathlib import Path
+from array import array
+from dataclasses import dataclass
 from typing import Final
 
 from server.store.config import StoreConfig
@@ -27,9 +27,9 @@ from server.store.index import PAGES_A_STEP
 from server.store.moment import Moment
 from server.store.opening import OpenedStore
 from server.store.progress import mark_of
-from server.store.queue import ConsumeQueue
+from server.store.queueends import QueueEnds
 from server.store.removal import Removed, RemoveJob
-from server.store.safefile import QueueEnd, SafePointFile
+from server.store.safefile import SafePointFile
 from server.store.safepoint import IndexMark, Listing
 from storefmt.checkpoint import Checkpoint
 
@@ -48,10 +48,9 @@ class _Round:
     flushed: int
     checkpoint: Checkpoint
     moment: Moment
-    unwritten: list[ConsumeQueue]
-    written: list[ConsumeQueue]
-    files: list[tuple[ConsumeQueue, tuple[int, ...]]] = field(default_factory=list)
-    ends: list[QueueEnd] = field(default_factory=list)
+    slots: "array[int]"
+    """Queues that are to be written and taken down."""
+    ends: QueueEnds
 
 
 class Upkeep:
@@ -77,7 +76,6 @@ class Upkeep:
         self._next_sync_ms = opened.now_ms + self._thorough_interval_ms
         self._job_running = False
         self._round: _Round | None = None
-        self._to_write = 0
         self._synced_offset = self.safe_file.safe_log_offset
 
     def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
@@ -103,7 +101,7 @@ class Upkeep:
         if self._job_running:
             return None
         if self._round is None:
-            self._table.rest(LOOKS_A_STEP)
+            self._dispatcher.rest()
             due = _is_due(self._next_sync_ms, now_ms, self._thorough_interval_ms)
             if not (due or self._has_rolled()):
                 return None
@@ -118,19 +116,19 @@ class Upkeep:
         return job
 
     def _write_some(self, now_ms: int) -> None:
-        """Write some of the queues that were dirty when this second began."""
+        """Write some of the queues that were not written when this second began."""
         dispatcher = self._dispatcher
         due = _is_due(self._next_write_ms, now_ms, self._interval_ms)
         if due or dispatcher.paused is not None:
-            self._to_write = max(self._to_write, len(dispatcher.dirty))
+            if not dispatcher.to_write:
+                dispatcher.to_write = self._table.unwritten()
             dispatcher.put_keys(now_ms)
             if dispatcher.index is not None:
                 dispatcher.index.write(pages_max=PAGES_A_STEP)
             self._next_write_ms = now_ms + self._interval_ms
         # A round writes what it needs by itself.
-        if (self._to_write or dispatcher.paused is not None) and self._round is None:
-            count = dispatcher.write_queues(count_max=QUEUES_A_STEP)
-            self._to_write = min(self._to_write - count, len(dispatcher.dirty))
+        if self._round is None:
+            dispatcher.write_queues(cost_max=QUEUES_A_STEP)
 
     def _has_rolled(self) -> bool:
         """Tell whether a flush went into a new file: all files before it are then safe."""
@@ -146,8 +144,8 @@ class Upkeep:
         dispatcher.put_keys(dispatcher.last_store_ms)
         # Keys for which there was no space are in no file yet.
         until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
-        unwritten, dispatcher.dirty = list(dispatcher.dirty), {}
-        written, dispatcher.unsynced = list(dispatcher.unsynced), {}
+        dispatcher.to_write = array("i")
+        self._table.forgotten.clear()
         return _Round(
             until=0 if dispatcher.keys_wait else until,
             flushed=self._log.flushed_offset,
@@ -155,8 +153,8 @@ class Upkeep:
                 self.flushed_ms, dispatcher.last_store_ms, self._checkpoint.index_ms
             ),
             moment=self._disk.moment(),
-            unwritten=unwritten,
-            written=written,
+            slots=self._table.unsynced(),
+            ends=QueueEnds(self._paths.consumequeue, file_size=self._table.files.file_size),
         )
 
     def _go_on(self, round_: _Round, count_max: int) -> bool:
@@ -165,26 +163,20 @@ class Upkeep:
         Raises:
             OSError: the disk did not take them; the round goes on with them later.
         """
-        left = count_max
-        while round_.unwritten and left > 0:
-            queue = round_.unwritten[-1]
-            if queue.unwritten_size and not queue.deleted:
-                left -= NEW_FILE_COST if queue.is_at_new_file else 1
-                queue.write()
-            self._take_down(round_, round_.unwritten.pop())
-        left = max(left, 0) * LOOKS_A_STEP // QUEUES_A_STEP
-        while round_.written and left:
-            self._take_down(round_, round_.written.pop())
-            left -= 1
-        return not (round_.unwritten or round_.written)
-
-    @staticmethod
-    def _take_down(round_: _Round, queue: ConsumeQueue) -> None:
-        if queue.deleted:
-            return
-        queue.drop_tail()
-        round_.files.append((queue, queue.take_unsynced()))
-        round_.ends.append(QueueEnd(queue, queue.first, queue.min_offset, queue.written_count))
+        cost, looks = 0, count_max * LOOKS_A_STEP // QUEUES_A_STEP
+        while round_.slots and cost < count_max and looks:
+            queue = self._table.at(round_.slots[-1])
+            # One that was deleted, and is there again, is for the next round.
+            if queue is not None and queue.key not in self._table.forgotten:
+                if queue.unwritten_size:
+                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                    queue.write()
+                queue.drop_tail()
+                round_.ends.add(queue)
+            round_.slots.pop()
+            looks -= 1
+        self._dispatcher.rest()
+        return not round_.slots
 
     def _sync_job(self, round_: _Round) -> QueueSyncJob:
         dispatcher = self._dispatcher
@@ -204,22 +196,22 @@ class Upkeep:
         return QueueSyncJob(
             self._disk,
             self._paths,
-            queues=round_.files,
+            queues=round_.ends,
             paths=ext_paths,
             files=files,
-            directories=[*ext_directories, *self._new_directories()],
+            names=self._table.files.take_new_names(),
+            directories=[
+                *ext_directories, self._paths.consumequeue, self._paths.index, self._paths.root
+            ],
             checkpoint=checkpoint,
             say=lambda: self.safe_file.advance(
-                round_.until, round_.ends, mark, moment=round_.moment
+                round_.until,
+                round_.ends.rows(),
+                mark,
+                moment=round_.moment,
+                forgotten=self._table.forgotten,
             ),
-        )
-
-    def _new_directories(self) -> list[Path]:
-        """Return every directory with names that may not be on the disk."""
-        queues, self._table.files.new_directories = self._table.files.new_directories, set()
-        topics = {queue.parent for queue in queues}
-        roots = [self._paths.consumequeue, self._paths.index, self._paths.root]
-        return [*sorted(queues), *sorted(topics), *roots]
+        )  # fmt: skip
 
     def delete_topic(self, topic: str, log_end: int) -> tuple[int, RemoveJob]:
         """Forget the queues of a topic; its records up to ``log_end`` never come back.
@@ -233,7 +225,6 @@ class Upkeep:
         """
         queues = self._table.take_topic(topic)
         for queue in queues:
-            self._dispatcher.forget(queue)
             self._table.exts.remove(queue)
         return len(queues), RemoveJob(
             self._disk,

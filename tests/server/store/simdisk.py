@@ -227,7 +227,7 @@ class SimDisk:
     def usage(self, path: Path) -> DiskUsage:
         return self.usage_now
 
-    def fsync_dir(self, path: Path) -> None:
+    def fsync_dir(self, path: FilePath) -> None:
         self.call("fsync_dir", path)
         self._directories[str(path)].sync()
 

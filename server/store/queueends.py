@@ -1,0 +1,64 @@
+"""Where queues ended when a round of syncs took them down, for the thread that syncs them.
+
+    loop    add(queue) ──> topic, queue id, first, minimum, synced, written
+    thread  paths() are synced, then rows() are what the safe point may say
+
+Rule: 44 bytes a queue, and nothing of the loop's: the queue itself goes on meanwhile.
+"""
+
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from server.store.queue import ConsumeQueue
+from server.store.queuerows import QueueRow
+from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.paths import log_file_name
+
+_WIDTH: Final = 4
+
+
+class QueueEnds:
+    """Some queues below ``root`` with files of ``file_size`` bytes."""
+
+    def __init__(self, root: Path, *, file_size: int) -> None:
+        self._root = root
+        self._file_size = file_size
+        self._topics: list[str] = []
+        self._queue_ids = array("i")
+        self._numbers = array("q")
+
+    def add(self, queue: ConsumeQueue) -> None:
+        """Take down where a queue ends; what is in its files now counts as synced."""
+        synced, written = queue.synced_count, queue.written_count
+        queue.synced_count = max(synced, written)
+        self._topics.append(queue.topic)
+        self._queue_ids.append(queue.queue_id)
+        self._numbers.extend((queue.first, queue.min_offset, synced, written))
+
+    def _bases(self) -> Iterator[tuple[int, range]]:
+        size, numbers = self._file_size, self._numbers
+        pairs = zip(numbers[2::_WIDTH], numbers[3::_WIDTH], strict=True)
+        for place, (synced, written) in enumerate(pairs):
+            if synced < written:
+                start = synced * ENTRY_SIZE
+                yield place, range(start - start % size, written * ENTRY_SIZE, size)
+
+    @property
+    def file_count(self) -> int:
+        """Files that ``paths`` gives."""
+        return sum(len(bases) for _, bases in self._bases())
+
+    def paths(self) -> Iterator[str]:
+        """Yield every file that was written and not synced."""
+        for place, bases in self._bases():
+            directory = f"{self._root}/{self._topics[place]}/{self._queue_ids[place]}"
+            for base in bases:
+                yield f"{directory}/{log_file_name(base)}"
+
+    def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
+        """Yield topic, queue id, and what of the queue is in its files."""
+        for place, (topic, queue_id) in enumerate(zip(self._topics, self._queue_ids, strict=True)):
+            first, minimum, _, written = self._numbers[place * _WIDTH : (place + 1) * _WIDTH]
+            yield topic, queue_id, QueueRow(first, minimum, written)
