@@ -152,8 +152,7 @@ class _Opening:
             self._correct_min(table, log)
         progress.point.min_of = log.min_offset if is_min_known else -1
         self._report.log_end = log.end
-        while table.is_crowded:
-            table.rest(may_write=False)
+        table.rest_after_start()
         dispatcher = Dispatcher(index, table)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
@@ -185,8 +184,7 @@ class _Opening:
             queue = table.at(slot)
             if queue is not None:
                 queue.min_offset = min_offset_of(queue, log.min_offset)
-            if table.is_crowded:
-                table.rest(may_write=False)
+            table.rest_after_start()
 
     def _progress(
         self, log: CommitLog, table: QueueTable, *, point: SafePoint | None = None

@@ -64,6 +64,8 @@ class QueueFiles:
     def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
+        self.tail_keep_size = TAIL_KEEP_SIZE
+        """Bytes of written entries that stay in memory, of each queue."""
         self.backlog = Backlog(disk, root / "backlog.tmp")
         self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
@@ -261,7 +263,7 @@ class ConsumeQueue:
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
         self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
         self.written_count = self.max_offset
-        surplus = len(self.tail) - TAIL_KEEP_SIZE
+        surplus = len(self.tail) - self._files.tail_keep_size
         if surplus > 0:
             del self.tail[:surplus]
             self.tail_start += surplus // ENTRY_SIZE

@@ -20,13 +20,17 @@ from server.store.backlog import CHUNK_SIZE
 from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
 from server.store.ext import ExtFiles
-from server.store.queue import ConsumeQueue, QueueFiles, TopicPlace
+from server.store.queue import TAIL_KEEP_SIZE, ConsumeQueue, QueueFiles, TopicPlace
 from server.store.queuecolumns import NONE, NUMBERS, NUMBERS_SIZE, QueueColumns
 from server.store.queuerows import QueueRow, QueueRows
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
-AWAKE_MAX: Final = 1024
-"""Queues that stay awake, so that those who are used again and again do."""
+AWAKE_IDLE_MAX: Final = 1024
+"""Idle queues that stay awake, so that those who are read again and again do."""
+AWAKE_MAX: Final = 1 << 16
+"""Queues that stay awake while they are in use; to wake one takes as long as a put into it."""
+TAILS_KEEP_SIZE: Final = AWAKE_IDLE_MAX * TAIL_KEEP_SIZE
+"""Bytes of written entries that stay in memory, of all queues together."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 """Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
 PLACES_MAX: Final = 4096
@@ -123,6 +127,16 @@ class QueueTable:
         """Tell whether it is time for some queues to rest."""
         return len(self.queues) > AWAKE_MAX + SLACK
 
+    def rest_idle(self) -> None:
+        """Let some queues rest of which all is on the disk, until AWAKE_IDLE_MAX are awake."""
+        self.files.tail_keep_size = min(TAIL_KEEP_SIZE, TAILS_KEEP_SIZE // (len(self.queues) or 1))
+        self._rest(AWAKE_IDLE_MAX, is_idle=True)
+
+    def rest_after_start(self) -> None:
+        """Let all that a start has woken rest but for some, and write nothing."""
+        while len(self.queues) > AWAKE_IDLE_MAX:
+            self._rest(AWAKE_IDLE_MAX)
+
     def rest(self, *, may_write: bool = True) -> None:
         """Let some of those rest that are awake longest, until AWAKE_MAX are left.
 
@@ -132,14 +146,19 @@ class QueueTable:
         Raises:
             OSError: the disk did not take them; nothing is lost.
         """
+        is_full = may_write and self.files.backlog.chunk_count >= BACKLOG_MAX
+        self._rest(AWAKE_MAX, is_full=is_full)
+
+    def _rest(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
         queues, numbers, pack_into = self.queues, self._columns.numbers, NUMBERS.pack_into
         has_units = self.exts.has if self.exts.in_use else None
-        is_full = may_write and self.files.backlog.chunk_count >= BACKLOG_MAX
         # Some of them may have to stay: a turn is not to look at all of these again and again.
-        count = min(max(len(queues) - AWAKE_MAX, 0), LOOKS_A_REST)
+        count = min(max(len(queues) - limit, 0), LOOKS_A_REST)
         for key in list(islice(queues, count)):
             queue = queues.pop(key)
-            if queue.next_offset != queue.max_offset or (has_units and has_units(queue)):
+            may_rest = queue.next_offset == queue.max_offset
+            may_rest &= not is_idle or queue.synced_count == queue.max_offset
+            if not may_rest or (has_units and has_units(queue)):
                 queues[key] = queue
                 continue
             if is_full and queue.unwritten_size:

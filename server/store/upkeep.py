@@ -101,7 +101,7 @@ class Upkeep:
         if self._job_running:
             return None
         if self._round is None:
-            self._dispatcher.rest()
+            self._table.rest_idle()
             due = _is_due(self._next_sync_ms, now_ms, self._thorough_interval_ms)
             if not (due or self._has_rolled()):
                 return None
@@ -175,7 +175,8 @@ class Upkeep:
                 round_.ends.add(queue)
             round_.slots.pop()
             looks -= 1
-        self._dispatcher.rest()
+        if self._table.is_crowded:
+            self._dispatcher.rest()
         return not round_.slots
 
     def _sync_job(self, round_: _Round) -> QueueSyncJob:

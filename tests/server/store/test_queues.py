@@ -17,7 +17,7 @@ from server.store.config import StoreConfig
 from server.store.dispatch import NEW_FILE_COST
 from server.store.moment import Moment, present
 from server.store.queue import OPEN_FILES_MAX
-from server.store.queuetable import AWAKE_MAX
+from server.store.queuetable import AWAKE_IDLE_MAX
 from server.store.store import MessageStore
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
@@ -31,7 +31,7 @@ from tests.server.store.stores import (
     small_config,
 )
 
-COUNT = AWAKE_MAX + 500
+COUNT = AWAKE_IDLE_MAX + 500
 TOPIC = "topic-a"
 
 
@@ -137,7 +137,7 @@ def test_queues_that_are_idle_fall_asleep_and_files_are_closed(disk: SimDisk) ->
 
     store.housekeeping(START_MS + 200)
 
-    assert len(store._table.queues) == AWAKE_MAX
+    assert len(store._table.queues) == AWAKE_IDLE_MAX
     assert len(store._table.files._open) <= OPEN_FILES_MAX
     assert store.put(message(0, queue_id=0), START_MS).queue_offset == 1
     abandon(store)
@@ -149,6 +149,7 @@ TURNS = 100
 
 @pytest.fixture
 def crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queuetable, "AWAKE_IDLE_MAX", 20)
     monkeypatch.setattr(queuetable, "AWAKE_MAX", 20)
     monkeypatch.setattr(queuetable, "SLACK", 8)
 
@@ -206,7 +207,7 @@ def test_queues_at_rest_are_built_again_after_a_kill(tmp_path: Path) -> None:
     abandon(store)
 
     again = open_store(config)
-    assert len(again._table.queues) <= 28
+    assert len(again._table.queues) == 20
     assert_all_there(again, range(30))
     again.close(START_MS)
 
