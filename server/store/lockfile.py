@@ -30,6 +30,10 @@ def lock_file(path: Path) -> Callable[[], None]:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        # Its time tells who was the last to open the store: ours is the first that counts.
+        if os.pread(fd, 5, 0) != b"lock":
+            os.pwrite(fd, b"lock", 0)
+            os.fsync(fd)
     except OSError as error:
         os.close(fd)
         if error.errno not in (errno.EACCES, errno.EAGAIN):
@@ -40,10 +44,6 @@ def lock_file(path: Path) -> Callable[[], None]:
     found = os.fstat(fd)
     identity = (found.st_dev, found.st_ino)
     _LOCKED.add(identity)
-    # Its time tells who was the last to open the store: ours is the first that counts.
-    if os.pread(fd, 5, 0) != b"lock":
-        os.pwrite(fd, b"lock", 0)
-        os.fsync(fd)
 
     def release() -> None:
         _LOCKED.discard(identity)

@@ -1,6 +1,6 @@
 """A whole broker that is killed at its N-th call, or whose N-th call fails.
 
-    start, topic, 30 messages with SYNC_FLUSH, positions and tables saved all the time,
+    start, topic, 300 messages with SYNC_FLUSH, positions and tables saved all the time,
     stop in order, start, go on, stop
        ├─ killed at call N            ┐
        ├─ call N fails, or all from N ├──> it starts, and has all that was acknowledged
@@ -27,10 +27,16 @@ from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create
 from tests.server.nursery import Nursery, nursery
 
 MODULE = "tests.server.test_broker_syscalls"
-COUNT = 30
+COUNT = 300
+COUNT_IN_SAMPLE = 30
 BATCH = 10
 STARTS_MAX = 12
 TRIES_MAX = 100
+PROCESSORS = 2
+CHANGES = ("pwrite64", "write", "rename", "ftruncate", "fallocate", "unlink", "mkdir")
+FILE_CALLS = tuple(call for call in CHANGES if call != "write")
+"""Those that are not made to tell something, too."""
+SYNCS = ("fdatasync", "fsync")
 CREATED, COMMITTED, ACKNOWLEDGED = 0, 2, 16
 """Where a run says that the topic is there, which position, and which messages."""
 
@@ -184,6 +190,7 @@ KILL = "signal=SIGKILL:when={}"
 ERROR = "error=EIO:when={}"
 ERRORS = "error=EIO:when={}+"
 NO_SPACE = "error=ENOSPC:when={}..{}"
+NO_SPACE_CALLS = 6
 
 
 @pytest.mark.parametrize(
@@ -199,8 +206,52 @@ NO_SPACE = "error=ENOSPC:when={}..{}"
 def test_trouble_at_a_sample_of_calls_loses_nothing_acknowledged(
     call: str, effect: str, children: Nursery, tmp_path: Path, *, is_sent: bool | None
 ) -> None:
-    was_hit, was_sent = run_and_check(children, tmp_path / str(COUNT), call, effect)
+    was_hit, was_sent = run_and_check(children, tmp_path / str(COUNT_IN_SAMPLE), call, effect)
 
     assert was_hit
     # Where a kill finds the run depends on its timers.
     assert is_sent is None or was_sent == is_sent
+
+
+def at_every_call(directory: Path, calls: tuple[str, ...], effect: str, count: int) -> None:
+    """Let it happen at every call of each kind, until a run has no more of them."""
+
+    def walk(part: int) -> tuple[int, int]:
+        own = directory / f"part{part}"
+        own.mkdir()
+        hits = sent = 0
+        with nursery(MODULE, own) as children:
+            for call in calls[part::PROCESSORS]:
+                number, was_hit = 1, True
+                while was_hit:
+                    happens = effect.format(number, number + NO_SPACE_CALLS - 1)
+                    was_hit, is_sent = run_and_check(children, own / str(count), call, happens)
+                    assert was_hit or is_sent, (call, number)
+                    hits, sent = hits + was_hit, sent + (was_hit and is_sent)
+                    number += 1
+        return hits, sent
+
+    with ThreadPoolExecutor(PROCESSORS) as threads:
+        hits, sent = map(sum, zip(*threads.map(walk, range(PROCESSORS)), strict=True))
+    print(f"{effect}: {hits} runs, in {sent} of them everything was sent")
+    assert hits > count
+    assert sent == hits or "ENOSPC" not in effect
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_killed_at_every_call_it_starts(tmp_path: Path) -> None:
+    at_every_call(tmp_path, CHANGES, KILL, COUNT)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("effect", [ERROR, ERRORS], ids=["once", "from then on"])
+def test_io_error_at_every_call_loses_nothing_acknowledged(effect: str, tmp_path: Path) -> None:
+    at_every_call(tmp_path, (*FILE_CALLS, *SYNCS), effect, COUNT_IN_SAMPLE)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_no_space_at_every_call_and_then_all_is_sent(tmp_path: Path) -> None:
+    at_every_call(tmp_path, FILE_CALLS, NO_SPACE, COUNT_IN_SAMPLE)

@@ -152,3 +152,17 @@ def test_a_read_that_the_system_cuts_short_goes_on(
     assert file.read_into(memoryview(data), 20) == 1000
     assert data == path.read_bytes()[20:1020]
     file.close()
+
+
+def test_lock_that_could_not_be_written_is_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*words: object) -> int:
+        raise OSError(errno.ENOSPC, "told to fail")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", fail)
+        with pytest.raises(OSError, match="told to fail"):
+            RealDisk().lock(tmp_path / "lock")
+
+    RealDisk().lock(tmp_path / "lock")()
