@@ -65,15 +65,20 @@ def test_cold_read_raises_until_it_was_warmed(path: Path) -> None:
 
 
 def test_read_of_which_a_part_is_cached_is_cold(path: Path) -> None:
-    file = open_cold(path)
-    file.read_ahead(on=False)
-    file.pread(4096, 0)
-
-    with no_wait(), pytest.raises(ColdRead) as raised:
-        file.pread(65536, 0)
-
-    raised.value.warm()
-    file.close()
+    # The system may keep some pages that it was told to forget, when it is busy.
+    for _ in range(20):
+        file = open_cold(path)
+        file.read_ahead(on=False)
+        file.pread(4096, 0)
+        try:
+            with no_wait():
+                file.pread(65536, 0)
+        except ColdRead as cold:
+            cold.warm()
+            return
+        finally:
+            file.close()
+    pytest.fail("never cold")
 
 
 def test_other_threads_and_plain_reads_wait(path: Path) -> None:
