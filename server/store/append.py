@@ -156,8 +156,7 @@ class Appender:
         if queue is None:
             if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
-            table = self._table
-            queue = table.wake(topic, queue_id) or table.make(topic, queue_id)
+            queue = self._table.obtain(topic, queue_id)
         topic_part = queue.topic_part
         body_size, properties_size = len(body), len(properties)
         head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]

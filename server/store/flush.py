@@ -125,8 +125,8 @@ class QueueSyncJob:
         try:
             for file in self._files:
                 file.fdatasync()
-            sync_all_of(
-                self._disk, self._store.root,
+            sync_queue_files(
+                self._disk, self._store,
                 queues=self._queues, paths=self._more_paths,
                 names=self._names, directories=self._directories,
             )  # fmt: skip
@@ -148,26 +148,27 @@ class QueueSyncJob:
                 self.error = error
 
 
-def sync_all_of(
+def sync_queue_files(
     disk: Disk,
-    root: Path,
+    store: StorePaths,
     *,
     queues: QueueEnds,
-    paths: Sequence[FilePath],
+    paths: Sequence[FilePath] = (),
     names: NewNames,
-    directories: Sequence[Path],
+    directories: Sequence[Path] = (),
 ) -> None:
-    """Sync files by name, then directories; very many of them all at once.
+    """Sync files by name, then directories and those above them; very many all at once.
 
     Raises:
         OSError: the disk refused.
     """
-    count = queues.file_count + len(paths) + len(names) + len(directories)
-    if count > SYNC_ALL_FROM and disk.sync_all(root):
+    roots = store.consumequeue, store.index, store.root
+    count = queues.file_count + len(paths) + len(names) + len(directories) + len(roots)
+    if count > SYNC_ALL_FROM and disk.sync_all(store.root):
         return
     for path in chain(queues.paths(), paths):
         sync_path(disk, path)
-    made: Iterator[FilePath] = chain(names, directories)
+    made: Iterator[FilePath] = chain(names, directories, roots)
     for directory in made:
         if disk.is_dir(directory):
             disk.fsync_dir(directory)

@@ -10,7 +10,7 @@ the safe point, only that queue says how far it is; the safe point of the rest s
 from typing import Final
 
 from server.store.disk import Disk
-from server.store.flush import sync_all_of
+from server.store.flush import sync_queue_files
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.queueends import QueueEnds
@@ -108,11 +108,7 @@ class Progress:
         ends = QueueEnds(self._paths.consumequeue, file_size=files.file_size)
         for queue in self._table.queues.values():
             ends.add(queue)
-        sync_all_of(
-            self._disk, self._paths.root,
-            queues=ends, paths=(), names=files.take_new_names(),
-            directories=[self._paths.consumequeue, self._paths.index, self._paths.root],
-        )  # fmt: skip
+        sync_queue_files(self._disk, self._paths, queues=ends, names=files.take_new_names())
 
     def _sync_log_until(self, until: int) -> None:
         size = self._log.file_size

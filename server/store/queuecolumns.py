@@ -25,11 +25,12 @@ from typing import Final
 NONE: Final = -1
 """Of ``waiting``: all entries are in files; of a slot: there is no such queue."""
 NUMBERS: Final = struct.Struct("=6q")
-NUMBERS_SIZE: Final = NUMBERS.size
+NO_NUMBERS: Final = (0, 0, 0, 0, 0, NONE)
+"""Of a queue without an entry."""
+_SIZE: Final = NUMBERS.size
 _WIDTH: Final = 6
 _SYNCED, _WRITTEN, _END = 2, 3, 4
-_NONE_OF_IT: Final = (0, 0, 0, 0, 0, NONE)
-_NOTHING: Final = NUMBERS.pack(*_NONE_OF_IT)
+_NOTHING: Final = NUMBERS.pack(*NO_NUMBERS)
 
 
 class _Topic:
@@ -101,20 +102,18 @@ class QueueColumns:
         if not known.ids:
             del self._by_topic[topic]
         self.topics[slot] = ""
-        NUMBERS.pack_into(self.numbers, slot * NUMBERS_SIZE, *_NONE_OF_IT)
+        self.put(slot, *NO_NUMBERS)
         self._free.append(slot)
 
     def get(self, slot: int) -> tuple[int, int, int, int, int, int]:
         """Return first, minimum, synced, written, end and waiting of a queue."""
-        return NUMBERS.unpack_from(self.numbers, slot * NUMBERS_SIZE)
+        return NUMBERS.unpack_from(self.numbers, slot * _SIZE)
 
     def put(
         self, slot: int, first: int, minimum: int, synced: int, written: int, end: int, waiting: int
     ) -> None:
         """Set the numbers of a queue."""
-        NUMBERS.pack_into(
-            self.numbers, slot * NUMBERS_SIZE, first, minimum, synced, written, end, waiting
-        )
+        NUMBERS.pack_into(self.numbers, slot * _SIZE, first, minimum, synced, written, end, waiting)
 
     def slots_of(self, topic: str) -> "array[int]":
         """Return the slots of a topic's queues, by queue id."""

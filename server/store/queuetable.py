@@ -1,6 +1,6 @@
 """All consume queues of a store, by topic and queue id.
 
-    find / obtain ──> awake: a ConsumeQueue ──rest, when others are in use──> a slot
+    find / obtain ──> awake: a ConsumeQueue ──rest, idle or when many are──> a slot
                           ^───────────────────── find ─────────────────────────┘
 
 Rule: a queue comes into being with its first message and gets a directory with its first
@@ -21,7 +21,7 @@ from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
 from server.store.ext import ExtFiles
 from server.store.queue import TAIL_KEEP_SIZE, ConsumeQueue, QueueFiles, TopicPlace
-from server.store.queuecolumns import NONE, NUMBERS, NUMBERS_SIZE, QueueColumns
+from server.store.queuecolumns import NO_NUMBERS, NONE, NUMBERS, QueueColumns
 from server.store.queuerows import QueueRow, QueueRows
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
@@ -37,7 +37,6 @@ PLACES_MAX: Final = 4096
 SLACK: Final = 256
 """Queues that may be awake beyond that, so that they go to rest many at a time."""
 LOOKS_A_REST: Final = 4 * SLACK
-_EMPTY: Final = QueueRow(0, 0, 0)
 
 
 class QueueTable:
@@ -69,19 +68,13 @@ class QueueTable:
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return queue
-        return self.wake(topic, queue_id)
+        slot = self._columns.slot(topic, queue_id)
+        return None if slot == NONE else self._wake(slot, topic, queue_id)
 
-    def wake(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """Return a queue that rests, awake from now on; None where there is none."""
-        columns = self._columns
-        slot = columns.slot(topic, queue_id)
-        if slot == NONE:
-            return None
-        place = self._places.get(topic) or self.place(topic)
-        numbers = NUMBERS.unpack_from(columns.numbers, slot * NUMBERS_SIZE)
-        queue = self.queues[topic, queue_id] = ConsumeQueue(
-            self.files, place, queue_id, slot, *numbers
-        )
+    def _wake(self, slot: int, topic: str, queue_id: int) -> ConsumeQueue:
+        numbers = self._columns.get(slot)
+        queue = ConsumeQueue(self.files, self.place(topic), queue_id, slot, *numbers)
+        self.queues[topic, queue_id] = queue
         return queue
 
     def at(self, slot: int) -> ConsumeQueue | None:
@@ -97,17 +90,16 @@ class QueueTable:
         """
         return self.find(topic, queue_id) or self.make(topic, queue_id)
 
-    def make(self, topic: str, queue_id: int, row: QueueRow = _EMPTY) -> ConsumeQueue:
-        """Return a new queue; ``row`` says what its files hold.
+    def make(self, topic: str, queue_id: int) -> ConsumeQueue:
+        """Return a new queue, without an entry.
 
         Raises:
             BadCall: the topic or the id cannot be a path.
         """
         self.place(topic)
-        self.put_row(topic, check_queue_id(topic, queue_id), row)
-        queue = self.wake(topic, queue_id)
-        assert queue is not None
-        return queue
+        slot = self._columns.add(topic, check_queue_id(topic, queue_id))
+        self._columns.put(slot, *NO_NUMBERS)
+        return self._wake(slot, topic, queue_id)
 
     def place(self, topic: str) -> TopicPlace:
         """Return what the queues of a topic share.
@@ -150,7 +142,7 @@ class QueueTable:
         self._rest(AWAKE_MAX, is_full=is_full)
 
     def _rest(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
-        queues, numbers, pack_into = self.queues, self._columns.numbers, NUMBERS.pack_into
+        queues = self.queues
         has_units = self.exts.has if self.exts.in_use else None
         # Some of them may have to stay: a turn is not to look at all of these again and again.
         count = min(max(len(queues) - limit, 0), LOOKS_A_REST)
@@ -168,9 +160,8 @@ class QueueTable:
                     queues[key] = queue
                     raise
             queue.rest()
-            pack_into(
-                numbers, queue.slot * NUMBERS_SIZE,
-                queue.first, queue.min_offset, queue.synced_count,
+            self._columns.put(
+                queue.slot, queue.first, queue.min_offset, queue.synced_count,
                 queue.written_count, queue.max_offset, queue.waiting,
             )  # fmt: skip
 

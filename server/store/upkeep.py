@@ -201,9 +201,7 @@ class Upkeep:
             paths=ext_paths,
             files=files,
             names=self._table.files.take_new_names(),
-            directories=[
-                *ext_directories, self._paths.consumequeue, self._paths.index, self._paths.root
-            ],
+            directories=ext_directories,
             checkpoint=checkpoint,
             say=lambda: self.safe_file.advance(
                 round_.until,
