@@ -27,7 +27,7 @@ from server.store.config import StoreConfig
 from server.store.logfile import CommitLog
 from server.store.multidispatch import Copies
 from server.store.queue import ConsumeQueue
-from server.store.queuetable import QueueTable
+from server.store.queuetable import QueueTable, Taker
 from storefmt import layout
 from storefmt.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
 from storefmt.properties import PROPERTIES_SIZE_MAX
@@ -81,12 +81,13 @@ class Appender:
         self._log = log
         self._table = table
         self._queues = table.queues
+        self._columns = table.columns
         self._body_size_max = config.max_message_size
         self._run_size_max = log.file_size - BLANK_SIZE_MIN
         self._size_max = min(config.record_size_max, self._run_size_max)
         self.entries: list[DispatchEntry] = []
         """What was put since the last write, in log order."""
-        self.entry_queues: list[ConsumeQueue] = []
+        self.takers: list[Taker] = []
         """The queue of each entry."""
         self.put_count = 0
         """Records that were taken: those stored since the start."""
@@ -136,7 +137,7 @@ class Appender:
                     keys=(),
                 )
             )
-            self.entry_queues.append(queue)
+            self.takers.append(queue)
             queue.next_offset += 1
         self.extra_count += len(queues)
 
@@ -152,12 +153,15 @@ class Appender:
         Raises:
             OSError: the next commit log file could not be made; nothing was taken.
         """
-        queue = self._queues.get((topic, queue_id))
-        if queue is None:
+        taker: Taker | None = self._queues.get((topic, queue_id))
+        if taker is None:
             if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
-            queue = self._table.obtain(topic, queue_id)
-        topic_part = queue.topic_part
+            taker = self._table.taker(topic, queue_id)
+        if isinstance(taker, int):
+            topic_part = self._table.place(topic).part
+        else:
+            topic_part = taker.topic_part
         body_size, properties_size = len(body), len(properties)
         head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]
         size = head_size + body_size + len(topic_part) + 2 + properties_size
@@ -169,8 +173,11 @@ class Appender:
         log_offset = self._log.place(size)
         queue_offset = 0
         if not sys_flag & TRANSACTION_MASK or is_queued(sys_flag):
-            queue_offset = queue.next_offset
-            queue.next_offset = queue_offset + 1
+            if isinstance(taker, int):
+                queue_offset = self._columns.give(taker, 1)
+            else:
+                queue_offset = taker.next_offset
+                taker.next_offset = queue_offset + 1
         crc = crc32(body) & CRC_MASK
         self._log.parts += (
             head.pack(
@@ -182,7 +189,7 @@ class Appender:
         )  # fmt: skip
         entry = topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys
         self.entries.append(new_entry(DispatchEntry, entry))
-        self.entry_queues.append(queue)
+        self.takers.append(taker)
         return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
@@ -197,18 +204,18 @@ class Appender:
         sizes = self._run_sizes(run, _HEADS[hosts][1] + len(run.topic_bytes) + 3)
         if not sizes:
             return _RUN_ILLEGAL
-        queue = self._queues.get((run.topic, run.queue_id))
-        if queue is None:
-            queue = self._table.obtain(run.topic, run.queue_id)
-        topic, queue_id, topic_part, log = run.topic, run.queue_id, queue.topic_part, self._log
+        topic, queue_id, log = run.topic, run.queue_id, self._log
+        taker: Taker | None = self._queues.get((topic, queue_id))
+        if taker is None:
+            taker = self._table.taker(topic, queue_id)
+        topic_part = self._table.place(topic).part
         pack = _RUN_HEADS[hosts].pack
         shared, sys_flag = _shared_head(run, now_ms)
         total = sum(sizes)
         log_offset = log.place(total)
         queued = 1 if is_queued(sys_flag) else 0
-        add_entry, add_queue = self.entries.append, self.entry_queues.append
-        first = queue_offset = queue.next_offset if queued else 0
-        queue.next_offset += queued * len(sizes)
+        add_entry, add_taker = self.entries.append, self.takers.append
+        first = queue_offset = self._give(taker, len(sizes)) if queued else 0
         log_offsets: list[int] = []
         known_size, middle = -1, b""
         for size, (body, properties, flag, tags_code, keys) in zip(
@@ -229,11 +236,18 @@ class Appender:
                 topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys,
             )  # fmt: skip
             add_entry(new_entry(DispatchEntry, entry))
-            add_queue(queue)
+            add_taker(taker)
             log_offsets.append(log_offset)
             log_offset += size
             queue_offset += queued
         return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
+
+    def _give(self, taker: Taker, count: int) -> int:
+        """Give the next offsets of a queue to messages; returns the first."""
+        if isinstance(taker, int):
+            return self._columns.give(taker, count)
+        taker.next_offset += count
+        return taker.next_offset - count
 
     def _run_sizes(self, run: PutRun, other_size: int) -> list[int]:
         """Return the size of each record of a run, [] for a run that cannot be stored."""
@@ -252,21 +266,22 @@ class Appender:
             return []
         return sizes if largest <= self._size_max else []
 
-    def take(self) -> tuple[list[DispatchEntry], list[ConsumeQueue]]:
+    def take(self) -> tuple[list[DispatchEntry], list[Taker]]:
         """Return what was put since the last call, once it is written."""
-        taken = self.entries, self.entry_queues
-        self.entries, self.entry_queues = [], []
+        taken = self.entries, self.takers
+        self.entries, self.takers = [], []
         self.put_count += len(taken[0]) - self.extra_count
         self.extra_count = 0
         return taken
 
     def undo(self) -> None:
         """Take back every place in log and queues given since the last ``take``."""
-        for entry, queue in zip(self.entries, self.entry_queues, strict=True):
-            if is_queued(entry.sys_flag):
+        for entry, taker in zip(self.entries, self.takers, strict=True):
+            queue = self._table.at(taker) if isinstance(taker, int) else taker
+            if queue is not None and is_queued(entry.sys_flag):
                 queue.next_offset -= 1
         self._log.undo_pending()
-        self.entries, self.entry_queues = [], []
+        self.entries, self.takers = [], []
         self.extra_count = 0
 
 

@@ -17,11 +17,13 @@ from typing import Final
 
 from server.store.disk import Disk, DiskFile
 from server.store.nowait import may_wait
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 
 CHUNK_SIZE: Final = 64 << 10
-_HEAD: Final = struct.Struct("<qi")
+_HEAD: Final = struct.Struct(">ii")
 _HEAD_SIZE: Final = _HEAD.size
+_ONE: Final = struct.Struct(_HEAD.format + CQ_ENTRY.format[1:])
+_ONE_START_MAX: Final = CHUNK_SIZE - _HEAD_SIZE - _ONE.size
 _CHUNK_END: Final = CHUNK_SIZE - _HEAD_SIZE
 _RUN_MAX: Final = _CHUNK_END // ENTRY_SIZE * ENTRY_SIZE
 _READ_SIZE: Final = 256
@@ -39,10 +41,11 @@ class Backlog:
         self._path = path
         self._file: DiskFile | None = None
         self._chunk = bytearray()
-        # Its number, and those of chunks that the disk did not take.
-        self._number = 0
+        # Its number, where it begins and how many runs went into it.
+        self._number = self._start = self._added = 0
+        # Chunks that the disk did not take.
         self._kept: dict[int, bytearray] = {}
-        # Runs in each chunk that are not taken out.
+        # Runs in each chunk that are not taken out; of the newest, less those that went in.
         self._run_counts = [0]
         self._free: list[int] = []
 
@@ -71,17 +74,31 @@ class Backlog:
             chunk, at = self._chunk, 0
         chunk += _HEAD.pack(before, size)
         chunk += entries
-        self._run_counts[self._number] += 1
-        return self._number * CHUNK_SIZE + at
+        self._added += 1
+        return self._start + at
+
+    def add_one(self, before: int, log_offset: int, size: int, tags_code: int) -> int:
+        """Keep one entry, as ``add`` does."""
+        chunk = self._chunk
+        at = len(chunk)
+        if at > _ONE_START_MAX:
+            self._next_chunk()
+            chunk, at = self._chunk, 0
+        chunk += _ONE.pack(before, ENTRY_SIZE, log_offset, size, tags_code)
+        self._added += 1
+        return self._start + at
 
     def _next_chunk(self) -> None:
-        if self._run_counts[self._number]:
+        counts = self._run_counts
+        counts[self._number] += self._added
+        if counts[self._number]:
             self._put_away()
             if not self._free:
-                self._free.append(len(self._run_counts))
-                self._run_counts.append(0)
+                self._free.append(len(counts))
+                counts.append(0)
             self._number = self._free.pop()
-        self._chunk = bytearray()
+            self._start = self._number * CHUNK_SIZE
+        self._chunk, self._added = bytearray(), 0
 
     def _put_away(self) -> None:
         """Write the newest chunk to the file; it stays in memory where that is not possible."""

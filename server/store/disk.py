@@ -131,7 +131,7 @@ class Disk(Protocol):
     def is_dir(self, path: FilePath) -> bool:
         """Tell whether the path is a directory."""
 
-    def mkdir(self, path: Path) -> None:
+    def mkdir(self, path: FilePath) -> None:
         """Make a directory and its parents."""
 
     def rename(self, source: Path, target: Path) -> None:
@@ -314,8 +314,9 @@ class RealDisk:
     def is_dir(self, path: FilePath) -> bool:
         return os.path.isdir(path)
 
-    def mkdir(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+    def mkdir(self, path: FilePath) -> None:
+        # A ``Path`` keeps the names of thousands of queues for good.
+        os.makedirs(path, exist_ok=True)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)

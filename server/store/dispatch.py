@@ -11,23 +11,21 @@ Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher
 CommitLogDispatcherBuildConsumeQueue).
 """
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from server.store.append import is_queued
 from server.store.calls import DispatchEntry
 from server.store.ext import ExtFiles
 from server.store.index import Index
-from server.store.queue import TAIL_FLUSH_SIZE, ConsumeQueue
-from server.store.queuetable import QueueTable
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from server.store.queue import ConsumeQueue
+from server.store.queuetable import UNWRITTEN_MAX, QueueTable, Taker
+from storefmt.consumequeue import CQ_ENTRY
 from storefmt.sysflag import TRANSACTION_MASK
 
 KEYS_WAITING_MAX: Final = 64
 """Records whose keys wait for the index, at most."""
 NEW_FILE_COST: Final = 10
-_UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 
 
 class Dispatcher:
@@ -37,8 +35,8 @@ class Dispatcher:
         self.index = index
         self.exts: ExtFiles | None = None
         """Where each message gets a unit, when the store writes them."""
-        self.to_write = array("i")
-        """Slots of queues that are to be written next."""
+        self.to_write: Iterator[int] | None = None
+        """Slots of queues that are to be written next; None when all of them are."""
         self.dispatched_offset = 0
         """Log offset up to which records are in their queues."""
         self.last_store_ms = 0
@@ -50,25 +48,34 @@ class Dispatcher:
         self._in_part = False
 
     def dispatch(
-        self, entries: Sequence[DispatchEntry], queues: Sequence[ConsumeQueue], *, now_ms: int
+        self, entries: Sequence[DispatchEntry], takers: Sequence[Taker], *, now_ms: int
     ) -> None:
-        """Take records in log order; ``queues`` are theirs, one each."""
-        pack = CQ_ENTRY.pack
-        exts = self.exts
-        for entry, queue in zip(entries, queues, strict=True):
+        """Take records in log order; ``takers`` are the queues of them, one each."""
+        pack, table, exts = CQ_ENTRY.pack, self._table, self.exts
+        may_sleep = exts is None and table.has_room
+        for entry, taker in zip(entries, takers, strict=True):
             _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
-            if queue.deleted or (sys_flag & TRANSACTION_MASK and not is_queued(sys_flag)):
+            if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
+                continue
+            queue: ConsumeQueue | None
+            if isinstance(taker, int):
+                if may_sleep and table.add(taker, log_offset, size, tags_code):
+                    continue
+                queue = table.at(taker)
+            else:
+                queue = taker
+            if queue is None or queue.deleted:
                 continue
             if exts is not None:
                 tags_code = exts.put(queue, entry)
             queue.tail += pack(log_offset, size, tags_code)
             queue.max_offset += 1
-            if queue.max_offset - queue.written_count >= _UNWRITTEN_MAX and not self.paused:
+            if queue.max_offset - queue.written_count >= UNWRITTEN_MAX and not self.paused:
                 try:
                     queue.write()
                 except OSError as error:
                     self.paused = error
-        if self._table.is_crowded:
+        if table.is_crowded:
             self.rest()
         if self.index is not None:
             self._waiting += entries
@@ -131,10 +138,13 @@ class Dispatcher:
             OSError: the disk did not take them; they stay in memory.
         """
         cost = 0
-        while self.to_write and cost < cost_max:
-            queue = self._table.at(self.to_write[-1])
+        for slot in self.to_write or ():
+            queue = self._table.at(slot)
             if queue is not None and queue.unwritten_size:
                 cost += NEW_FILE_COST if queue.is_at_new_file else 1
                 queue.write()
-            self.to_write.pop()
+            if cost >= cost_max:
+                break
+        else:
+            self.to_write = None
         self.paused = None

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from server.store.backlog import Backlog
 from server.store.disk import DirEntry, Disk, DiskFile
+from server.store.queuecolumns import Numbers
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
@@ -92,7 +93,7 @@ class QueueFiles:
             file = self.disk.open(path)
         except FileNotFoundError:
             directory = path.rpartition("/")[0]
-            self.disk.mkdir(Path(directory))
+            self.disk.mkdir(directory)
             self._new_names.add(directory)
             file = self.disk.open(path, create=True)
         # Also one that a full disk let us make and not extend.
@@ -159,6 +160,7 @@ class ConsumeQueue:
         max_offset: entries there are, expired and filler ones included.
         waiting: the place in the backlog of the entries between ``written_count`` and
             ``tail_start``, -1 for none.
+        next_offset: what the next message that is put gets.
     """
 
     __slots__ = (
@@ -183,7 +185,7 @@ class ConsumeQueue:
     def __init__(
         self, files: QueueFiles, place: TopicPlace, queue_id: int, slot: int = -1, first: int = 0,
         min_offset: int = 0, synced_count: int = 0, written_count: int = 0, max_offset: int = 0,
-        waiting: int = -1,
+        waiting: int = -1, next_offset: int = 0,
     ) -> None:  # fmt: skip
         self._files = files
         self._place = place
@@ -194,7 +196,8 @@ class ConsumeQueue:
         self.min_offset = min_offset
         self.synced_count = synced_count
         self.written_count = written_count
-        self.max_offset = self.next_offset = self.tail_start = max_offset
+        self.max_offset = self.tail_start = max_offset
+        self.next_offset = next_offset
         self.waiting = waiting
         self.tail = bytearray()
         self.deleted = False
@@ -208,6 +211,14 @@ class ConsumeQueue:
     def key(self) -> tuple[str, int]:
         """Topic and queue id."""
         return self._place.topic, self.queue_id
+
+    @property
+    def numbers(self) -> Numbers:
+        """What is to know of it while it is no object."""
+        return Numbers(
+            self.first, self.min_offset, self.synced_count, self.written_count, self.max_offset,
+            self.waiting, self.next_offset,
+        )  # fmt: skip
 
     @property
     def is_even(self) -> bool:

@@ -2,41 +2,56 @@
 
     find / obtain ──> awake: a ConsumeQueue ──rest, idle or when many are──> a slot
                           ^───────────────────── find ─────────────────────────┘
+    put ── taker ──> a ConsumeQueue, or where many are awake a slot ── add ──> backlog
 
 Rule: a queue comes into being with its first message and gets a directory with its first
 written entries. It is an object only while it is in use: nobody keeps one for longer than a
-call unless a message of it is on its way. A deleted topic leaves an empty directory, as in
-Java: that is how a later scan of the log knows that its old messages are not to come back.
+call unless a message of it is on its way. A put does not make it one where that many are:
+with tens of thousands in use by turns, waking would take as long as the put. A deleted topic
+leaves an empty directory, as in Java: that is how a later scan of the log knows that its old
+messages are not to come back.
 
 Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 """
 
 from array import array
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from server.store.backlog import CHUNK_SIZE
 from server.store.config import EXT_FILE_SIZE
 from server.store.disk import Disk
 from server.store.ext import ExtFiles
-from server.store.queue import TAIL_KEEP_SIZE, ConsumeQueue, QueueFiles, TopicPlace
-from server.store.queuecolumns import NO_NUMBERS, NONE, NUMBERS, QueueColumns
+from server.store.queue import (
+    TAIL_FLUSH_SIZE,
+    TAIL_KEEP_SIZE,
+    ConsumeQueue,
+    QueueFiles,
+    TopicPlace,
+)
+from server.store.queuecolumns import NONE, Numbers, QueueColumns
 from server.store.queuerows import QueueRow, QueueRows
+from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
-AWAKE_IDLE_MAX: Final = 1024
+AWAKE_IDLE_MAX: Final = 256
 """Idle queues that stay awake, so that those who are read again and again do."""
-AWAKE_MAX: Final = 1 << 16
-"""Queues that stay awake while they are in use; to wake one takes as long as a put into it."""
+AWAKE_MAX: Final = 512
+"""Queues that stay awake while they are in use; more of them take messages at rest."""
 TAILS_KEEP_SIZE: Final = AWAKE_IDLE_MAX * TAIL_KEEP_SIZE
 """Bytes of written entries that stay in memory, of all queues together."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 """Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
 PLACES_MAX: Final = 4096
-SLACK: Final = 256
+SLACK: Final = 128
 """Queues that may be awake beyond that, so that they go to rest many at a time."""
 LOOKS_A_REST: Final = 4 * SLACK
+UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
+"""Entries that may wait for their file; one more, and the queue is written at once."""
+
+Taker = ConsumeQueue | int
+"""Who takes the next messages of a queue: it, or the slot of one that rests."""
 
 
 class QueueTable:
@@ -52,35 +67,38 @@ class QueueTable:
         """Queues that were deleted since somebody emptied this."""
         self.delete_count = 0
         """Queues that were deleted: what another thread saw before may be of another one."""
-        self._columns = QueueColumns()
+        self.columns = QueueColumns()
+        """Of queues that rest."""
+        self._add_one = self.files.backlog.add_one
         self._paths = paths
         self._places: dict[str, TopicPlace] = {}
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.columns)
 
     def has(self, topic: str, queue_id: int) -> bool:
         """Tell whether there is such a queue."""
-        return self._columns.slot(topic, queue_id) != NONE
+        return self.columns.slot(topic, queue_id) != NONE
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """Return a queue, woken if need be; None where there is none."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return queue
-        slot = self._columns.slot(topic, queue_id)
+        slot = self.columns.slot(topic, queue_id)
         return None if slot == NONE else self._wake(slot, topic, queue_id)
 
     def _wake(self, slot: int, topic: str, queue_id: int) -> ConsumeQueue:
-        numbers = self._columns.get(slot)
+        numbers = self.columns.get(slot)
         queue = ConsumeQueue(self.files, self.place(topic), queue_id, slot, *numbers)
         self.queues[topic, queue_id] = queue
+        self.columns.clear(slot)
         return queue
 
     def at(self, slot: int) -> ConsumeQueue | None:
         """Return the queue of a slot, woken if need be; None for one that is free."""
-        topic = self._columns.topics[slot]
-        return self.find(topic, self._columns.queue_ids[slot]) if topic else None
+        topic = self.columns.topic(slot)
+        return self.find(topic, self.columns.queue_ids[slot]) if topic else None
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, made if there is none.
@@ -96,10 +114,35 @@ class QueueTable:
         Raises:
             BadCall: the topic or the id cannot be a path.
         """
-        self.place(topic)
-        slot = self._columns.add(topic, check_queue_id(topic, queue_id))
-        self._columns.put(slot, *NO_NUMBERS)
-        return self._wake(slot, topic, queue_id)
+        place = self.place(topic)
+        slot = self.columns.add(topic, check_queue_id(topic, queue_id))
+        queue = self.queues[topic, queue_id] = ConsumeQueue(self.files, place, queue_id, slot)
+        return queue
+
+    def taker(self, topic: str, queue_id: int) -> Taker:
+        """Return who takes a message of a queue that is not awake, or is not there yet.
+
+        Raises:
+            BadCall: the topic or the id cannot be a path.
+        """
+        slot = self.columns.slot(topic, queue_id)
+        if slot == NONE:
+            return self.make(topic, queue_id)
+        return slot if len(self.queues) >= AWAKE_MAX else self._wake(slot, topic, queue_id)
+
+    def add(self, slot: int, log_offset: int, size: int, tags_code: int) -> bool:
+        """Add an entry to a queue at rest; False where only the queue itself can take it.
+
+        That is one that was woken since, or has to be written, or was deleted.
+        """
+        columns = self.columns
+        unwritten, waiting = columns.unwritten, columns.waiting
+        count = unwritten[slot]
+        if count >= UNWRITTEN_MAX or columns.written[slot] == NONE:
+            return False
+        waiting[slot] = self._add_one(waiting[slot], log_offset, size, tags_code)
+        unwritten[slot] = count + 1
+        return True
 
     def place(self, topic: str) -> TopicPlace:
         """Return what the queues of a topic share.
@@ -113,6 +156,11 @@ class QueueTable:
                 self._places.clear()
             known = self._places[topic] = TopicPlace.of(self._paths, topic)
         return known
+
+    @property
+    def has_room(self) -> bool:
+        """Tell whether more entries may wait without a queue in memory."""
+        return self.files.backlog.chunk_count < BACKLOG_MAX
 
     @property
     def is_crowded(self) -> bool:
@@ -133,13 +181,14 @@ class QueueTable:
         """Let some of those rest that are awake longest, until AWAKE_MAX are left.
 
         Args:
-            may_write: whether entries that find no room in the backlog go to their files.
+            may_write: whether entries that find no room in the backlog go to their files; else
+                their queues stay awake.
 
         Raises:
             OSError: the disk did not take them; nothing is lost.
         """
-        is_full = may_write and self.files.backlog.chunk_count >= BACKLOG_MAX
-        self._rest(AWAKE_MAX, is_full=is_full)
+        if may_write or self.has_room:
+            self._rest(AWAKE_MAX, is_full=not self.has_room)
 
     def _rest(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
         queues = self.queues
@@ -160,42 +209,42 @@ class QueueTable:
                     queues[key] = queue
                     raise
             queue.rest()
-            self._columns.put(
-                queue.slot, queue.first, queue.min_offset, queue.synced_count,
-                queue.written_count, queue.max_offset, queue.waiting,
-            )  # fmt: skip
+            self.columns.put(queue.slot, queue.numbers)
 
     def slots(self) -> "array[int]":
         """Return the slot of every queue."""
-        return array("i", self._columns)
+        return array("i", self.columns)
 
-    def unwritten(self) -> "array[int]":
-        """Return the slots of queues with entries that are in no file, at least."""
-        awake = (queue.slot for queue in self.queues.values() if queue.unwritten_size)
-        return self._columns.unwritten() + array("i", awake)
+    def unwritten(self) -> Iterator[int]:
+        """Yield the slots of queues with entries that are in no file.
+
+        It may miss some that are woken, go to rest or get entries meanwhile.
+        """
+        awake = [queue.slot for queue in self.queues.values() if queue.unwritten_size]
+        return chain(awake, self.columns.with_unwritten())
 
     def unsynced(self) -> "array[int]":
-        """Return the slots of queues with entries that may not be on the disk, at least."""
-        awake = (
-            queue.slot for queue in self.queues.values() if queue.synced_count != queue.max_offset
-        )
-        return self._columns.unsynced() + array("i", awake)
+        """Return the slots of queues with entries that may not be on the disk."""
+        queues = self.queues.values()
+        awake = [queue.slot for queue in queues if queue.synced_count != queue.max_offset]
+        return array("i", chain(awake, self.columns.with_unsynced()))
 
     def row(self, topic: str, queue_id: int) -> QueueRow | None:
         """Return where a queue begins and ends, without waking it; None for no queue."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return QueueRow(queue.first, queue.min_offset, queue.max_offset)
-        slot = self._columns.slot(topic, queue_id)
+        slot = self.columns.slot(topic, queue_id)
         if slot == NONE:
             return None
-        first, minimum, _, _, end, _ = self._columns.get(slot)
-        return QueueRow(first, minimum, end)
+        numbers = self.columns.get(slot)
+        return QueueRow(numbers.first, numbers.minimum, numbers.end)
 
     def put_row(self, topic: str, queue_id: int, row: QueueRow) -> None:
         """Know a queue that rests, all of it on the disk."""
         first, minimum, end = row
-        self._columns.put(self._columns.add(topic, queue_id), first, minimum, end, end, end, NONE)
+        slot = self.columns.add(topic, queue_id)
+        self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
 
     def put_rows(self, rows: QueueRows) -> None:
         """Know many of them."""
@@ -204,23 +253,23 @@ class QueueTable:
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
         """Yield topic, queue id and row of every queue."""
-        topics, queue_ids = self._columns.topics, self._columns.queue_ids
-        for slot in self._columns:
-            row = self.row(topics[slot], queue_ids[slot])
+        columns = self.columns
+        for slot in columns:
+            topic, queue_id = columns.topic(slot), columns.queue_ids[slot]
+            row = self.row(topic, queue_id)
             assert row is not None
-            yield topics[slot], queue_ids[slot], row
+            yield topic, queue_id, row
 
     def written_rows(self) -> Iterator[tuple[str, int, QueueRow]]:
         """Return topic, queue id and row of every queue as it is now, up to what is in its files.
 
         It takes no time; what it returns may be gone through in another thread.
         """
-        columns = self._columns
         awake = {
             queue.slot: QueueRow(queue.first, queue.min_offset, queue.written_count)
             for queue in self.queues.values()
         }
-        return _written(columns.topics[:], columns.queue_ids[:], bytes(columns.numbers), awake)
+        return _written(self.columns.written_now(), awake)
 
     def set_begin(self, topic: str, queue_id: int, *, first: int, minimum: int) -> None:
         """Let a queue, which there is, begin later."""
@@ -228,17 +277,17 @@ class QueueTable:
         if queue is not None:
             queue.first, queue.min_offset = first, minimum
             return
-        slot = self._columns.slot(topic, queue_id)
-        self._columns.put(slot, first, minimum, *self._columns.get(slot)[2:])
+        slot = self.columns.slot(topic, queue_id)
+        self.columns.first[slot], self.columns.minimum[slot] = first, minimum
 
     def keys(self) -> list[tuple[str, int]]:
         """Return (topic, queue id) of every queue, sorted."""
-        columns = self._columns
-        return sorted((columns.topics[slot], columns.queue_ids[slot]) for slot in columns)
+        columns = self.columns
+        return sorted((columns.topic(slot), columns.queue_ids[slot]) for slot in columns)
 
     def has_topic(self, topic: str) -> bool:
         """Tell whether a topic has queues."""
-        return bool(self._columns.slots_of(topic))
+        return bool(self.columns.slots_of(topic))
 
     def forget(self, queue: ConsumeQueue) -> None:
         """Know a queue no more; its files are somebody else's."""
@@ -246,7 +295,8 @@ class QueueTable:
         queue.recall()
         queue.deleted = True
         del self.queues[key]
-        self._columns.remove(queue.slot)
+        # A message on its way may know the queue by its slot.
+        self.columns.remove(queue.slot, for_good=queue.next_offset != queue.max_offset)
         queue.close_files()
         self.forgotten.add(key)
         self.delete_count += 1
@@ -258,7 +308,7 @@ class QueueTable:
             BadCall: the topic cannot be a path.
         """
         check_topic_name(topic)
-        queues = [self.at(slot) for slot in self._columns.slots_of(topic)]
+        queues = [self.at(slot) for slot in self.columns.slots_of(topic)]
         known = [queue for queue in queues if queue is not None]
         for queue in known:
             self.forget(queue)
@@ -271,10 +321,8 @@ class QueueTable:
 
 
 def _written(
-    topics: list[str], queue_ids: "array[int]", numbers: bytes, awake: dict[int, QueueRow]
+    slots: Iterator[tuple[str, int, int, int, int]], awake: dict[int, QueueRow]
 ) -> Iterator[tuple[str, int, QueueRow]]:
-    rows = NUMBERS.iter_unpack(numbers)
-    for slot, (topic, queue_id, row) in enumerate(zip(topics, queue_ids, rows, strict=True)):
+    for slot, (topic, queue_id, first, minimum, written) in enumerate(slots):
         if topic:
-            first, minimum, _, written, _, _ = row
             yield topic, queue_id, awake.get(slot) or QueueRow(first, minimum, written)

@@ -25,6 +25,7 @@ from server.store.entries import Entries
 from server.store.multidispatch import copy_offsets, copy_queue_id
 from server.store.opening import OpenedStore
 from server.store.queue import ConsumeQueue
+from server.store.queuetable import Taker
 from server.store.safefile import SafePointFile
 from server.store.walk import Found, candidates, parse_record, parse_records
 from storefmt.consumequeue import FILLER_SIZE
@@ -188,18 +189,14 @@ class RawLog:
     def _take(self, found: Found) -> None:
         entry = self._entries.of(found)
         try:
-            queue = self._table.obtain(found.topic, found.queue_id)
+            taker = self._taker(entry)
         except BadCall as error:
             LOG.warning("record at %d gets no queue: %s", found.log_offset, error)
             return
-        if is_queued(found.sys_flag):
-            placed = self._at_its_place(queue, entry)
-            if placed is None:
-                return
-            queue = placed
-            queue.next_offset += 1
+        if taker is None:
+            return
         self._appender.entries.append(entry)
-        self._appender.entry_queues.append(queue)
+        self._appender.takers.append(taker)
         if self._config.enable_multi_dispatch and is_queued(found.sys_flag):
             self._take_copies(entry, found.properties)
 
@@ -208,12 +205,31 @@ class RawLog:
         for name, queue_offset in copy_offsets(properties).items():
             queue_id = copy_queue_id(self._config, name, entry.queue_id)
             copy = entry._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset, keys=())
-            queue = self._at_its_place(self._table.obtain(name, queue_id), copy)
-            if queue is not None:
-                queue.next_offset += 1
+            taker = self._taker(copy)
+            if taker is not None:
                 self._appender.entries.append(copy)
-                self._appender.entry_queues.append(queue)
+                self._appender.takers.append(taker)
                 self._appender.extra_count += 1
+
+    def _taker(self, entry: DispatchEntry) -> Taker | None:
+        """Return the queue of a record, once it has given it its offset; None where it has none.
+
+        Raises:
+            BadCall: the topic or the queue id cannot be a path.
+        """
+        key = entry.topic, entry.queue_id
+        taker = self._table.queues.get(key) or self._table.taker(*key)
+        if not is_queued(entry.sys_flag):
+            return taker
+        if isinstance(taker, int):
+            columns = self._table.columns
+            if columns.get(taker).next_offset == entry.queue_offset:
+                columns.give(taker, 1)
+                return taker
+        queue = self._at_its_place(self._table.obtain(*key), entry)
+        if queue is not None:
+            queue.next_offset += 1
+        return queue
 
     def _at_its_place(self, queue: ConsumeQueue, entry: DispatchEntry) -> ConsumeQueue | None:
         """Return the queue whose next entry is that of a record; None where it has none."""
@@ -237,7 +253,7 @@ class RawLog:
             return None
         filler = entry._replace(log_offset=0, size=FILLER_SIZE, tags_code=0, keys=(), sys_flag=0)
         self._appender.entries += [filler] * missing
-        self._appender.entry_queues += [queue] * missing
+        self._appender.takers += [queue] * missing
         self._appender.extra_count += missing
         queue.next_offset += missing
         return queue

@@ -36,7 +36,7 @@ from server.store.logwindow import Wants
 from server.store.nextfile import NextFile
 from server.store.nowait import may_wait, no_wait
 from server.store.opening import OpenedStore, open_directory
-from server.store.queue import ConsumeQueue
+from server.store.queuetable import Taker
 from server.store.rawlog import RawLog
 from server.store.reader import Accept, RawEntry, Reader
 from server.store.removal import RemoveJob
@@ -80,7 +80,7 @@ class MessageStore:
         """Deletes old data; its jobs run in a thread of their own."""
         self._policy = self.cleaner.policy
         self._waiting: list[DispatchEntry] = []
-        self._waiting_queues: list[ConsumeQueue] = []
+        self._waiting_takers: list[Taker] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
 
@@ -186,13 +186,13 @@ class MessageStore:
                 raise StoreFull(self.failure) from error
             raise self._fail("commit log not written", error) from error
         self.failure = ""
-        entries, queues = self._appender.take()
+        entries, takers = self._appender.take()
         self._written_ms = entries[-1].store_ms if entries else self._written_ms
         if self._sync and not self.is_copy:
             self._waiting += entries
-            self._waiting_queues += queues
+            self._waiting_takers += takers
         elif entries:
-            self._dispatch(entries, queues, now_ms)
+            self._dispatch(entries, takers, now_ms)
 
     @property
     def needs_flush(self) -> bool:
@@ -238,14 +238,12 @@ class MessageStore:
         self._upkeep.flushed_ms = job.store_ms
         count = job.entry_count
         if count:
-            entries, queues = self._waiting[:count], self._waiting_queues[:count]
-            del self._waiting[:count], self._waiting_queues[:count]
-            self._dispatch(entries, queues, job.store_ms if now_ms is None else now_ms)
+            entries, takers = self._waiting[:count], self._waiting_takers[:count]
+            del self._waiting[:count], self._waiting_takers[:count]
+            self._dispatch(entries, takers, job.store_ms if now_ms is None else now_ms)
 
-    def _dispatch(
-        self, entries: list[DispatchEntry], queues: Sequence[ConsumeQueue], now_ms: int
-    ) -> None:
-        self._dispatcher.dispatch(entries, queues, now_ms=now_ms)
+    def _dispatch(self, entries: list[DispatchEntry], takers: Sequence[Taker], now_ms: int) -> None:
+        self._dispatcher.dispatch(entries, takers, now_ms=now_ms)
         self.on_dispatch(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:

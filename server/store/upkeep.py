@@ -120,7 +120,7 @@ class Upkeep:
         dispatcher = self._dispatcher
         due = _is_due(self._next_write_ms, now_ms, self._interval_ms)
         if due or dispatcher.paused is not None:
-            if not dispatcher.to_write:
+            if dispatcher.to_write is None:
                 dispatcher.to_write = self._table.unwritten()
             dispatcher.put_keys(now_ms)
             if dispatcher.index is not None:
@@ -144,7 +144,7 @@ class Upkeep:
         dispatcher.put_keys(dispatcher.last_store_ms)
         # Keys for which there was no space are in no file yet.
         until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
-        dispatcher.to_write = array("i")
+        dispatcher.to_write = None
         self._table.forgotten.clear()
         return _Round(
             until=0 if dispatcher.keys_wait else until,

@@ -182,7 +182,8 @@ class SimDisk:
     def is_dir(self, path: FilePath) -> bool:
         return str(path) in self._directories
 
-    def mkdir(self, path: Path) -> None:
+    def mkdir(self, path: FilePath) -> None:
+        path = Path(path)
         if str(path) in self._directories:
             return
         self.mkdir(path.parent)
