@@ -6,16 +6,20 @@
     python -m benchmarks.replay                      every load, CPU us a message
     python -m benchmarks.replay batch --profile      the functions that take the time
     python -m benchmarks.replay --dir /dev/shm       store on tmpfs: no disk in the figures
+    python -m benchmarks.replay send --queues 50000 --messages 5000 --body 100 --rounds 40
+                                                     a broker with many queues, and its memory
 
 Sockets, wake-ups and the client are left out, so this says which of two versions of the code
 is cheaper, not what a broker reaches: that is ``benchmarks.run``. Figures are CPU time of the
 broker's thread; the least of the rounds is the one that the rest of the machine disturbed
-least. Compare two checkouts by turns (A B A B), never one after the other.
+least. Compare two checkouts by turns (A B A B), never one after the other. Memory is that of
+this process after all rounds: with the frames of one round, so make few at a time to tell.
 """
 
 import argparse
 import asyncio
 import cProfile
+import gc
 import pstats
 import shutil
 import statistics
@@ -38,7 +42,6 @@ from server.store.config import StoreConfig
 
 READ_SIZE: Final = 65_536
 BATCH: Final = 32
-QUEUES: Final = 8
 TOPIC: Final = "replay_topic"
 _HEAD: Final = struct.Struct(">iI")
 _ENTRY: Final = struct.Struct(">iiiii")
@@ -47,8 +50,9 @@ _ENTRY: Final = struct.Struct(">iiiii")
 class Frames:
     """Makes requests in the layout of a Java client 4.9.7, every one different."""
 
-    def __init__(self, body_size: int) -> None:
+    def __init__(self, body_size: int, queue_count: int) -> None:
         self._body = b"x" * body_size
+        self._queue_count = queue_count
         self._count = 0
         self._opaque = 0
 
@@ -66,9 +70,10 @@ class Frames:
         return _HEAD.pack(4 + len(header) + len(body), len(header)) + header + body
 
     def _send(self, code: int, properties: str, body: bytes, *, batch: bool) -> bytes:
-        queue_id = self._opaque % QUEUES
+        queue_id = self._opaque % self._queue_count
         ext = (
-            f'"a":"replay_producer","b":"{TOPIC}","c":"TBW102","d":"{QUEUES}","e":"{queue_id}",'
+            f'"a":"replay_producer","b":"{TOPIC}","c":"TBW102","d":"{self._queue_count}",'
+            f'"e":"{queue_id}",'
             f'"f":"0","g":"{time.time_ns() // 1_000_000}","h":"0","i":"{properties}","j":"0",'
             f'"k":"false","m":"{"true" if batch else "false"}","n":"bench"'
         )
@@ -104,7 +109,8 @@ class Frames:
 
     def pull(self) -> bytes:
         """Return a pull of the next 32 messages of a queue."""
-        queue_id, queue_offset = self._count % QUEUES, self._count // QUEUES * BATCH
+        turn, queue_id = divmod(self._count, self._queue_count)
+        queue_offset = turn * BATCH
         self._count += 1
         return self._frame(
             11,
@@ -132,7 +138,7 @@ LOADS: Final = {
     "send": Load("sends, 64 KiB a turn", Frames.plain, 1),
     "keyed": Load("sends with tag and key", Frames.keyed, 1),
     "batch": Load("batches of 32", Frames.batch, BATCH),
-    "pull": Load("pulls of 32, 8 queues by turns", Frames.pull, BATCH),
+    "pull": Load("pulls of 32, queues by turns", Frames.pull, BATCH),
 }
 
 
@@ -188,7 +194,7 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
         broker_ip2="127.0.0.1",
         bind_address="127.0.0.1",
         listen_port=0,
-        default_topic_queue_nums=QUEUES,
+        default_topic_queue_nums=options.queues,
         # The first byte of a connection is looked at in its socket, and here is none.
         tls=Tls(ServerTls(mode=TlsMode.DISABLED)),
         store=StoreConfig(store_path_root_dir=root),
@@ -200,15 +206,19 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
     conn.connection_made(drain)
     results: dict[str, list[float]] = {}
     profile = cProfile.Profile()
+
+    def new_frames() -> Frames:
+        return Frames(options.body, options.queues)
+
     for name in options.loads:
         load = LOADS[name]
-        frames = Frames(options.body)
+        frames = new_frames()
         if name == "pull":
-            await replay(conn, list(reads(LOADS["send"], Frames(options.body), options.messages)))
+            await replay(conn, list(reads(LOADS["send"], new_frames(), options.messages)))
         await replay(conn, list(reads(load, frames, options.messages // 4)))
         for _ in range(options.rounds):
             if name == "pull":
-                frames = Frames(options.body)
+                frames = new_frames()
             chunks = list(reads(load, frames, options.messages))
             # The background writes of the round before must not fall into this one.
             await asyncio.sleep(0.1)
@@ -217,11 +227,20 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
             seconds = await replay(conn, chunks)
             profile.disable()
             results.setdefault(name, []).append(seconds / options.messages * 1e6)
+    print(memory())
     conn.connection_lost(None)
     await app.stop()
     if options.profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(30)
     return results
+
+
+def memory() -> str:
+    """Return what memory this process has, in words."""
+    gc.collect()
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    sizes = {line[0]: int(line[1]) / 1024 for line in lines if line[-1] == "kB"}
+    return f"{sizes['VmRSS:']:.1f} MB resident, {sizes['RssAnon:']:.1f} of it anonymous"
 
 
 def main() -> int:
@@ -231,6 +250,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--messages", type=int, default=20_480, help="of one round")
     parser.add_argument("--body", type=int, default=1024)
+    parser.add_argument("--queues", type=int, default=8, help="of the topic, used by turns")
     parser.add_argument("--dir", type=Path, help="where to make the store for a while")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
