@@ -30,8 +30,8 @@ from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 TAIL_FLUSH_SIZE: Final = 8 << 10
 """Bytes of unwritten entries that make a queue write them by itself."""
-TAIL_KEEP_SIZE: Final = 100 * ENTRY_SIZE
-"""Bytes of written entries that stay in memory for readers at the end of a queue in use."""
+TAIL_KEEP: Final = 100
+"""Written entries that stay in memory for readers at the end of a queue in use."""
 OPEN_FILES_MAX: Final = 256
 _QUEUE_NAME: Final = re.compile("0|[1-9][0-9]{0,9}")
 _ID_MAX: Final = (1 << 31) - 1
@@ -65,8 +65,8 @@ class QueueFiles:
     def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
-        self.tail_keep_size = TAIL_KEEP_SIZE
-        """Bytes of written entries that stay in memory, of each queue."""
+        self.tail_keep = TAIL_KEEP
+        """Written entries that stay in memory, of each queue."""
         self.backlog = Backlog(disk, root / "backlog.tmp")
         self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
@@ -274,10 +274,10 @@ class ConsumeQueue:
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
         self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
         self.written_count = self.max_offset
-        surplus = len(self.tail) - self._files.tail_keep_size
+        surplus = self.max_offset - self.tail_start - self._files.tail_keep
         if surplus > 0:
-            del self.tail[:surplus]
-            self.tail_start += surplus // ENTRY_SIZE
+            del self.tail[: surplus * ENTRY_SIZE]
+            self.tail_start += surplus
 
     def drop_tail(self) -> None:
         """Give back the memory of entries that are in their file."""

@@ -25,7 +25,7 @@ from server.store.disk import Disk
 from server.store.ext import ExtFiles
 from server.store.queue import (
     TAIL_FLUSH_SIZE,
-    TAIL_KEEP_SIZE,
+    TAIL_KEEP,
     ConsumeQueue,
     QueueFiles,
     TopicPlace,
@@ -39,8 +39,8 @@ AWAKE_IDLE_MAX: Final = 256
 """Idle queues that stay awake, so that those who are read again and again do."""
 AWAKE_MAX: Final = 512
 """Queues that stay awake while they are in use; more of them take messages at rest."""
-TAILS_KEEP_SIZE: Final = AWAKE_IDLE_MAX * TAIL_KEEP_SIZE
-"""Bytes of written entries that stay in memory, of all queues together."""
+TAILS_KEEP: Final = AWAKE_IDLE_MAX * TAIL_KEEP
+"""Written entries that stay in memory, of all queues together."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 """Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
 PLACES_MAX: Final = 4096
@@ -169,7 +169,7 @@ class QueueTable:
 
     def rest_idle(self) -> None:
         """Let some queues rest of which all is on the disk, until AWAKE_IDLE_MAX are awake."""
-        self.files.tail_keep_size = min(TAIL_KEEP_SIZE, TAILS_KEEP_SIZE // (len(self.queues) or 1))
+        self.files.tail_keep = min(TAIL_KEEP, TAILS_KEEP // (len(self.queues) or 1))
         self._rest(AWAKE_IDLE_MAX, is_idle=True)
 
     def rest_after_start(self) -> None:

@@ -197,6 +197,24 @@ def test_queues_in_use_take_turns_and_lose_nothing(tmp_path: Path) -> None:
     again.close(START_MS)
 
 
+def test_tails_of_many_queues_are_cut_between_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Some for each of them, and some over.
+    monkeypatch.setattr(queuetable, "TAILS_KEEP", TURNS * 7 // 2)
+    store = open_store(roomy_config(tmp_path / "store"))
+    for turn in range(5):
+        put_rounds(store, range(10 * turn, 10 * turn + 10))
+        for step in range(10):
+            store.housekeeping(START_MS + 1_100 * turn + step)
+        assert_all_there(store, range(10 * turn + 10))
+    store.close(START_MS)
+
+    again = open_store(roomy_config(tmp_path / "store"))
+    assert_all_there(again, range(50))
+    again.close(START_MS)
+
+
 @pytest.mark.usefixtures("crowd")
 def test_queues_at_rest_are_built_again_after_a_kill(tmp_path: Path) -> None:
     config = roomy_config(tmp_path / "store")
