@@ -139,10 +139,10 @@ class Dispatcher:
         """
         cost = 0
         for slot in self.to_write or ():
-            queue = self._table.at(slot)
-            if queue is not None and queue.unwritten_size:
-                cost += NEW_FILE_COST if queue.is_at_new_file else 1
-                queue.write()
+            with self._table.borrowed(slot) as queue:
+                if queue is not None and queue.unwritten_size:
+                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                    queue.write()
             if cost >= cost_max:
                 break
         else:

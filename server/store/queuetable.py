@@ -1,7 +1,7 @@
 """All consume queues of a store, by topic and queue id.
 
     find / obtain ──> awake: a ConsumeQueue ──rest, idle or when many are──> a slot
-                          ^───────────────────── find ─────────────────────────┘
+                          ^─────────────── find; borrowed, for a moment ───────┘
     put ── taker ──> a ConsumeQueue, or where many are awake a slot ── add ──> backlog
 
 Rule: a queue comes into being with its first message and gets a directory with its first
@@ -16,6 +16,7 @@ Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final
 
@@ -37,18 +38,22 @@ from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 AWAKE_IDLE_MAX: Final = 256
 """Idle queues that stay awake, so that those who are read again and again do."""
-AWAKE_MAX: Final = 512
-"""Queues that stay awake while they are in use; more of them take messages at rest."""
+AWAKE_PUT_MAX: Final = 512
+"""Queues beyond which a put leaves its queue asleep: what is only written to needs no object."""
+AWAKE_MAX: Final = 1 << 16
+"""Queues that stay awake while they are read; to wake one for each pull would triple its time."""
 TAILS_KEEP: Final = AWAKE_IDLE_MAX * TAIL_KEEP
 """Written entries that stay in memory, of all queues together."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 """Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
 PLACES_MAX: Final = 4096
-SLACK: Final = 128
+SLACK: Final = 256
 """Queues that may be awake beyond that, so that they go to rest many at a time."""
 LOOKS_A_REST: Final = 4 * SLACK
 UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 """Entries that may wait for their file; one more, and the queue is written at once."""
+
+_EMPTY: Final = QueueRow(0, 0, 0)
 
 Taker = ConsumeQueue | int
 """Who takes the next messages of a queue: it, or the slot of one that rests."""
@@ -100,6 +105,22 @@ class QueueTable:
         topic = self.columns.topic(slot)
         return self.find(topic, self.columns.queue_ids[slot]) if topic else None
 
+    @contextmanager
+    def borrowed(self, slot: int) -> Iterator[ConsumeQueue | None]:
+        """Give the queue of a slot, None for one that is free; if it rested it does so again."""
+        rested = self.columns.written[slot] != NONE
+        queue = self.at(slot)
+        try:
+            yield queue
+        finally:
+            if rested and queue is not None:
+                del self.queues[queue.key]
+                self._lay_down(queue)
+
+    def _lay_down(self, queue: ConsumeQueue) -> None:
+        queue.rest()
+        self.columns.put(queue.slot, queue.numbers)
+
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, made if there is none.
 
@@ -114,10 +135,12 @@ class QueueTable:
         Raises:
             BadCall: the topic or the id cannot be a path.
         """
-        place = self.place(topic)
-        slot = self.columns.add(topic, check_queue_id(topic, queue_id))
-        queue = self.queues[topic, queue_id] = ConsumeQueue(self.files, place, queue_id, slot)
-        return queue
+        return self._wake(self._new_slot(topic, queue_id), topic, queue_id)
+
+    def _new_slot(self, topic: str, queue_id: int) -> int:
+        self.place(topic)
+        self.put_row(topic, check_queue_id(topic, queue_id), _EMPTY)
+        return self.columns.slot(topic, queue_id)
 
     def taker(self, topic: str, queue_id: int) -> Taker:
         """Return who takes a message of a queue that is not awake, or is not there yet.
@@ -127,8 +150,8 @@ class QueueTable:
         """
         slot = self.columns.slot(topic, queue_id)
         if slot == NONE:
-            return self.make(topic, queue_id)
-        return slot if len(self.queues) >= AWAKE_MAX else self._wake(slot, topic, queue_id)
+            slot = self._new_slot(topic, queue_id)
+        return slot if len(self.queues) >= AWAKE_PUT_MAX else self._wake(slot, topic, queue_id)
 
     def add(self, slot: int, log_offset: int, size: int, tags_code: int) -> bool:
         """Add an entry to a queue at rest; False where only the queue itself can take it.
@@ -208,8 +231,7 @@ class QueueTable:
                 except OSError:
                     queues[key] = queue
                     raise
-            queue.rest()
-            self.columns.put(queue.slot, queue.numbers)
+            self._lay_down(queue)
 
     def slots(self) -> "array[int]":
         """Return the slot of every queue."""

@@ -165,14 +165,14 @@ class Upkeep:
         """
         cost, looks = 0, count_max * LOOKS_A_STEP // QUEUES_A_STEP
         while round_.slots and cost < count_max and looks:
-            queue = self._table.at(round_.slots[-1])
-            # One that was deleted, and is there again, is for the next round.
-            if queue is not None and queue.key not in self._table.forgotten:
-                if queue.unwritten_size:
-                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
-                    queue.write()
-                queue.drop_tail()
-                round_.ends.add(queue)
+            with self._table.borrowed(round_.slots[-1]) as queue:
+                # One that was deleted, and is there again, is for the next round.
+                if queue is not None and queue.key not in self._table.forgotten:
+                    if queue.unwritten_size:
+                        cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                        queue.write()
+                    queue.drop_tail()
+                    round_.ends.add(queue)
             round_.slots.pop()
             looks -= 1
         if self._table.is_crowded:

@@ -134,7 +134,8 @@ def explore(kind: str, seed: int) -> int:
     explorer = Explorer(config_for(sync=kind != "async"), limit=LIMIT, seed=seed)
     explorer.watch(disk)
     # In every other run queues rest between any two messages, as one of very many does.
-    some = mock.patch.multiple(queuetable, AWAKE_MAX=0, AWAKE_IDLE_MAX=0, SLACK=0)
+    none = dict.fromkeys(("AWAKE_PUT_MAX", "AWAKE_MAX", "AWAKE_IDLE_MAX", "SLACK"), 0)
+    some = mock.patch.multiple(queuetable, **none)
     with some if seed % 2 else nullcontext():
         scenario(disk, explorer, random.Random(seed), kind)
         explorer.look(disk)

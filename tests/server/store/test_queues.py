@@ -150,6 +150,7 @@ TURNS = 100
 @pytest.fixture
 def crowd(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queuetable, "AWAKE_IDLE_MAX", 20)
+    monkeypatch.setattr(queuetable, "AWAKE_PUT_MAX", 20)
     monkeypatch.setattr(queuetable, "AWAKE_MAX", 20)
     monkeypatch.setattr(queuetable, "SLACK", 8)
 
