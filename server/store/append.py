@@ -158,10 +158,11 @@ class Appender:
             if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
             taker = self._table.taker(topic, queue_id)
-        if isinstance(taker, int):
-            topic_part = self._table.place(topic).part
-        else:
+        # The type, since ``isinstance`` takes twice as long.
+        if type(taker) is ConsumeQueue:
             topic_part = taker.topic_part
+        else:
+            topic_part = self._table.place(topic).part
         body_size, properties_size = len(body), len(properties)
         head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]
         size = head_size + body_size + len(topic_part) + 2 + properties_size
@@ -173,11 +174,11 @@ class Appender:
         log_offset = self._log.place(size)
         queue_offset = 0
         if not sys_flag & TRANSACTION_MASK or is_queued(sys_flag):
-            if isinstance(taker, int):
-                queue_offset = self._columns.give(taker, 1)
-            else:
+            if type(taker) is ConsumeQueue:
                 queue_offset = taker.next_offset
                 taker.next_offset = queue_offset + 1
+            else:
+                queue_offset = self._columns.give(taker, 1)
         crc = crc32(body) & CRC_MASK
         self._log.parts += (
             head.pack(

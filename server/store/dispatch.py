@@ -19,6 +19,7 @@ from server.store.calls import DispatchEntry
 from server.store.ext import ExtFiles
 from server.store.index import Index
 from server.store.queue import ConsumeQueue
+from server.store.queuecolumns import NONE
 from server.store.queuetable import UNWRITTEN_MAX, QueueTable, Taker
 from storefmt.consumequeue import CQ_ENTRY
 from storefmt.sysflag import TRANSACTION_MASK
@@ -52,18 +53,23 @@ class Dispatcher:
     ) -> None:
         """Take records in log order; ``takers`` are the queues of them, one each."""
         pack, table, exts = CQ_ENTRY.pack, self._table, self.exts
-        may_sleep = exts is None and table.has_room
+        add_one = table.files.backlog.add_one
+        columns = table.columns
+        written, unwritten, waiting = columns.written, columns.unwritten, columns.waiting
+        unwritten_max = UNWRITTEN_MAX if exts is None and table.has_room else 0
         for entry, taker in zip(entries, takers, strict=True):
             _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
             if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
                 continue
-            queue: ConsumeQueue | None
-            if isinstance(taker, int):
-                if may_sleep and table.add(taker, log_offset, size, tags_code):
-                    continue
-                queue = table.at(taker)
+            if type(taker) is ConsumeQueue:
+                queue: ConsumeQueue | None = taker
+            elif (count := unwritten[taker]) < unwritten_max and written[taker] != NONE:
+                waiting[taker] = add_one(waiting[taker], log_offset, size, tags_code)
+                unwritten[taker] = count + 1
+                continue
             else:
-                queue = taker
+                # It was woken since, or has to be written, or was deleted.
+                queue = table.at(taker)
             if queue is None or queue.deleted:
                 continue
             if exts is not None:

@@ -20,7 +20,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from server.store.backlog import Backlog
 from server.store.disk import DirEntry, Disk, DiskFile
@@ -145,6 +145,7 @@ class TopicPlace(NamedTuple):
         return cls(topic, str(directory), len(name).to_bytes(2, "big")[1:] + name)
 
 
+@final
 class ConsumeQueue:
     """The entries of one queue of one topic; all offsets count entries.
 

@@ -2,7 +2,7 @@
 
     find / obtain ──> awake: a ConsumeQueue ──rest, idle or when many are──> a slot
                           ^─────────────── find; borrowed, for a moment ───────┘
-    put ── taker ──> a ConsumeQueue, or where many are awake a slot ── add ──> backlog
+    put ── taker ──> a ConsumeQueue, or where many are awake a slot ──> backlog
 
 Rule: a queue comes into being with its first message and gets a directory with its first
 written entries. It is an object only while it is in use: nobody keeps one for longer than a
@@ -74,7 +74,6 @@ class QueueTable:
         """Queues that were deleted: what another thread saw before may be of another one."""
         self.columns = QueueColumns()
         """Of queues that rest."""
-        self._add_one = self.files.backlog.add_one
         self._paths = paths
         self._places: dict[str, TopicPlace] = {}
 
@@ -152,20 +151,6 @@ class QueueTable:
         if slot == NONE:
             slot = self._new_slot(topic, queue_id)
         return slot if len(self.queues) >= AWAKE_PUT_MAX else self._wake(slot, topic, queue_id)
-
-    def add(self, slot: int, log_offset: int, size: int, tags_code: int) -> bool:
-        """Add an entry to a queue at rest; False where only the queue itself can take it.
-
-        That is one that was woken since, or has to be written, or was deleted.
-        """
-        columns = self.columns
-        unwritten, waiting = columns.unwritten, columns.waiting
-        count = unwritten[slot]
-        if count >= UNWRITTEN_MAX or columns.written[slot] == NONE:
-            return False
-        waiting[slot] = self._add_one(waiting[slot], log_offset, size, tags_code)
-        unwritten[slot] = count + 1
-        return True
 
     def place(self, topic: str) -> TopicPlace:
         """Return what the queues of a topic share.
