@@ -8,6 +8,8 @@
     python -m benchmarks.replay --dir /dev/shm       store on tmpfs: no disk in the figures
     python -m benchmarks.replay send --queues 50000 --messages 5000 --body 100 --rounds 40
                                                      a broker with many queues, and its memory
+    python -m benchmarks.replay send --queues 50000 --beside 8 --rounds 20
+                                                     by turns into all and into 8 of them
 
 Sockets, wake-ups and the client are left out, so this says which of two versions of the code
 is cheaper, not what a broker reaches: that is ``benchmarks.run``. Figures are CPU time of the
@@ -207,26 +209,26 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
     results: dict[str, list[float]] = {}
     profile = cProfile.Profile()
 
-    def new_frames() -> Frames:
-        return Frames(options.body, options.queues)
-
+    counts = [options.queues] if options.beside is None else [options.queues, options.beside]
     for name in options.loads:
         load = LOADS[name]
-        frames = new_frames()
-        if name == "pull":
-            await replay(conn, list(reads(LOADS["send"], new_frames(), options.messages)))
-        await replay(conn, list(reads(load, frames, options.messages // 4)))
-        for _ in range(options.rounds):
+        frames = {count: Frames(options.body, count) for count in counts}
+        # Every queue is there before a round begins.
+        count = max(options.messages if name == "pull" else 0, options.queues)
+        await replay(conn, list(reads(LOADS["send"], Frames(options.body, options.queues), count)))
+        await replay(conn, list(reads(load, frames[options.queues], options.messages // 4)))
+        for count in counts * options.rounds:
             if name == "pull":
-                frames = new_frames()
-            chunks = list(reads(load, frames, options.messages))
+                frames[count] = Frames(options.body, count)
+            chunks = list(reads(load, frames[count], options.messages))
             # The background writes of the round before must not fall into this one.
             await asyncio.sleep(0.1)
             if options.profile:
                 profile.enable()
             seconds = await replay(conn, chunks)
             profile.disable()
-            results.setdefault(name, []).append(seconds / options.messages * 1e6)
+            title = name if len(counts) == 1 else f"{name} {count}"
+            results.setdefault(title, []).append(seconds / options.messages * 1e6)
     print(memory())
     conn.connection_lost(None)
     await app.stop()
@@ -251,6 +253,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=20_480, help="of one round")
     parser.add_argument("--body", type=int, default=1024)
     parser.add_argument("--queues", type=int, default=8, help="of the topic, used by turns")
+    parser.add_argument("--beside", type=int, help="of these the first so many, by turns with all")
     parser.add_argument("--dir", type=Path, help="where to make the store for a while")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
@@ -261,8 +264,8 @@ def main() -> int:
         shutil.rmtree(root)
     for name, figures in results.items():
         print(
-            f"{name:6} {min(figures):7.2f} us/msg least, {statistics.median(figures):7.2f} median"
-            f"   {LOADS[name].title}"
+            f"{name:10} {min(figures):7.2f} us/msg least, {statistics.median(figures):7.2f} median"
+            f"   {LOADS[name.split()[0]].title}"
         )
     return 0
 
