@@ -123,6 +123,9 @@ class QueueColumns:
         return slots[place]
 
     def _place(self, slots: "array[int]", queue_id: int) -> int:
+        # Nearly always they come in order.
+        if not slots or self.queue_ids[slots[-1]] < queue_id:
+            return len(slots)
         return bisect_left(slots, queue_id, key=self.queue_ids.__getitem__)
 
     def add(self, topic: str, queue_id: int) -> int:
