@@ -22,8 +22,8 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# A good part of the suite waits for timers of Java; with 2, another process works meanwhile.
-TEST_PROCESSES ?= 0
+# A good part of the suite waits for timers of Java: another process works meanwhile. 0 for none.
+TEST_PROCESSES ?= 2
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not soak" -n $(TEST_PROCESSES)
 

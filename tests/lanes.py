@@ -1,4 +1,4 @@
-"""Which tests stay together when the suite runs in two processes at once (`TEST_PROCESSES=2`).
+"""Which tests stay together when the suite runs in two processes at once, as `make test` does.
 
     tests/interop     one lane: its real servers and its JVM start once, and it mostly waits
     tests/pipeline    one lane: its Spark starts once
