@@ -20,6 +20,7 @@ from server.store.nowait import may_wait
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 
 CHUNK_SIZE: Final = 64 << 10
+# Places take 32 bits: 2 GiB, of which who adds uses some 64 MiB.
 _HEAD: Final = struct.Struct(">ii")
 _HEAD_SIZE: Final = _HEAD.size
 _ONE: Final = struct.Struct(_HEAD.format + CQ_ENTRY.format[1:])

@@ -187,7 +187,7 @@ class QueueColumns:
             written,
             written + self.unwritten[slot],
             self.waiting[slot],
-            written + self.taken[slot],
+            self.next_offset(slot),
         )
 
     def put(self, slot: int, numbers: Numbers) -> None:
@@ -208,9 +208,14 @@ class QueueColumns:
 
     def give(self, slot: int, count: int) -> int:
         """Give the next offsets of a queue to messages; returns the first."""
+        # Once for each message of a queue at rest: no call, and each column read once.
         taken = self.taken[slot]
         self.taken[slot] = taken + count
         return self.written[slot] + taken
+
+    def next_offset(self, slot: int) -> int:
+        """Return what the next message of a queue gets."""
+        return self.written[slot] + self.taken[slot]
 
     def slots_of(self, topic: str) -> "array[int]":
         """Return the slots of a topic's queues, by queue id."""
@@ -224,19 +229,19 @@ class QueueColumns:
 
     def with_unwritten(self) -> Iterator[int]:
         """Yield the slots of queues with entries that are in no file, as it comes to them."""
-        return self._where(self.unwritten, self.unwritten)
+        for part in self._parts():
+            yield from compress(range(part.start, part.stop), self.unwritten[part].tolist())
 
     def with_unsynced(self) -> Iterator[int]:
         """Yield the slots of queues with entries that may not be on the disk."""
-        return self._where(self.unsynced, self.unwritten)
+        for part in self._parts():
+            either = map(or_, self.unsynced[part].tolist(), self.unwritten[part].tolist())
+            yield from compress(range(part.start, part.stop), either)
 
-    def _where(self, one: "memoryview[int]", other: "memoryview[int]") -> Iterator[int]:
-        """Yield the slots at which either column is not zero."""
+    def _parts(self) -> Iterator[slice]:
         end = self._end
         for start in range(0, end, LOOK):
-            stop = min(start + LOOK, end)
-            flags = map(or_, one[start:stop].tolist(), other[start:stop].tolist())
-            yield from compress(range(start, stop), flags)
+            yield slice(start, min(start + LOOK, end))
 
     def written_now(self) -> Iterator[tuple[str, int, int, int, int]]:
         """Return topic, queue id, first, minimum and written of every slot as they are now.

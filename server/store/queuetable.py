@@ -138,8 +138,7 @@ class QueueTable:
 
     def _new_slot(self, topic: str, queue_id: int) -> int:
         self.place(topic)
-        self.put_row(topic, check_queue_id(topic, queue_id), _EMPTY)
-        return self.columns.slot(topic, queue_id)
+        return self.put_row(topic, check_queue_id(topic, queue_id), _EMPTY)
 
     def taker(self, topic: str, queue_id: int) -> Taker:
         """Return who takes a message of a queue that is not awake, or is not there yet.
@@ -247,11 +246,12 @@ class QueueTable:
         numbers = self.columns.get(slot)
         return QueueRow(numbers.first, numbers.minimum, numbers.end)
 
-    def put_row(self, topic: str, queue_id: int, row: QueueRow) -> None:
-        """Know a queue that rests, all of it on the disk."""
+    def put_row(self, topic: str, queue_id: int, row: QueueRow) -> int:
+        """Know a queue that rests, all of it on the disk; returns its slot."""
         first, minimum, end = row
         slot = self.columns.add(topic, queue_id)
         self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
+        return slot
 
     def put_rows(self, rows: QueueRows) -> None:
         """Know many of them."""

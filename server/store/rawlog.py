@@ -223,7 +223,7 @@ class RawLog:
             return taker
         if isinstance(taker, int):
             columns = self._table.columns
-            if columns.get(taker).next_offset == entry.queue_offset:
+            if columns.next_offset(taker) == entry.queue_offset:
                 columns.give(taker, 1)
                 return taker
         queue = self._at_its_place(self._table.obtain(*key), entry)
