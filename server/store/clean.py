@@ -187,11 +187,15 @@ class Cleaner:
         rows, self._rows = self._rows, []
         paths, self._paths_gone = self._paths_gone, []
         names = {path.name for path in paths if path.parent == self._paths.index}
+        table = self._table
 
         def say(point: SafePoint) -> None:
             for topic, queue_id, first, minimum in rows:
                 known = point.queues.get(topic, queue_id)
-                if known is not None and minimum <= known.end:
+                # A queue of the same name that is there again begins where it begins.
+                now = table.row(topic, queue_id)
+                is_same = now is not None and now.minimum >= minimum
+                if known is not None and is_same and minimum <= known.end:
                     point.queues.put(topic, queue_id, QueueRow(first, minimum, known.end))
             if point.index is not None:
                 point.index.names = [name for name in point.index.names if name not in names]
@@ -286,20 +290,15 @@ class Cleaner:
         for queue in gone:
             self._table.forget(queue)
             self._table.exts.remove(queue)
+            self._safe_file.note_removed(queue.key)
             moved.append(self._removed.move(queue.directory))
             LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
-
-        def say(point: SafePoint) -> None:
-            for queue in gone:
-                known = self._table.row(queue.topic, queue.queue_id)
-                if known is None:
-                    point.queues.pop(queue.topic, queue.queue_id)
 
         return RemoveJob(
             self._disk,
             moved,
             directories=sorted({queue.directory.parent for queue in gone}),
-            say=lambda: self._safe_file.change(say),
+            say=self._safe_file.write,
         )
 
     def _tell(self) -> None:

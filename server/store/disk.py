@@ -13,14 +13,15 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from server.store.lockfile import lock_file
 from server.store.mapped import Mapped
-from server.store.moment import Moment, present
 from server.store.nowait import MODE, ColdRead
 from server.store.readahead import begin
 
+OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Error numbers of a disk that has no space; everything else goes on."""
 FilePath = Path | str
 """Where a file is. Making a ``Path`` costs as much as opening the file: there are thousands."""
 
@@ -39,8 +40,6 @@ class DirEntry(NamedTuple):
     is_dir: bool
     size: int
     modified_ns: int
-    changed_ns: int = 0
-    """As ``Moment`` has it, 0 for unknown."""
 
 
 class DiskUsage(NamedTuple):
@@ -115,9 +114,6 @@ class Disk(Protocol):
 
     def stat(self, path: FilePath) -> FileStat | None:
         """Return size and time of a file or directory, None where there is none."""
-
-    def moment(self) -> Moment:
-        """Return the present."""
 
     def list(self, path: FilePath) -> list[str]:
         """Return the sorted names in a directory, [] where there is none."""
@@ -290,9 +286,6 @@ class RealDisk:
             return None
         return FileStat(found.st_size, found.st_mtime_ns)
 
-    def moment(self) -> Moment:
-        return present()
-
     def list(self, path: FilePath) -> list[str]:
         try:
             return sorted(os.listdir(path))
@@ -305,8 +298,8 @@ class RealDisk:
             with os.scandir(path) as entries:
                 for entry in entries:
                     mode, _, _, _, _, _, size, _, _, _ = stat = entry.stat()
-                    times = stat.st_mtime_ns, stat.st_ctime_ns
-                    found.append(DirEntry(entry.name, S_ISDIR(mode), size, *times))
+                    is_dir = S_ISDIR(mode)
+                    found.append(DirEntry(entry.name, is_dir, size, stat.st_mtime_ns))
         except (FileNotFoundError, NotADirectoryError):
             return ()
         return sorted(found) if len(found) > 1 else found

@@ -11,19 +11,17 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 (FlushConsumeQueueService), store/StoreCheckpoint.java.
 """
 
-import errno
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-from server.store.disk import Disk, DiskFile, FilePath
+from server.store.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath
 from server.store.queue import NewNames
 from server.store.queueends import QueueEnds
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
-OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 SYNC_ALL_FROM: Final = 256
 """Files from which on it is cheaper to sync the whole file system than one by one."""
 

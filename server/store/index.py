@@ -47,7 +47,7 @@ class Index:
     ) -> None:
         self._disk = disk
         self._directory = directory
-        self._slot_count = slot_count
+        self.slot_count = slot_count
         self._entry_count_max = entry_count_max
         self.files = list(files)
         # Files whose content is not all on disk; the last one stays.
@@ -155,7 +155,7 @@ class Index:
         file = IndexFile(
             self._disk,
             self._directory / self._new_name(now_ms),
-            slot_count=self._slot_count,
+            slot_count=self.slot_count,
             entry_count_max=self._entry_count_max,
             header=header,
         )

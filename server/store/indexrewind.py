@@ -1,12 +1,13 @@
-"""The index after a crash: back to what the safe point says, and on from there.
+"""The index at the safe point: what may be said of it, and how a start goes back to it.
 
-    | header | slots … | 1 … K-1 | K … |      K: entry count at the safe point
+    | header | slots … | 1 … K-1 | K … |      K: entry count of records below the safe point
       again    again     synced    zeros, and filled again by the walk of the tail
 
-Rule: entries below the safe point were synced and never change; slots and header do, so
-they are made again from the entries. That reads one index file at most (400 MB in the
-usual geometry), however long the log is. A file that is missing or cannot be right goes
-with all that follow it, and the log is walked for their keys.
+Rule: the safe point counts the entries of records below it and no others, as it does with
+queues. Those were synced and never change; slots and header do, so a start makes them again
+from the entries. That reads one index file at most (400 MB in the usual geometry), however long
+the log is. Where a file is missing or cannot be right, the safe point does not hold, and the
+whole log is walked.
 
 Source: store/index/IndexService.java#load (which deletes the last file after a crash).
 """
@@ -14,17 +15,16 @@ Source: store/index/IndexService.java#load (which deletes the last file after a 
 import sys
 from array import array
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, DiskFile
 from server.store.index import Index
 from server.store.indexfile import IndexFile
 from server.store.indexfiles import index_geometry, is_usable, open_index_file
 from server.store.safepoint import IndexMark
+from server.store.trust import SafePointWrong
 from server.store.zeros import data_parts
 from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, index_file_size
 from storefmt.index import slot_pos as position_of_slot
@@ -32,6 +32,59 @@ from storefmt.paths import StorePaths
 
 _CHUNK_SIZE: Final = ENTRY.size << 16
 _SLOTS_A_READ: Final = 1 << 16
+_LOOK_BACK: Final = 512
+_UNKNOWN_MS: Final = 0
+
+
+class IndexEnds:
+    """What an index has in its files now, for a thread that may read them later.
+
+    The index must be written.
+    """
+
+    def __init__(self, disk: Disk, index: Index) -> None:
+        self._disk = disk
+        self._slot_count = index.slot_count
+        self._files = [(file.path, file.header) for file in index.files]
+
+    def mark(self, *, below: int) -> IndexMark:
+        """Return what the safe point may say: the entries of records below a log offset.
+
+        Raises:
+            OSError: an index file cannot be read.
+        """
+        files = list(self._files)
+        while files:
+            path, header = files.pop()
+            header = self._header_below(path, header, below)
+            if header.entry_count > 1:
+                return IndexMark(
+                    names=[*(path.name for path, _ in files), path.name], header=tuple(header)
+                )
+        return IndexMark()
+
+    def _header_below(self, path: Path, header: IndexHeader, below: int) -> IndexHeader:
+        """Return a header without the entries of records from ``below`` on."""
+        count, used = header.entry_count, header.slot_count
+        if count <= 1 or header.end_log_offset < below:
+            return header
+        file = self._disk.open(path)
+        try:
+            while count > 1:
+                low = max(1, count - _LOOK_BACK)
+                pos = entry_pos(low, slot_count=self._slot_count)
+                data = file.pread((count - low) * ENTRY.size, pos)
+                for entry in reversed([*map(IndexEntry._make, ENTRY.iter_unpack(data))]):
+                    if entry.log_offset < below:
+                        return header._replace(
+                            end_ms=_UNKNOWN_MS, end_log_offset=entry.log_offset,
+                            slot_count=used, entry_count=count,
+                        )  # fmt: skip
+                    used -= entry.previous == 0
+                    count -= 1
+        finally:
+            file.close()
+        return header._replace(entry_count=count)
 
 
 def load_marked_index(
@@ -40,67 +93,43 @@ def load_marked_index(
     config: StoreConfig,
     *,
     mark: IndexMark,
-    safe: int,
     store_ms_at: Callable[[int], int],
-    report: RecoveryReport,
-) -> tuple[Index, int]:
-    """Return the index as it was at log offset ``safe``, and from where it lacks keys.
+) -> Index:
+    """Return the index as the safe point says.
 
     Args:
         mark: the index when the safe point was written.
-        store_ms_at: gives the store time (ms) of the record at a log offset.
+        store_ms_at: gives the store time (ms) of the record at a log offset, 0 for none.
 
     Raises:
+        SafePointWrong: it is not as ``mark`` says.
         OSError: the disk refused.
     """
     names = _names_from(disk, paths, mark)
     kept = [name for name, wanted in zip(names, mark.names, strict=False) if name == wanted]
     slot_count, entry_count_max = index_geometry(disk, paths, config, kept)
-    rewinding = _Rewind(disk, slot_count, entry_count_max, safe=safe, store_ms_at=store_ms_at)
+    size = index_file_size(slot_count, entry_count_max)
     files: list[IndexFile] = []
-    emptied = 0
-    for name in kept:
+    for name in mark.names:
         stat = disk.stat(paths.index / name)
-        if stat is None or stat.size != index_file_size(slot_count, entry_count_max):
-            break
+        is_there = name in kept and stat is not None and stat.size == size
         is_last = name == mark.names[-1]
-        if is_last:
-            outcome = rewinding.run(paths.index / name, IndexHeader(*mark.header))
-            emptied = outcome is _Outcome.EMPTY
-            if outcome is not _Outcome.DONE:
-                break
-        file = open_index_file(disk, paths, name, slot_count, entry_count_max)
+        if is_there and is_last:
+            rewinding = _Rewind(disk, slot_count, entry_count_max, store_ms_at=store_ms_at)
+            is_there = rewinding.run(paths.index / name, IndexHeader(*mark.header))
+        file = None
+        if is_there:
+            file = open_index_file(disk, paths, name, slot_count, entry_count_max)
         if file is None or not is_usable(file, None) or not (is_last or file.is_full):
-            break
+            for known in files:
+                known.close()
+            raise SafePointWrong(f"index file {name} is missing or not as it was")
         files.append(file)
-    is_whole = len(files) + emptied == len(mark.names)
-    while files and files[-1].end_log_offset >= safe:
-        file = files.pop()
-        file.close()
-        outcome = rewinding.run(file.path, file.header)
-        # A start that was interrupted here leaves a file that says more than it has.
-        is_whole = is_whole and outcome is not _Outcome.DAMAGED
-        if outcome is _Outcome.DONE:
-            again = open_index_file(disk, paths, file.path.name, slot_count, entry_count_max)
-            files += [] if again is None else [again]
     for name in names[len(files) :]:
         disk.unlink(paths.index / name)
-    if not is_whole:
-        report.rebuilt_index_files += len(mark.names) - len(files)
-    index = Index(
+    return Index(
         disk, paths.index, slot_count=slot_count, entry_count_max=entry_count_max, files=files
     )
-    return index, safe if is_whole else index.end_log_offset
-
-
-def has_marked_files(index: Index | None, mark: IndexMark | None) -> bool:
-    """Tell whether every file that a safe point names is still there.
-
-    One without a key below it went: if that is not said, the next start misses the file, and
-    goes through all of the log for its keys.
-    """
-    names = [] if mark is None else mark.names
-    return index is None or [file.path.name for file in index.files[: len(names)]] == names
 
 
 def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
@@ -114,12 +143,6 @@ def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
     return names[first:]
 
 
-class _Outcome(Enum):
-    DONE = "as at the safe point"
-    EMPTY = "all of its records came after it"
-    DAMAGED = "its last entry is another one"
-
-
 class _Rewind:
     def __init__(
         self,
@@ -127,59 +150,35 @@ class _Rewind:
         slot_count: int,
         entry_count_max: int,
         *,
-        safe: int,
         store_ms_at: Callable[[int], int],
     ) -> None:
         self._disk = disk
         self._slot_count = slot_count
         self._entry_count_max = entry_count_max
-        self._safe = safe
         self._store_ms_at = store_ms_at
 
-    def run(self, path: Path, header: IndexHeader) -> _Outcome:
-        """Bring a file back to the safe point; an empty one is left as it is."""
-        if header.entry_count <= 1:
-            return _Outcome.EMPTY
-        if header.entry_count > self._entry_count_max:
-            return _Outcome.DAMAGED
+    def run(self, path: Path, header: IndexHeader) -> bool:
+        """Bring a file back to a header; False where it cannot have had that."""
+        if not 1 < header.entry_count <= self._entry_count_max:
+            return False
         file = self._disk.open(path)
         try:
-            if self._entry(file, header.entry_count - 1).log_offset != header.end_log_offset:
-                return _Outcome.DAMAGED
-            wanted = self._header(file, header)
-            if wanted is None:
-                return _Outcome.EMPTY
-            self._write_slots(file, wanted.entry_count)
-            self._erase(file, entry_pos(wanted.entry_count, slot_count=self._slot_count))
-            if file.pread(HEADER.size, 0) != wanted.encode():
-                file.pwrite(wanted.encode(), 0)
+            pos = entry_pos(header.entry_count - 1, slot_count=self._slot_count)
+            last = IndexEntry.decode(file.pread(ENTRY.size, pos))
+            if last.log_offset != header.end_log_offset:
+                return False
+            if header.end_ms == _UNKNOWN_MS:
+                # Of a record that expired meanwhile, to the second.
+                end_ms = self._store_ms_at(last.log_offset)
+                header = header._replace(end_ms=end_ms or header.begin_ms + last.time_diff_s * 1000)
+            self._write_slots(file, header.entry_count)
+            self._erase(file, entry_pos(header.entry_count, slot_count=self._slot_count))
+            if file.pread(HEADER.size, 0) != header.encode():
+                file.pwrite(header.encode(), 0)
             file.fdatasync()
-            return _Outcome.DONE
+            return True
         finally:
             file.close()
-
-    def _entry(self, file: DiskFile, number: int) -> IndexEntry:
-        pos = entry_pos(number, slot_count=self._slot_count)
-        return IndexEntry.decode(file.pread(ENTRY.size, pos))
-
-    def _header(self, file: DiskFile, header: IndexHeader) -> IndexHeader | None:
-        """Return the header without the entries of records that were not synced."""
-        count, used = header.entry_count, header.slot_count
-        entry = self._entry(file, count - 1)
-        while entry.log_offset >= self._safe:
-            used -= entry.previous == 0
-            count -= 1
-            if count <= 1:
-                return None
-            entry = self._entry(file, count - 1)
-        if count == header.entry_count:
-            return header
-        return header._replace(
-            end_ms=self._store_ms_at(entry.log_offset),
-            end_log_offset=entry.log_offset,
-            slot_count=used,
-            entry_count=count,
-        )
 
     def _write_slots(self, file: DiskFile, entry_count: int) -> None:
         """Let every slot point at its last entry below ``entry_count``."""

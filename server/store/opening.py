@@ -1,11 +1,12 @@
 """Opening a store directory: lock, look, recover, say what was found.
 
-    lock ─> how did the last broker stop? ─in order, untouched since──> load
-                                          ├ ours, not in order ────────> walk from the safe point
-                                          └ anything else ─────────────> walk the log
+    lock ─> does all hold that the safe point says? ─yes─> walk the log from there
+                                                    └no──> walk the whole log
 
-Rule: a directory is served only when log, queues and index agree. ``abort`` is there
-from before the first message until a stop in order, so that a crash is always known.
+Rule: a directory is served only when log, queues and index agree. There is one way to start
+for every store that our broker left, stopped in order or not, and one for all others (see
+``trust``). ``abort`` is there from before the first message until a stop in order, so that a
+crash is always known.
 
 Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recoverNormally,
 #recoverAbnormally.
@@ -16,33 +17,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from server.store.calls import DispatchEntry, RecoveryReport
+from server.store.calls import RecoveryReport
 from server.store.config import StoreConfig
-from server.store.disk import Disk, read_file
+from server.store.disk import OUT_OF_SPACE, Disk, read_file
 from server.store.dispatch import Dispatcher
 from server.store.errors import StoreFailed
-from server.store.faststart import Plan, can_start_fast, plan_queues
-from server.store.flush import OUT_OF_SPACE
 from server.store.geometry import log_file_size, queue_file_size_of
 from server.store.index import Index
 from server.store.indexfiles import load_index
-from server.store.indexrewind import has_marked_files, load_marked_index
+from server.store.indexrewind import load_marked_index
 from server.store.logfile import CommitLog
-from server.store.moment import UNKNOWN
 from server.store.progress import Progress, new_point
 from server.store.queuetable import QueueTable
 from server.store.rebuild import min_offset_of
 from server.store.recover import Recovery, drop_late_files
 from server.store.removal import SUFFIX, remove_tree
 from server.store.safepoint import (
-    IndexMark,
     Listing,
     SafePoint,
     Writer,
     lock_time,
     read_safe_point,
+    retract_safe_point,
     write_safe_point,
 )
+from server.store.trust import SafePointWrong, Trusted, check_point, trusted_queues
 from server.store.walk import parse_record
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
@@ -94,6 +93,16 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
         ) from error
 
 
+@dataclass(slots=True)
+class _Recovered:
+    """What a recovery leaves."""
+
+    table: QueueTable
+    index: Index | None
+    recovery: Recovery
+    progress: Progress
+
+
 class _Opening:
     def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths, *, lock_ns: int) -> None:
         self._config = config
@@ -104,50 +113,38 @@ class _Opening:
         self._point = point = read_safe_point(disk, paths)
         self._is_ours = point is not None and point.writer is Writer.RUNNING
         self._is_ours = self._is_ours and point is not None and point.lock_ns == lock_ns
+        self._knows_deletions = (
+            point is not None and point.lock_ns == lock_ns and point.writer is not Writer.RECOVERING
+        )
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
         """Log offset at which a file ended too early."""
-        since = UNKNOWN if point is None else point.moment
-        self._listing = Listing(disk, paths, since=since)
+        self._listing = Listing(disk, paths)
         for path in self._listing.strangers:
             if path.name.endswith(SUFFIX):
                 remove_tree(disk, path)
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
-        log, end_known = self._open_log()
-        queue_file_size, note = queue_file_size_of(
+        log = self._open_log()
+        file_size, notes = queue_file_size_of(
             self._listing.queue_file_sizes, self._config, self._point
         )
-        self._report.notes += note
-        table = self._table(queue_file_size)
-        last_store_ms = self._checkpoint.physic_ms
-        index: Index | None = None
-        keys: list[DispatchEntry] = []
-        progress = self._progress(log, table)
-        if end_known:
-            index = self._open_index()
-            end_known = not self._report.rebuilt_index_files
-            if index is not None and not end_known:
-                index.close()
-        if end_known:
-            assert self._point is not None or not len(self._listing.queues)
+        self._report.notes += notes
+        try:
+            point = check_point(
+                self._point, self._listing, log,
+                clean=self._report.clean, cut_at=self._cut_at, lock_ns=self._lock_ns,
+            )  # fmt: skip
+            done = self._recover_tail(log, self._table(file_size), now_ms, point=point)
+        except SafePointWrong as error:
             if self._point is not None:
-                # Nothing has touched them since they were right.
-                table.put_rows(self._point.queues)
-            progress.claim(log_end=log.end, index=index)
-            is_min_known = self._point is None or self._is_min_known(log)
-        else:
-            recovered = self._recover(log, table, now_ms, fast=True)
-            if recovered is None:
-                table = self._table(queue_file_size)
-                recovered = self._recover(log, table, now_ms, fast=False)
-            assert recovered is not None
-            progress, index, recovery = recovered
-            keys = recovery.keys
-            is_min_known = self._is_min_known(log) or (
-                progress.is_claimed and len(table.queues) == len(table)
-            )
-            last_store_ms = recovery.last_store_ms or last_store_ms
+                self._report.notes.append(f"the whole log is walked: {error}")
+            done = self._recover_all(log, self._table(file_size), now_ms)
+        table, index, recovery, progress = done.table, done.index, done.recovery, done.progress
+        last_store_ms = recovery.last_store_ms or self._checkpoint.physic_ms
+        is_min_known = self._is_min_known(log) or (
+            progress.is_claimed and len(table.queues) == len(table)
+        )
         if not is_min_known:
             self._correct_min(table, log)
         progress.point.min_of = log.min_offset if is_min_known else -1
@@ -156,7 +153,7 @@ class _Opening:
         dispatcher = Dispatcher(index, table)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
-        dispatcher.resume(keys)
+        dispatcher.resume(recovery.keys)
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
         return OpenedStore(
@@ -186,93 +183,120 @@ class _Opening:
                 queue.min_offset = min_offset_of(queue, log.min_offset)
             table.rest_after_start()
 
-    def _progress(
-        self, log: CommitLog, table: QueueTable, *, point: SafePoint | None = None
-    ) -> Progress:
-        return Progress(
-            self._disk,
-            self._paths,
-            log=log,
-            table=table,
-            point=point or new_point(log, self._point, writer=Writer.RECOVERING),
-            sync_log=not self._report.clean,
-        )
-
-    def _recover(
-        self, log: CommitLog, table: QueueTable, now_ms: int, *, fast: bool
-    ) -> tuple[Progress, Index | None, Recovery] | None:
-        """Make log, queues and index agree; None when it has to be done from the beginning.
-
-        Returns:
-            What to say of it, the index, and what was done.
+    def _recover_tail(
+        self, log: CommitLog, table: QueueTable, now_ms: int, *, point: SafePoint
+    ) -> _Recovered:
+        """Walk what came after the safe point.
 
         Raises:
-            OSError: the disk refused, or has no space for what the tail alone does not give.
+            SafePointWrong: not all that it says holds.
+            OSError: the disk refused.
         """
-        point, is_ours = self._point, self._is_ours
-        if point is not None and is_ours:
+        if self._is_ours:
             drop_late_files(log, point.safe_log_offset, self._report)
-        can_start = fast and point is not None
-        if point is not None and can_start:
-            can_start = can_start_fast(
-                point, log,
-                clean=self._report.clean, cut_at=self._cut_at, lock_ns=self._lock_ns,
-            )  # fmt: skip
-        plan: Plan | None = None
-        progress = self._progress(log, table, point=point if can_start else None)
-        if point is not None and can_start:
-            index, index_from = self._rewound_index(log, point)
-            queues = plan_queues(
-                self._disk, self._paths, table, log,
-                point=point, listing=self._listing, report=self._report,
-            )  # fmt: skip
-            starts = [index_from, *(resume.take_from for resume in queues.values())]
-            safe = point.safe_log_offset
-            plan = Plan(safe, min(safe, *starts), index_from, queues)
-            progress.behind = {key for key, one in queues.items() if one.take_from < safe}
-        else:
-            index = self._open_index()
-        recovery = Recovery(
-            self._disk, self._paths, self._config,
-            log=log, table=table, index=index, point=point, checkpoint=self._checkpoint,
-            report=self._report, plan=plan, progress=progress, seen=self._listing.queues,
-            is_ours=is_ours,
+        trusted = trusted_queues(
+            self._disk, self._paths, table, log,
+            point=point, listing=self._listing, report=self._report,
         )  # fmt: skip
-        if not recovery.run(now_ms, cut_at=self._cut_at):
-            return None
-        is_tail = plan is not None and plan.is_tail_only and is_ours
-        is_tail = is_tail and point is not None and has_marked_files(index, point.index)
-        is_short = is_tail and log.end - progress.point.safe_log_offset <= SHORT_TAIL_SIZE
-        if recovery.no_space is not None:
-            if not is_tail:
-                raise recovery.no_space
-            self._note_no_space("queues and index", recovery.no_space)
+        index = self._trusted_index(log, point)
+        done = self._recover(log, table, now_ms, index=index, point=point, trusted=trusted)
+        is_short = log.end - point.safe_log_offset <= SHORT_TAIL_SIZE
+        if not trusted.is_complete:
+            self._claim(done, log)
+        elif done.recovery.no_space is not None:
+            self._note_no_space("queues and index", done.recovery.no_space)
         elif not is_short:
             # A short tail is synced with the first upkeep: a start waits for no sync then.
-            progress.claim(log_end=log.end, index=index)
-        return progress, index, recovery
+            self._claim(done, log)
+        return done
+
+    def _recover_all(self, log: CommitLog, table: QueueTable, now_ms: int) -> _Recovered:
+        """Walk the whole log and compare everything with it.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        point = self._point
+        if point is not None and self._is_ours:
+            drop_late_files(log, point.safe_log_offset, self._report)
+        is_known = point is not None
+        point = new_point(log, point, writer=Writer.RECOVERING)
+        if is_known:
+            # What the old one says is not true any more once the walk changes something.
+            retract_safe_point(self._disk, self._paths, point)
+        index = self._open_index()
+        done = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
+        self._claim(done, log)
+        return done
+
+    def _recover(
+        self,
+        log: CommitLog,
+        table: QueueTable,
+        now_ms: int,
+        *,
+        index: Index | None,
+        point: SafePoint,
+        trusted: Trusted | None,
+    ) -> _Recovered:
+        progress = Progress(
+            self._disk, self._paths,
+            log=log, table=table, point=point, sync_log=not self._report.clean,
+        )  # fmt: skip
+        recovery = Recovery(
+            self._disk, self._paths, self._config,
+            log=log, table=table, index=index, point=self._point, checkpoint=self._checkpoint,
+            report=self._report, trusted=trusted, progress=progress, seen=self._listing.queues,
+            is_ours=self._is_ours, knows_deletions=self._knows_deletions,
+        )  # fmt: skip
+        recovery.run(now_ms, cut_at=self._cut_at)
+        return _Recovered(table, index, recovery, progress)
+
+    def _claim(self, done: _Recovered, log: CommitLog) -> None:
+        """Let the safe point say that all of the store is on the disk.
+
+        Raises:
+            OSError: the disk refused, or has no space for all of it.
+        """
+        if done.recovery.no_space is not None:
+            raise done.recovery.no_space
+        done.progress.claim(log_end=log.end, index=done.index)
 
     def _note_no_space(self, what: str, error: OSError) -> None:
         self._report.notes.append(f"no space for {what}: {error}; written when there is some")
 
-    def _rewound_index(self, log: CommitLog, point: SafePoint) -> tuple[Index | None, int]:
+    def _trusted_index(self, log: CommitLog, point: SafePoint) -> Index | None:
+        """Return the index as the safe point says; it lacks the keys of later records.
+
+        Raises:
+            SafePointWrong: it is not as the safe point says.
+            OSError: the disk refused.
+        """
         if not self._config.message_index_enable:
-            return None, point.safe_log_offset
+            return None
+        if point.index is None:
+            raise SafePointWrong("no index was kept when dispatch.json was written")
+        if point.writer is Writer.STOPPED:
+            index = self._open_index()
+            if self._report.rebuilt_index_files:
+                raise SafePointWrong("an index file cannot be used")
+            return index
 
         def store_ms_at(log_offset: int) -> int:
-            base = log_offset - log_offset % log.file_size
-            data = log.file_at(base).pread(log.file_size - (log_offset - base), log_offset - base)
-            found = parse_record(data, 0, log_offset=log_offset, left=len(data))
+            pos = log_offset % log.file_size
+            if log_offset - pos not in log.bases:
+                return 0
+            file, left = log.file_at(log_offset - pos), log.file_size - pos
+            size = min(int.from_bytes(file.pread(4, pos), "big"), left)
+            found = parse_record(file.pread(size, pos), 0, log_offset=log_offset, left=left)
             return 0 if isinstance(found, str) else found.store_ms
 
         return load_marked_index(
             self._disk,
             self._paths,
             self._config,
-            mark=point.index or IndexMark(),
-            safe=point.safe_log_offset,
+            mark=point.index,
             store_ms_at=store_ms_at,
-            report=self._report,
         )
 
     def _mark_running(self, log: CommitLog, table: QueueTable, point: SafePoint) -> SafePoint:
@@ -315,8 +339,7 @@ class _Opening:
         ext_file_size = self._config.mapped_file_size_consume_queue_ext
         return QueueTable(self._disk, self._paths, file_size=file_size, ext_file_size=ext_file_size)
 
-    def _open_log(self) -> tuple[CommitLog, bool]:
-        """Return the log, and whether its end and all that is derived from it are known."""
+    def _open_log(self) -> CommitLog:
         directory = self._paths.commitlog
         sizes: dict[int, int] = {}
         for entry in self._listing.logs:
@@ -335,21 +358,17 @@ class _Opening:
                 "the files win"
             )
         point = self._point
-        known = not sizes or (
-            self._report.clean
-            and point is not None
-            and point.clean
-            and point.log_file_size == file_size
+        is_untouched = (
+            point is not None
+            and point.writer is Writer.STOPPED
             and point.files == self._listing.digest
         )
-        end = point.safe_log_offset if known and point is not None and sizes else 0
-        if not known:
+        if not is_untouched:
             self._fix_lengths(sizes, file_size)
-        elif not sizes and len(self._listing.queues):
-            known = False
+        end = point.safe_log_offset if is_untouched and point is not None and sizes else 0
         log = CommitLog(self._disk, directory, file_size=file_size, bases=list(sizes), end=end)
         log.warm_size = self._config.warm_size
-        return log, known
+        return log
 
     def _fix_lengths(self, sizes: dict[int, int], file_size: int) -> None:
         """Give every commit log file its full length; what was cut off comes back as zeros.

@@ -3,8 +3,8 @@
     walk ── every 256 MiB ──> queues, index, log synced ──> dispatch.json: safe up to here
     end  ──────────────────>  the same, and the store runs
 
-Rule: what is said here was synced before. While a doubtful queue is built again from below
-the safe point, only that queue says how far it is; the safe point of the rest stands.
+Rule: what is said here was synced before, and each queue that is named has the entries of all
+its records below the point. An interrupted recovery goes on from there as any start does.
 """
 
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from server.store.disk import Disk
 from server.store.flush import sync_queue_files
 from server.store.index import Index
+from server.store.indexrewind import IndexEnds
 from server.store.logfile import CommitLog
 from server.store.queueends import QueueEnds
 from server.store.queuerows import QueueRow, QueueRows
@@ -51,8 +52,6 @@ class Progress:
         sync_log: bool,
     ) -> None:
         self.point = point
-        self.behind: set[tuple[str, int]] = set()
-        """Queues that are built again from below the safe point."""
         self.is_claimed = False
         """The point tells of every queue as it is."""
         self._disk = disk
@@ -71,12 +70,9 @@ class Progress:
             OSError: the disk refused.
         """
         point = self.point
-        part = until < point.safe_log_offset
         told: list[tuple[str, int, QueueRow]] = []
         for (topic, queue_id), rebuild in rebuilds.items():
             if rebuild is None or rebuild.next is None:
-                continue
-            if part and (topic, queue_id) not in self.behind:
                 continue
             first = rebuild.settle()
             if rebuild.no_space is not None:
@@ -86,14 +82,10 @@ class Progress:
         point.min_of = -1
         for topic, queue_id, row in told:
             point.queues.put(topic, queue_id, row)
-            point.behind.pop((topic, queue_id), None)
-            if part:
-                point.behind[topic, queue_id] = until
+        self._sync_log_until(until)
         self.sync_queues()
-        if not part:
-            point.index = sync_index(index)
-            self._sync_log_until(until)
-            point.safe_log_offset = until
+        point.index = self._sync_index(index, until)
+        point.safe_log_offset = until
         point.lock_ns = lock_time(self._disk, self._paths)
         point.queue_file_size = self._table.files.file_size
         write_safe_point(self._disk, self._paths, point)
@@ -107,7 +99,7 @@ class Progress:
         files = self._table.files
         ends = QueueEnds(self._paths.consumequeue, file_size=files.file_size)
         for queue in self._table.queues.values():
-            ends.add(queue)
+            ends.add(queue, below=None)
         sync_queue_files(self._disk, self._paths, queues=ends, names=files.take_new_names())
 
     def _sync_log_until(self, until: int) -> None:
@@ -124,38 +116,23 @@ class Progress:
         Raises:
             OSError: the disk refused.
         """
-        self.point.moment = self._disk.moment()
         self.sync_queues()
-        self.point.index = sync_index(index)
+        self.point.index = self._sync_index(index, log_end)
         self.point.safe_log_offset = log_end
         self.point.queues = QueueRows()
-        self.point.behind = {}
         for topic, queue_id, row in self._table.rows():
             if row.end > row.first:
                 self.point.queues.put(topic, queue_id, row)
         self.is_claimed = True
 
-
-def sync_index(index: Index | None) -> IndexMark | None:
-    """Write and sync the index; returns what there is of it.
-
-    Raises:
-        OSError: the disk refused.
-    """
-    if index is None:
-        return None
-    index.write()
-    for file in index.take_unsynced():
-        file.fdatasync()
-    return mark_of(index)
-
-
-def mark_of(index: Index | None) -> IndexMark | None:
-    """Return what there is of an index now; it must be written."""
-    if index is None:
-        return None
-    header = tuple(index.files[-1].header) if index.files else ()
-    return IndexMark(names=[file.path.name for file in index.files], header=header)
+    def _sync_index(self, index: Index | None, until: int) -> IndexMark | None:
+        """Write and sync the index; returns what there is of it."""
+        if index is None:
+            return None
+        index.write()
+        for file in index.take_unsynced():
+            file.fdatasync()
+        return IndexEnds(self._disk, index).mark(below=until)
 
 
 def new_point(log: CommitLog, known: SafePoint | None, *, writer: Writer) -> SafePoint:

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, final
 from server.store.backlog import Backlog
 from server.store.disk import DirEntry, Disk, DiskFile
 from server.store.queuecolumns import Numbers
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 TAIL_FLUSH_SIZE: Final = 8 << 10
@@ -105,6 +105,10 @@ class QueueFiles:
             raise
         return file
 
+    def note_names(self, directory: str) -> None:
+        """Note a queue's directory whose names another process may have made, and not synced."""
+        self._new_names.add(directory)
+
     def take_new_names(self) -> NewNames:
         """Return where files were made since the last call."""
         names, self._new_names = self._new_names, NewNames()
@@ -156,7 +160,8 @@ class ConsumeQueue:
         slot: its number in the table, -1 for none.
         first: first entry that has a file.
         min_offset: first entry that points at a kept record.
-        synced_count: entry from which on files may not be on the disk.
+        synced_count: entries that the safe point tells of, which are on the disk; those from
+            there on may not be.
         written_count: entry after the last that is in a file.
         max_offset: entries there are, expired and filler ones included.
         waiting: the place in the backlog of the entries between ``written_count`` and
@@ -361,6 +366,30 @@ class ConsumeQueue:
             return None
         log_offset, size, tags_code = CQ_ENTRY.unpack(data)
         return log_offset, size, tags_code
+
+    def count_below(self, log_offset: int) -> int:
+        """Return the number of entries of records below a log offset.
+
+        Entries are in the order of the log. A filler, which points nowhere, counts with the
+        entry before it.
+
+        Raises:
+            OSError: the disk cannot be read.
+        """
+        low, high = self.first, self.max_offset
+        # Nearly always the last entry tells.
+        middle = high - 1
+        while low < high:
+            probe, entry = middle, self.entry(middle)
+            while entry is not None and entry[1] == FILLER_SIZE and probe > low:
+                probe -= 1
+                entry = self.entry(probe)
+            if entry is None or entry[1] == FILLER_SIZE or entry[0] < log_offset:
+                low = middle + 1
+            else:
+                high = probe
+            middle = (low + high) // 2
+        return low
 
     def close_files(self) -> None:
         """Close what is open of its files."""

@@ -1,9 +1,12 @@
-"""Where queues ended when a round of syncs took them down, for the thread that syncs them.
+"""Where queues ended when a round of syncs looked at them, for the thread that syncs them.
 
-    loop    add(queue) ──> topic, queue id, first, minimum, synced, written
+    loop    add(queue, below) ──> topic, queue id, first, minimum, synced, written, count
     thread  paths() are synced, then rows() are what the safe point may say
 
-Rule: 44 bytes a queue, and nothing of the loop's: the queue itself goes on meanwhile.
+Rule: ``count`` is the number of entries of records below the log offset that the safe point
+will name, and never more, although the files may hold more. A queue with more entries than its
+``count`` stays unsynced, so that the next round looks at it again. A queue takes 52 bytes here,
+and nothing of it belongs to the loop: the queue itself goes on meanwhile.
 """
 
 from array import array
@@ -16,7 +19,7 @@ from server.store.queuerows import QueueRow
 from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.paths import log_file_name
 
-_WIDTH: Final = 4
+_WIDTH: Final = 5
 
 
 class QueueEnds:
@@ -29,13 +32,22 @@ class QueueEnds:
         self._queue_ids = array("i")
         self._numbers = array("q")
 
-    def add(self, queue: ConsumeQueue) -> None:
-        """Take down where a queue ends; what is in its files now counts as synced."""
-        synced, written = queue.synced_count, queue.written_count
-        queue.synced_count = max(synced, written)
+    def add(self, queue: ConsumeQueue, *, below: int | None) -> None:
+        """Take down a queue all of whose entries are in its files.
+
+        Args:
+            below: log offset below which the safe point tells of records; None for all of
+                those of the queue, as while the log is walked.
+
+        Raises:
+            OSError: its entries cannot be read.
+        """
+        count = queue.written_count if below is None else queue.count_below(below)
         self._topics.append(queue.topic)
         self._queue_ids.append(queue.queue_id)
-        self._numbers.extend((queue.first, queue.min_offset, synced, written))
+        numbers = queue.first, queue.min_offset, queue.synced_count, queue.written_count, count
+        self._numbers.extend(numbers)
+        queue.synced_count = count
 
     def _bases(self) -> Iterator[tuple[int, range]]:
         size, numbers = self._file_size, self._numbers
@@ -58,7 +70,8 @@ class QueueEnds:
                 yield f"{directory}/{log_file_name(base)}"
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
-        """Yield topic, queue id, and what of the queue is in its files."""
+        """Yield topic, queue id, and what the safe point may say of the queue."""
         for place, (topic, queue_id) in enumerate(zip(self._topics, self._queue_ids, strict=True)):
-            first, minimum, _, written = self._numbers[place * _WIDTH : (place + 1) * _WIDTH]
-            yield topic, queue_id, QueueRow(first, minimum, written)
+            first, minimum, _, _, count = self._numbers[place * _WIDTH : (place + 1) * _WIDTH]
+            if count > first:
+                yield topic, queue_id, QueueRow(first, minimum, count)

@@ -88,11 +88,6 @@ class QueueRows:
             del self._topics[name]
         return row
 
-    def pop_topic(self, name: str) -> list[tuple[int, QueueRow]]:
-        """Take out every row of a topic; returns them by queue id."""
-        topic = self._topics.pop(name, None)
-        return [] if topic is None else self._rows_of(topic)
-
     def topic(self, name: str) -> list[tuple[int, QueueRow]]:
         """Return the rows of a topic by queue id."""
         topic = self._topics.get(name)

@@ -14,11 +14,12 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirty
 """
 
 import sys
+from enum import Enum
 from typing import Final
 
-from server.store.flush import OUT_OF_SPACE
+from server.store.disk import OUT_OF_SPACE
 from server.store.queue import ConsumeQueue, queue_bases
-from server.store.queuecheck import Resume
+from server.store.queuerows import QueueRow
 from server.store.queuetable import QueueTable
 from server.store.zeros import data_parts
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
@@ -29,6 +30,14 @@ _UNWRITTEN_MAX: Final = 1 << 20
 _NO_ENTRY: Final = (0, 0, 0)
 
 
+class Behind(Enum):
+    """What the files of a queue hold behind the entries that are known to be right."""
+
+    NOTHING = "zeros up to the end of the last file"
+    ENTRIES = "something in the last file, and no other file"
+    ANYTHING = "nobody has looked, or there are other files"
+
+
 class QueueRebuild:
     """One queue while the log is walked.
 
@@ -36,7 +45,8 @@ class QueueRebuild:
         table: gives the files.
         queue: the queue; its offsets are set by ``finish``.
         log_min: log offset of the first kept byte.
-        resume: where to go on, None to hold all of the queue against the log.
+        known: the entries that are right, None to compare all of the queue with the log.
+        behind: what the files hold behind those.
         keeps_units: whether an ext address may stay where offset and size agree.
     """
 
@@ -46,7 +56,8 @@ class QueueRebuild:
         queue: ConsumeQueue,
         *,
         log_min: int,
-        resume: Resume | None = None,
+        known: QueueRow | None = None,
+        behind: Behind = Behind.ANYTHING,
         keeps_units: bool = False,
     ) -> None:
         self.queue = queue
@@ -67,25 +78,16 @@ class QueueRebuild:
         self._buffer_start = 0
         self.no_space: OSError | None = None
         """Why entries stay in memory; housekeeping writes them when there is space."""
-        # What the check of the queue knows; without it the files are looked at.
-        self._known = resume or Resume(None, 0)
-        self._resume(resume)
-        self._bases = self._usable_bases() if self._known.first is None else self._known_bases()
-
-    def _resume(self, resume: Resume | None) -> None:
-        if resume is None or resume.next is None:
-            return
-        self._start = self._buffer_start = self.next = resume.next
-        self._believed = True
-        if resume.doubt:
-            for base in queue_bases(self._disk, self.queue.directory):
-                if base >= resume.next * ENTRY_SIZE:
-                    self._remove(base)
-
-    def _known_bases(self) -> list[int]:
-        """Return the starts of the files of the entries that were there before."""
-        first, end = self._known.first or 0, self._known.next or 0
-        return list(range(first * ENTRY_SIZE, end * ENTRY_SIZE, self._files.file_size))
+        self._behind = behind
+        table.files.note_names(str(queue.directory))
+        if known is not None:
+            self._start = self._buffer_start = self.next = known.end
+            self._believed = True
+        if known is not None and behind is not Behind.ANYTHING:
+            pos, end = known.first * ENTRY_SIZE, known.end * ENTRY_SIZE
+            self._bases = list(range(pos, end, self._files.file_size))
+        else:
+            self._bases = self._usable_bases()
 
     def _usable_bases(self) -> list[int]:
         """Return the starts of the files that form one row up to the last, all of one size."""
@@ -113,18 +115,25 @@ class QueueRebuild:
     def add(self, queue_offset: int, log_offset: int, size: int, tags_code: int) -> None:
         """Take the entry of a record; ``queue_offset`` is where it belongs."""
         if self.next is None or queue_offset < self.next:
-            self.flush()
-            if self._buffer and self.no_space is not None:
-                raise self.no_space
-            self._start = self._buffer_start = self.next = queue_offset
-            self._believed = False
-            if self._known.first is not None:
-                self._known = Resume(None, 0)
-                self._bases = self._usable_bases()
+            self._go_back(queue_offset)
+        assert self.next is not None
         if self.next < queue_offset:
             self._buffer += FILLER * (queue_offset - self.next)
             self.next = queue_offset
         self.add_next(log_offset, size, tags_code)
+
+    def _go_back(self, queue_offset: int) -> None:
+        """Let the next record be the first one, or follow entries that were added before it."""
+        self.flush()
+        if self._buffer and self.no_space is not None:
+            raise self.no_space
+        if self.next is None or queue_offset < self._start:
+            self._start = queue_offset
+            self._believed = False
+        self._buffer_start = self.next = queue_offset
+        if self._behind is not Behind.ANYTHING:
+            self._behind = Behind.ANYTHING
+            self._bases = self._usable_bases()
 
     def add_next(self, log_offset: int, size: int, tags_code: int) -> None:
         """Take the entry of a record that has the queue offset ``next``."""
@@ -154,7 +163,7 @@ class QueueRebuild:
     def _write(self) -> None:
         wanted = bytes(self._buffer)
         found = b""
-        if not self._known.is_whole:
+        if self._behind is not Behind.NOTHING:
             found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
             if self._keeps_units and found != bytes(len(found)):
@@ -202,7 +211,7 @@ class QueueRebuild:
             first = self._first_entry()
         else:
             first = self.settle()
-        if not self._known.is_whole:
+        if self._behind is not Behind.NOTHING:
             self._cut(self.next)
         queue = self.queue
         queue.first = first
@@ -270,9 +279,8 @@ class QueueRebuild:
     def _cut(self, end: int) -> None:
         """Remove everything from entry ``end`` on, and give what is left its full length."""
         end_pos = end * ENTRY_SIZE
-        in_file = end_pos % self._files.file_size
-        if self._known.first is not None:
-            # All other files are there for entries, and their lengths are right.
+        if self._behind is Behind.ENTRIES:
+            in_file = end_pos % self._files.file_size
             if in_file:
                 self._erase(end_pos - in_file, in_file)
             return

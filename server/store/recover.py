@@ -5,7 +5,7 @@
                    └ before a place that was on the disk: damage, kept and reported
                      after a crash, where nothing was synced yet: the tail starts here
 
-After a crash of our own broker all of this begins at the safe point (see ``faststart``).
+Where a start may trust the safe point, all of this begins there (see ``trust``).
 
 Rule: a stop in order leaves no tail, so then nothing but a record that was cut short is
 erased. After a crash the log ends before the first gap that may be an unsynced write;
@@ -25,10 +25,8 @@ from typing import Final
 
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
-from server.store.disk import Disk
+from server.store.disk import OUT_OF_SPACE, Disk
 from server.store.entries import Entries
-from server.store.faststart import Plan
-from server.store.flush import OUT_OF_SPACE
 from server.store.index import Index
 from server.store.logfile import CommitLog
 from server.store.progress import SAVE_EVERY_SIZE, Progress
@@ -36,6 +34,7 @@ from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
 from server.store.recoverqueues import QueueRecovery
 from server.store.safepoint import SafePoint
+from server.store.trust import Trusted
 from server.store.walk import ZEROS, Found, Gap, LogWalk
 from server.store.zeros import is_blank_to
 from storefmt.checkpoint import Checkpoint
@@ -63,10 +62,11 @@ class Recovery:
         point: SafePoint | None,
         checkpoint: Checkpoint,
         report: RecoveryReport,
-        plan: Plan | None,
+        trusted: Trusted | None,
         progress: Progress,
         seen: QueueRows,
         is_ours: bool,
+        knows_deletions: bool,
     ) -> None:
         self.last_store_ms = 0
         self._disk = disk
@@ -86,15 +86,14 @@ class Recovery:
             log=log,
             table=table,
             point=point,
+            deleted=progress.point.deleted_topics,
+            knows_deletions=knows_deletions,
             seen=seen,
             report=report,
-            plan=plan,
+            trusted=trusted,
         )
-        self._plan = plan
         self._progress = progress
-        self._index_from = 0 if plan is None else plan.index_from
-        start = log.min_offset if plan is None else plan.start
-        self._start = max(start, log.min_offset)
+        self._start = log.min_offset if trusted is None else trusted.start
         self._save_at = self._start + SAVE_EVERY_SIZE
         self._file_number = 0
         self._index_ended = False
@@ -106,15 +105,14 @@ class Recovery:
         self._doubtful_from: int | None = None
         self._now_ms = 0
 
-    def run(self, now_ms: int, *, cut_at: int | None) -> bool:
+    def run(self, now_ms: int, *, cut_at: int | None) -> None:
         """Do it; log, queues and index are ready to serve afterwards.
-
-        False when the log ends before the safe point: then all of it has to be walked.
 
         Args:
             cut_at: log offset at which a file ended too early; None where none did.
 
         Raises:
+            SafePointWrong: a record after the safe point does not follow on what it says.
             OSError: the disk refused.
         """
         self._now_ms = now_ms
@@ -130,8 +128,6 @@ class Recovery:
         for base in bases[-2:]:
             self._log.file_at(base).read_ahead(on=False)
         end = self._walk(bases)
-        if self._plan is not None and end < self._plan.safe:
-            return False
         self._erase_from(end)
         for base in self._log.bases[-2:]:
             self._log.file_at(base).read_ahead(on=True)
@@ -139,7 +135,6 @@ class Recovery:
         self._queues.finish(end)
         self._finish_index(end)
         self.no_space = self._queues.no_space or (self.no_space if self.keys else None)
-        return True
 
     def _drop_caches(self, bases: list[int]) -> None:
         """After a crash, read what may not be synced from the disk and not from memory.
@@ -245,7 +240,7 @@ class Recovery:
         index = self._index
         if index is None:
             return
-        if not self._index_ended or records[0].log_offset < self._index_from:
+        if not self._index_ended:
             entries = [entry for entry in entries if self._is_for(index, entry)]
         before = len(self.keys)
         self.keys += [entry for entry in entries if entry.keys]
@@ -254,7 +249,7 @@ class Recovery:
 
     def _is_for(self, index: Index, entry: DispatchEntry) -> bool:
         """Tell whether the index is to get the keys of a record."""
-        if not entry.keys or entry.log_offset < self._index_from:
+        if not entry.keys:
             return False
         return self._index_ended or self._index_lacks(index, entry)
 

@@ -18,14 +18,13 @@ from server.store.append import is_queued
 from server.store.calls import DispatchEntry, RecoveryReport
 from server.store.config import StoreConfig
 from server.store.disk import Disk, read_file
-from server.store.faststart import Plan
 from server.store.logfile import CommitLog
 from server.store.multidispatch import copy_offsets, copy_queue_id, may_have_copies
-from server.store.queuecheck import Resume
 from server.store.queuerows import QueueRows
 from server.store.queuetable import QueueTable
-from server.store.rebuild import QueueRebuild
+from server.store.rebuild import Behind, QueueRebuild
 from server.store.safepoint import SafePoint
+from server.store.trust import SafePointWrong, Trusted
 from server.store.walk import Found
 from storefmt.configs import TopicTable
 from storefmt.errors import BadCall, StoreError
@@ -35,7 +34,15 @@ from storefmt.sysflag import TRANSACTION_MASK
 
 
 class QueueRecovery:
-    """Holds every queue against the records of the log, one after another."""
+    """Compares every queue with the records of the log, one after another.
+
+    Args:
+        deleted: log offset below which the records of a topic do not come back; topics that
+            turn out to be deleted are added.
+        knows_deletions: ``deleted`` names every topic that was deleted.
+        seen: the queues that have a directory.
+        trusted: what is known of the queues, None to compare all of them.
+    """
 
     def __init__(
         self,
@@ -46,9 +53,11 @@ class QueueRecovery:
         log: CommitLog,
         table: QueueTable,
         point: SafePoint | None,
+        deleted: dict[str, int],
+        knows_deletions: bool,
         seen: QueueRows,
         report: RecoveryReport,
-        plan: Plan | None = None,
+        trusted: Trusted | None = None,
     ) -> None:
         self.lost_size = 0
         """Bytes of the log so far that are no record: that many records may be missing."""
@@ -59,14 +68,16 @@ class QueueRecovery:
         self._log_min = log.min_offset
         self._config = config
         self._is_of_java = point is None
-        self._deleted = point.deleted_topics if point is not None else {}
+        self._deleted = deleted
+        self._knows_deletions = knows_deletions
+        # Topics that another broker deleted: none of their records comes back.
+        self._gone: set[str] = set()
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
         """By topic and queue id; None for a queue that is not to be."""
-        self._resumes = {} if plan is None else plan.queues
-        self._take_from = {key: resume.take_from for key, resume in self._resumes.items()}
-        self._safe = 0 if plan is None else plan.safe
+        self._trusted = {} if trusted is None else trusted.queues
+        self._is_dense = trusted is not None and trusted.is_complete
         # From here on every queue takes its records.
-        self._old_below = max([self._safe, *self._take_from.values(), *self._deleted.values()])
+        self._old_below = max(self._deleted.values(), default=0)
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
         for topic, queue_id, _ in seen:
             if not table.has(topic, queue_id):
@@ -74,11 +85,11 @@ class QueueRecovery:
         self._known_topics = self._read_topics()
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
-        row = self._table.row(topic, queue_id)
-        resume = self._resumes.get((topic, queue_id))
-        if row is not None:
-            # Of a queue that is known all below its end is right, and nothing is behind it.
-            resume = Resume(row.end, self._safe, is_whole=True, first=row.first)
+        known = self._table.row(topic, queue_id)
+        # What the safe point names and is as it says is in the table.
+        behind = Behind.ANYTHING if known is None else Behind.NOTHING
+        if (topic, queue_id) in self._trusted:
+            known, behind = self._trusted[topic, queue_id]
         try:
             queue = self._table.make(topic, queue_id)
         except BadCall as error:
@@ -89,7 +100,8 @@ class QueueRecovery:
                 self._table,
                 queue,
                 log_min=self._log_min,
-                resume=resume,
+                known=known,
+                behind=behind,
                 keeps_units=self._is_of_java,
             )
         self.rebuilds[topic, queue_id] = rebuild
@@ -120,23 +132,18 @@ class QueueRecovery:
                 continue
             if may_have_copies(found[-1]):
                 self._take_copies(entry, found.properties)
-            if log_offset < self._old_below and self._has(entry):
+            if log_offset < self._old_below and log_offset < self._deleted.get(topic, 0):
                 continue
             key = topic, queue_id
             rebuild = rebuilds[key] if key in rebuilds else self._obtain(key)
             if rebuild is None:
+                if topic in self._gone:
+                    self._deleted[topic] = log_offset + size
                 continue
             if rebuild.next == queue_offset and not suspects:
                 rebuild.add_next(log_offset, size, code)
             else:
                 self._place(rebuild, key, entry)
-
-    def _has(self, entry: DispatchEntry) -> bool:
-        """Tell whether the queue of a record has it already, or is not to have it."""
-        if entry.log_offset < self._deleted.get(entry.topic, 0):
-            return True
-        take_from = self._take_from.get((entry.topic, entry.queue_id), self._safe)
-        return entry.log_offset < take_from
 
     def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
         """Return the queue of a record that is the first one of it."""
@@ -153,9 +160,7 @@ class QueueRecovery:
         for name, queue_offset in copy_offsets(properties).items():
             copy = entry._replace(topic=name, queue_offset=queue_offset)
             key = self._copy_key(copy)
-            if key is None or copy.log_offset < self._take_from.get(key, self._safe):
-                continue
-            if self._deleted and copy.log_offset < self._deleted.get(name, 0):
+            if key is None or copy.log_offset < self._deleted.get(name, 0):
                 continue
             is_known = self._table.has(*key)
             if key not in self.rebuilds and (is_known or self._may_come_back(name)):
@@ -174,14 +179,22 @@ class QueueRecovery:
 
     def _may_come_back(self, topic: str) -> bool:
         """Tell whether a queue that is not on disk is to be made for a record of this topic."""
+        if self._knows_deletions:
+            return True
         gone = self._known_topics is not None and topic not in self._known_topics
         directory = self._paths.consumequeue / topic
-        if gone and self._disk.is_dir(directory):
-            # An empty directory is what a deleted topic leaves.
-            return bool(self._disk.list(directory))
+        # An empty directory is what a deleted topic leaves.
+        if gone and self._disk.is_dir(directory) and not self._disk.list(directory):
+            self._gone.add(topic)
+            return False
         return True
 
     def _place(self, rebuild: QueueRebuild, key: tuple[str, int], entry: DispatchEntry) -> None:
+        if self._is_dense and entry.queue_offset != (rebuild.next or 0):
+            raise SafePointWrong(
+                f"record at {entry.log_offset}: queue offset {entry.queue_offset} in {key[0]} "
+                f"queue {key[1]}, expected {rebuild.next or 0}"
+            )
         if key in self._suspects:
             self._settle(rebuild, key, entry)
         if entry.queue_offset == rebuild.next or self._is_plausible(rebuild, entry):

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 
 from server.store.disk import Disk
-from server.store.moment import UNKNOWN, Moment
 from server.store.queuerows import QueueRow
 from server.store.safepoint import IndexMark, SafePoint, Writer, write_safe_point
 from storefmt.paths import StorePaths
@@ -33,6 +32,7 @@ class SafePointFile:
         self._lock = threading.Lock()
         self._noted = point.clock_ms, dict(point.sealed_ms)
         self._min_of = point.min_of
+        self._removed: list[tuple[str, int]] = []
 
     @property
     def safe_log_offset(self) -> int:
@@ -61,10 +61,21 @@ class SafePointFile:
             OSError: the disk did not take it; the next write says it, too.
         """
         with self._lock:
+            # Before anything else: a queue of the same name may be there again.
+            while self._removed:
+                self._point.queues.pop(*self._removed.pop())
             change(self._point)
             self._point.clock_ms, self._point.sealed_ms = self._noted
             self._point.min_of = self._min_of
             write_safe_point(self._disk, self._paths, self._point)
+
+    def write(self) -> None:
+        """Write what is true now.
+
+        Raises:
+            OSError: the disk did not take it; the next write says it, too.
+        """
+        self.change(lambda point: None)
 
     def advance(
         self,
@@ -72,14 +83,13 @@ class SafePointFile:
         ends: Iterable[tuple[str, int, QueueRow]],
         index: IndexMark | None,
         *,
-        moment: Moment = UNKNOWN,
         forgotten: Collection[tuple[str, int]] = (),
     ) -> None:
         """Say that everything below log offset ``until`` was synced.
 
         Args:
-            ends: how much is in the files of the queues that changed since the last time.
-            moment: when it was decided what to sync, if that is known.
+            ends: of the queues that changed since the last time, the entries of records below
+                ``until``, all of them in synced files.
             forgotten: queues that were deleted meanwhile.
 
         Raises:
@@ -88,7 +98,7 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = max(point.safe_log_offset, until)
-            point.index, point.moment = index, moment
+            point.index = index
             for topic, queue_id, row in ends:
                 if (topic, queue_id) in forgotten:
                     continue
@@ -98,7 +108,6 @@ class SafePointFile:
                     first, minimum = map(max, zip(row[:2], known[:2], strict=True))
                     row = QueueRow(first, minimum, row.end)
                 point.queues.put(topic, queue_id, row)
-                point.behind.pop((topic, queue_id), None)
 
         self.change(apply)
 
@@ -111,9 +120,12 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.deleted_topics[topic] = log_end
-            point.queues.pop_topic(topic)
 
         self.change(apply)
+
+    def note_removed(self, key: tuple[str, int]) -> None:
+        """Keep that a queue (topic, queue id) is no more, for the next write; waits for nobody."""
+        self._removed.append(key)
 
     def note_min(self, log_min: int) -> None:
         """Keep that first kept entries are right for a log that begins at ``log_min``."""

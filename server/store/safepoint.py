@@ -1,20 +1,21 @@
-"""The file ``dispatch.json``: up to where a restart need not look.
+"""The file ``dispatch.json``: up to where a start need not look, called the safe point.
 
-    {"version": 3, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
+    {"version": 4, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
      "queueFileSize": 6000000, "lockNs": 17…, "deletedTopics": {"old": 1048576},
-     "queues": {"t": "0 0 3 5117 1 0 0 9"},
-     "behind": [["t", 0, 4096]], "minOf": 0, "moment": ["3ae1…", 17…],
+     "queues": {"t": "0 0 3 5117 1 0 0 9"}, "minOf": 0,
      "index": {"names": ["20260101…"], "header": [begin ms, …, 4711]},
      "clockMs": 17…, "sealed": {"0": 17…}, "files": "9f86d081…", "crc": 3735928559}
 
-Rule: below ``safe_log_offset`` log, queues and index were on the disk when this was
-written; ``queues`` tells of each queue its id, the first entry with a file, the first one
-that is kept, and how many there were. ``files`` (a digest of names, sizes and modification
-times) is there after a stop in order: while it still matches, nothing was touched since and
-nothing is scanned; its second half is of the index alone. The Java broker knows nothing of
-this file and leaves it alone; its traces show in the time of ``lock``, which it writes at
-each start.
-A damaged or foreign file counts as absent, which costs a scan and loses nothing.
+Rule: the log is the truth, and queues and index are derived from it. The safe point says how
+far the derived files are known to be right: all of the log below ``safe_log_offset`` was on the
+disk when this was written, ``queues`` tells of each queue how many entries it has **of records
+below that offset**, and these entries and the index of these records were on the disk, too.
+Nothing that it says depends on a clock or on the time at which a file was modified; those can
+only make a start distrust it, which costs a walk of the whole log and loses nothing.
+
+The Java broker knows nothing of this file and leaves it alone; its traces show in the
+modification time of ``lock``, which it writes at each start. A damaged or foreign file counts
+as absent.
 """
 
 import hashlib
@@ -27,15 +28,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from server.store.disk import DirEntry, Disk, read_file
-from server.store.moment import UNKNOWN, Moment
+from server.store.disk import OUT_OF_SPACE, DirEntry, Disk, read_file
 from server.store.queue import QueueDirectory, queue_directories
 from server.store.queuerows import QueueRow, QueueRows
 from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, parse_log_file_name
 
 FILE_NAME: Final = "dispatch.json"
-_VERSION: Final = 3
+_VERSION: Final = 4
+_VERSION_WITHOUT_COUNTS: Final = 3
+"""An earlier broker counted entries of records that were not flushed. Its counts are not used:
+the next start walks the whole log, and with that mends queues that such counts have damaged."""
 _CRC: Final = b', "crc": '
 
 
@@ -73,8 +76,7 @@ class SafePoint:
     deleted_topics: dict[str, int] = field(default_factory=dict)
     """End of the log when a topic was deleted: older records do not bring it back."""
     queues: QueueRows = field(default_factory=QueueRows)
-    behind: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Queues that are being built again: log offset up to which each has every record."""
+    """Of each queue, the entries of records below ``safe_log_offset``."""
     min_of: int = -1
     """Begin of the log for which the first kept entries are right, -1 for none."""
     index: IndexMark | None = None
@@ -83,11 +85,10 @@ class SafePoint:
     """What the clock of retention showed; see ``retention``."""
     sealed_ms: dict[int, int] = field(default_factory=dict)
     """What it showed when each log file was full, by the file's start."""
-    moment: Moment = UNKNOWN
-    """Before the last sync: a queue file that did not change since, in this run of the
-    system, is as ``queues`` says."""
     files: str = ""
     """Digest of every file after a stop in order; see ``Listing``."""
+    has_counts: bool = True
+    """False of an earlier version, whose ``queues`` cannot be used."""
 
     @property
     def clean(self) -> bool:
@@ -111,8 +112,6 @@ def encode_safe_point(point: SafePoint) -> bytes:
         "sealed": point.sealed_ms,
         "files": point.files,
         "minOf": point.min_of,
-        "moment": point.moment,
-        "behind": [[*key, until] for key, until in point.behind.items()],
     }
     # Topic by topic, so that a thread that does this lets others run in between.
     rows = point.queues
@@ -141,11 +140,30 @@ def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
     disk.fsync_dir(store.root)
 
 
+def retract_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
+    """Replace the file by one that promises nothing, also on a disk without space.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    try:
+        write_safe_point(disk, store, point)
+    except OSError as error:
+        if error.errno not in OUT_OF_SPACE:
+            raise
+        # There is room for it in the old file; half of it counts as none.
+        file = disk.open(store.root / FILE_NAME)
+        try:
+            data = encode_safe_point(point)
+            file.pwrite(data.ljust(file.size()), 0)
+            file.fdatasync()
+        finally:
+            file.close()
+
+
 def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
     """Return what the file says, None where there is none that can be used."""
-    data = read_file(disk, store.root / FILE_NAME)
-    if data is None:
-        return None
+    data = (read_file(disk, store.root / FILE_NAME) or b"").rstrip()
     text, mark, crc = data.rpartition(_CRC)
     if not mark or crc != b"%d}" % zlib.crc32(text):
         return None
@@ -156,11 +174,14 @@ def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
 
 
 def _decode(value: object) -> SafePoint | None:
-    if not isinstance(value, dict) or value.get("version") != _VERSION:
+    if not isinstance(value, dict):
+        return None
+    has_counts = value.get("version") == _VERSION
+    if not has_counts and value.get("version") != _VERSION_WITHOUT_COUNTS:
         return None
     index = value["index"]
     rows = QueueRows()
-    for topic, text in value["queues"].items():
+    for topic, text in value["queues"].items() if has_counts else ():
         rows.put_text(topic, text)
     return SafePoint(
         safe_log_offset=int(value["safeLogOffset"]),
@@ -170,7 +191,6 @@ def _decode(value: object) -> SafePoint | None:
         lock_ns=int(value["lockNs"]),
         deleted_topics={str(topic): int(end) for topic, end in value["deletedTopics"].items()},
         queues=rows,
-        behind={(str(topic), int(number)): int(until) for topic, number, until in value["behind"]},
         min_of=int(value["minOf"]),
         index=None
         if index is None
@@ -180,34 +200,19 @@ def _decode(value: object) -> SafePoint | None:
         ),
         clock_ms=int(value["clockMs"]),
         sealed_ms={int(base): int(ms) for base, ms in value["sealed"].items()},
-        moment=_moment_of(value.get("moment")),
         files=str(value["files"]),
+        has_counts=has_counts,
     )
-
-
-def _moment_of(value: object) -> Moment:
-    match value:
-        case [str(boot), int(changed_ns)]:
-            return Moment(boot, changed_ns)
-    return UNKNOWN
 
 
 class Listing:
     """All log, queue and index files of a directory, looked at once.
 
-    Args:
-        since: which queues were touched since then is noted.
-
     Raises:
         OSError: the disk cannot be looked at.
     """
 
-    def __init__(self, disk: Disk, store: StorePaths, *, since: Moment = UNKNOWN) -> None:
-        self.touched: set[tuple[str, int]] | None = None
-        """Queues with a file that changed since a moment; None where nobody can tell."""
-        if since.boot and disk.moment().boot == since.boot:
-            self.touched = set()
-        self._since_ns = since.changed_ns
+    def __init__(self, disk: Disk, store: StorePaths) -> None:
         self.logs = disk.scan(store.commitlog)
         self.queues = QueueRows()
         """By topic and queue id: start of the first and of the last file, bytes of all."""
@@ -218,7 +223,7 @@ class Listing:
         index = disk.scan(store.index)
         self._note("index", index)
         of_index = hashlib.blake2b(digest_size=16)
-        for name, is_dir, size, modified_ns, _ in index:
+        for name, is_dir, size, modified_ns in index:
             if not is_dir:
                 of_index.update(f"{name} {size} {modified_ns}\n".encode())
         self.index_digest = of_index.hexdigest()
@@ -233,15 +238,13 @@ class Listing:
                 self._add_queue(found)
 
     def _note(self, folder: str, files: Sequence[DirEntry]) -> None:
-        for name, is_dir, size, modified_ns, _ in files:
+        for name, is_dir, size, modified_ns in files:
             if not is_dir:
                 self._digest.update(f"{folder}/{name} {size} {modified_ns}\n".encode())
 
     def _add_queue(self, found: QueueDirectory) -> None:
         low, high, total = -1, -1, 0
-        for name, is_dir, size, _, changed_ns in found.files:
-            if self.touched is not None and changed_ns >= self._since_ns:
-                self.touched.add((found.topic, found.queue_id))
+        for name, is_dir, size, _ in found.files:
             base = parse_log_file_name(name)
             if base is None or is_dir:
                 continue

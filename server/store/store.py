@@ -29,9 +29,9 @@ from server.store.calls import (
 )
 from server.store.clean import Cleaner
 from server.store.config import StoreConfig
-from server.store.disk import Disk, RealDisk
+from server.store.disk import OUT_OF_SPACE, Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull
-from server.store.flush import OUT_OF_SPACE, FlushJob, QueueSyncJob, SyncJob
+from server.store.flush import FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
 from server.store.nextfile import NextFile
 from server.store.nowait import may_wait, no_wait

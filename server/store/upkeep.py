@@ -24,13 +24,12 @@ from server.store.config import StoreConfig
 from server.store.dispatch import NEW_FILE_COST
 from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
 from server.store.index import PAGES_A_STEP
-from server.store.moment import Moment
+from server.store.indexrewind import IndexEnds
 from server.store.opening import OpenedStore
-from server.store.progress import mark_of
 from server.store.queueends import QueueEnds
 from server.store.removal import Removed, RemoveJob
 from server.store.safefile import SafePointFile
-from server.store.safepoint import IndexMark, Listing
+from server.store.safepoint import Listing
 from storefmt.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
@@ -44,10 +43,10 @@ class _Round:
     """What is to be synced and said next."""
 
     until: int
-    """Everything below this log offset is in queues that the round covers."""
+    """The log is durable up to here; the safe point will tell of records below this log offset
+    and of no other."""
     flushed: int
     checkpoint: Checkpoint
-    moment: Moment
     slots: "array[int]"
     """Queues that are to be written and taken down."""
     ends: QueueEnds
@@ -142,17 +141,18 @@ class Upkeep:
     def _begin_round(self) -> _Round:
         dispatcher = self._dispatcher
         dispatcher.put_keys(dispatcher.last_store_ms)
-        # Keys for which there was no space are in no file yet.
         until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
+        if dispatcher.keys_wait:
+            # Keys for which there was no space are in no file yet.
+            until = self.safe_file.safe_log_offset
         dispatcher.to_write = None
         self._table.forgotten.clear()
         return _Round(
-            until=0 if dispatcher.keys_wait else until,
+            until=until,
             flushed=self._log.flushed_offset,
             checkpoint=Checkpoint(
                 self.flushed_ms, dispatcher.last_store_ms, self._checkpoint.index_ms
             ),
-            moment=self._disk.moment(),
             slots=self._table.unsynced(),
             ends=QueueEnds(self._paths.consumequeue, file_size=self._table.files.file_size),
         )
@@ -171,8 +171,8 @@ class Upkeep:
                     if queue.unwritten_size:
                         cost += NEW_FILE_COST if queue.is_at_new_file else 1
                         queue.write()
+                    round_.ends.add(queue, below=round_.until)
                     queue.drop_tail()
-                    round_.ends.add(queue)
             round_.slots.pop()
             looks -= 1
         if self._table.is_crowded:
@@ -183,11 +183,11 @@ class Upkeep:
         dispatcher = self._dispatcher
         checkpoint = round_.checkpoint
         files = []
-        mark: IndexMark | None = None
+        ends: IndexEnds | None = None
         if dispatcher.index is not None:
             dispatcher.index.write()
             files = dispatcher.index.take_unsynced()
-            mark = mark_of(dispatcher.index)
+            ends = IndexEnds(self._disk, dispatcher.index)
             full = [file.end_ms for file in files if file.is_full]
             checkpoint = checkpoint._replace(index_ms=max(full, default=checkpoint.index_ms))
         ext_paths, ext_directories = self._table.exts.take_unsynced()
@@ -206,8 +206,7 @@ class Upkeep:
             say=lambda: self.safe_file.advance(
                 round_.until,
                 round_.ends.rows(),
-                mark,
-                moment=round_.moment,
+                None if ends is None else ends.mark(below=round_.until),
                 forgotten=self._table.forgotten,
             ),
         )  # fmt: skip
@@ -225,6 +224,7 @@ class Upkeep:
         queues = self._table.take_topic(topic)
         for queue in queues:
             self._table.exts.remove(queue)
+            self.safe_file.note_removed(queue.key)
         return len(queues), RemoveJob(
             self._disk,
             [self.removed.move(queue.directory) for queue in queues],

@@ -1,23 +1,29 @@
-"""Walks through a run of a store and tries what a power cut may leave, at every call.
+"""Walks through a run of a store and tries what a kill or a power cut may leave, at every call.
 
     run ── call ── call ── call …                       one scenario, one seed
-             │       └ crash states: each un-synced part lost, kept or an older version
+             │       ├ power cut: each un-synced part lost, kept or an older version
+             │       └ kill: everything that was written is there
              └ each: open ── check ── append ── power cut, anywhere in this ── open ── check
 
 Rule: the producer's ``Promise`` is all that counts. What is found is a beginning of what
-was sent, in the order of the log, and not shorter than what was acknowledged; nothing
-that a recovery discarded comes back. All is decided by the seed of the scenario.
+was sent, in the order of the log, and not shorter than what was acknowledged; after a kill it is
+all that was written, synced or not. Nothing that a recovery discarded comes back. Each safe
+point that is written counts, of each queue, the entries of records below it and no other. All is
+decided by the seed of the scenario.
 """
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
 from server.store.calls import PutStatus
 from server.store.config import StoreConfig
+from server.store.safepoint import read_safe_point
 from server.store.store import MessageStore
+from storefmt.message import decode_record
+from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, bodies, flush, message, open_store
 
@@ -34,7 +40,8 @@ class Promise:
 
     Attributes:
         sent: queue id and body of each message, in log order.
-        acknowledged: how many of the first of them must be there.
+        written: how many of the first of them must be there after a kill.
+        acknowledged: how many of the first of them must be there after a power cut.
         expired: how many of the first of them retention may have deleted.
         gone: a topic that was deleted for good, empty for none.
     """
@@ -43,10 +50,15 @@ class Promise:
     acknowledged: int = 0
     expired: int = 0
     gone: str = ""
+    written: int = 0
 
     def copy(self) -> "Promise":
         """Return one that goes its own way."""
-        return Promise(list(self.sent), self.acknowledged, self.expired, self.gone)
+        return replace(self, sent=list(self.sent))
+
+    def after_kill(self) -> "Promise":
+        """Return what must be there when the process dies and the machine lives on."""
+        return replace(self.copy(), acknowledged=self.written)
 
 
 def choices(doubts: Sequence[int], limit: int, chance: random.Random) -> Iterator[list[int]]:
@@ -94,6 +106,7 @@ class Explorer:
         self._limit = limit
         self._chance = random.Random(seed)
         self._seen: set[tuple[int, int, int, str]] = set()
+        self._safe_point = b""
 
     def watch(self, disk: SimDisk) -> None:
         """Try the crash states of ``disk`` before each of its calls from now on."""
@@ -105,6 +118,13 @@ class Explorer:
 
     def look(self, disk: SimDisk) -> None:
         """Try the crash states of now."""
+        text = disk.files().get("/store/dispatch.json", b"")
+        if text != self._safe_point:
+            self._safe_point = text
+            check_safe_point(disk, gone=self.promise.gone)
+        killed, promise = disk.kept(), self.promise.after_kill()
+        if self._is_new(killed, promise):
+            self._live_on(killed, promise)
         for choice in choices(disk.doubts(), self._limit, self._chance):
             after = disk.crash_as(choice)
             if self._is_new(after, self.promise):
@@ -163,6 +183,31 @@ def send(store: MessageStore, promise: Promise, chance: random.Random, *, size: 
     promise.sent.append((one.queue_id, one.body))
     assert store.put(one, START_MS + number).status is PutStatus.PUT_OK
     store.write(START_MS + number)
+    promise.written = len(promise.sent)
+
+
+def check_safe_point(disk: SimDisk, *, gone: str) -> None:
+    """Assert that a safe point tells of the records below it, by counting them in the log.
+
+    Args:
+        gone: a topic whose deletion may be under way.
+    """
+    point = read_safe_point(disk, StorePaths(Path("/store")))
+    if point is None or not disk.files().get("/store/commitlog/" + "0" * 20):
+        return
+    ends: dict[tuple[str, int], int] = {}
+    for path, data in sorted(disk.files().items()):
+        base = int(Path(path).name) if path.startswith("/store/commitlog/") else -1
+        pos = 0
+        while base >= 0 and data[pos + 4 : pos + 8] == b"\xda\xa3\x20\xa7":
+            record = decode_record(data, pos)
+            if base + pos < point.safe_log_offset:
+                ends[record.topic, record.queue_id] = record.queue_offset + 1
+            pos += record.size
+    told = {(topic, queue_id): row.end for topic, queue_id, row in point.queues}
+    assert {key: end for key, end in told.items() if key[0] == TOPIC} == {
+        key: end for key, end in ends.items() if key[0] == TOPIC
+    }, (point.safe_log_offset, gone, told, ends)
 
 
 def check(store: MessageStore, promise: Promise) -> None:
@@ -185,7 +230,7 @@ def check(store: MessageStore, promise: Promise) -> None:
             (record,) = store.query(TOPIC, f"k{number}", count_max=2).records
             assert promise.sent[number][1] in record
     del promise.sent[count:]
-    promise.acknowledged = count
+    promise.acknowledged = promise.written = count
 
 
 def check_derived(disk: SimDisk, config: StoreConfig) -> None:

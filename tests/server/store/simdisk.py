@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from server.store.disk import DirEntry, DiskUsage, FilePath, FileStat
-from server.store.moment import UNKNOWN, Moment
 from tests.server.store.simfiles import Change, Directory, Inode
 
 
@@ -162,9 +161,6 @@ class SimDisk:
         if isinstance(found, Inode):
             return FileStat(len(found.seen), found.modified)
         return None if found is None else FileStat(0, 0)
-
-    def moment(self) -> Moment:
-        return UNKNOWN
 
     def list(self, path: FilePath) -> list[str]:
         found = self._directories.get(str(path))

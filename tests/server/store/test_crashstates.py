@@ -1,12 +1,20 @@
-"""What a power cut may leave, at every call of runs of all kinds: 100,000 states and more.
+"""What a kill or a power cut may leave, at every call of runs of all kinds: over 100,000 states.
 
-SYNC_FLUSH: nothing that was acknowledged is lost. ASYNC_FLUSH: nothing that a finished
-flush covered is lost, and what is left is a beginning of the log. Both: what a recovery
-discarded never comes back, queues are dense, derived files are those of a fresh rebuild.
+SYNC_FLUSH: nothing that was acknowledged is lost. ASYNC_FLUSH: a power cut loses nothing that
+a finished flush covered, and what is left is a beginning of the log; a kill loses nothing at
+all. Both: what a recovery discarded never comes back, queues are dense, derived files are those
+of a fresh rebuild.
+
+"stalls" lets every piece of work that a thread does (flush, round of syncs, retention, deletion
+of a topic) begin, run and end at moments of its own, in any order, while the clock jumps;
+"failing" lets any sync fail, after which the store is opened again.
 """
 
+import contextlib
+import errno
 import os
 import random
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
@@ -18,8 +26,10 @@ import pytest
 from server.store import queuetable
 from server.store.calls import PutStatus
 from server.store.config import StoreConfig
+from server.store.errors import StoreFailed
+from server.store.flush import SyncJob
 from server.store.store import MessageStore
-from tests.server.store.crashstates import TOPIC, Explorer, Promise, send
+from tests.server.store.crashstates import TOPIC, Explorer, Promise, check, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
@@ -31,11 +41,11 @@ from tests.server.store.stores import (
 )
 
 ROOT = Path("/store")
-KINDS = ("sync", "async", "retention", "deletion")
+KINDS = ("sync", "async", "retention", "deletion", "stalls", "failing")
 DELETED = "topic-gone"
 MESSAGES = 40
 LIMIT = 16
-SEEDS_IN_CI = 11
+SEEDS_IN_CI = 8
 STATES_IN_CI = 100_000
 SEEDS_IN_SOAK = 300
 
@@ -117,6 +127,98 @@ def scenario(disk: SimDisk, explorer: Explorer, chance: random.Random, kind: str
         promise.acknowledged = len(promise.sent)
 
 
+class Threads:
+    """The work of one store that other threads do, each piece at a time that chance decides."""
+
+    def __init__(self, store: MessageStore, promise: Promise, chance: random.Random) -> None:
+        self._store = store
+        self._promise = promise
+        self._chance = chance
+        self._waiting: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+        self._done: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+
+    def step(self, now_ms: int) -> None:
+        """Begin, run or end something."""
+        store, chance = self._store, self._chance
+        action = chance.randrange(6)
+        if action == 0:
+            job = store.begin_flush()
+            if job is not None:
+                written = self._promise.written
+                self._waiting.append((job, lambda job: self._end_flush(job, written)))
+        elif action == 1:
+            sync = store.housekeeping(now_ms)
+            if sync is not None:
+                self._waiting.append((sync, store.end_flush))
+        elif action == 2:
+            make_ahead(store)
+        elif action < 5 and self._waiting:
+            self._run(chance.randrange(len(self._waiting)))
+        elif self._done:
+            ended, end = self._done.pop(chance.randrange(len(self._done)))
+            end(ended)
+
+    def _run(self, place: int) -> None:
+        job, end = self._waiting.pop(place)
+        job.run()
+        self._done.append((job, end))
+
+    def _end_flush(self, job: SyncJob, written: int) -> None:
+        self._store.end_flush(job)
+        self._promise.acknowledged = written
+
+    def finish(self) -> None:
+        """Run and end what is under way, before the store stops."""
+        while self._waiting:
+            self._run(0)
+        for job, end in self._done:
+            end(job)
+
+
+def stalls(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
+    """Send while other threads take their time, and the clock jumps; stop, and go on."""
+    promise = explorer.promise
+    config = config_for(sync=False)
+    now_ms = START_MS
+    for part in (1, 2):
+        store = open_store(config, disk=disk)
+        threads = Threads(store, promise, chance)
+        while len(promise.sent) < part * MESSAGES // 2:
+            if chance.random() < 0.3:
+                send(store, promise, chance)
+            threads.step(now_ms)
+            now_ms += chance.choice([0, 1, 5, 10, -7, 1_000, -3_600_000, 3_600_000])
+        threads.finish()
+        store.close(now_ms)
+        promise.acknowledged = len(promise.sent)
+
+
+def failing(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
+    """Send while any sync may fail; then the broker starts again on the same machine."""
+    promise = explorer.promise
+    config = config_for(sync=chance.random() < 0.5)
+    now_ms = START_MS
+    look = disk.on_call
+
+    def fail(name: str, path: Path) -> None:
+        look(name, path)
+        if name in ("fdatasync", "fsync_dir", "rename") and chance.random() < 0.02:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    while len(promise.sent) < MESSAGES:
+        disk.on_call = look
+        store = open_store(config, disk=disk)
+        check(store, promise)
+        disk.on_call = fail
+        with contextlib.suppress(StoreFailed):
+            while len(promise.sent) < MESSAGES:
+                send(store, promise, chance)
+                flush(store, promise)
+                now_ms += chance.randrange(10)
+                upkeep(store, now_ms)
+    disk.on_call = look
+
+
 def make_and_delete(store: MessageStore, promise: Promise, now_ms: int) -> None:
     """Store a message in another topic and delete the topic: it must not come back."""
     promise.gone = ""
@@ -136,8 +238,14 @@ def explore(kind: str, seed: int) -> int:
     # In every other run queues rest between any two messages, as one of very many does.
     none = dict.fromkeys(("AWAKE_PUT_MAX", "AWAKE_MAX", "AWAKE_IDLE_MAX", "SLACK"), 0)
     some = mock.patch.multiple(queuetable, **none)
+    chance = random.Random(seed)
     with some if seed % 2 else nullcontext():
-        scenario(disk, explorer, random.Random(seed), kind)
+        if kind == "stalls":
+            stalls(disk, explorer, chance)
+        elif kind == "failing":
+            failing(disk, explorer, chance)
+        else:
+            scenario(disk, explorer, chance, kind)
         explorer.look(disk)
     return explorer.count
 

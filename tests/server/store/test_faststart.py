@@ -4,6 +4,7 @@ import copy
 import os
 import random
 import shutil
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from server.store import opening, recover
 from server.store.config import StoreConfig
 from server.store.disk import FilePath, FileStat, RealDisk
 from server.store.queuerows import QueueRow
-from server.store.safepoint import read_safe_point, write_safe_point
+from server.store.safepoint import SafePoint, Writer, read_safe_point, write_safe_point
 from server.store.store import MessageStore
+from server.store.trust import SafePointWrong
 from server.store.walk import Found
+from storefmt.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (
@@ -162,7 +165,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_doubtful_queue_alone_is_built_again(root: Path, whole: Path, damage: str) -> None:
+def test_queue_that_is_not_as_it_was_is_built_again_from_the_whole_log(
+    root: Path, whole: Path, damage: str
+) -> None:
     other = root / "consumequeue" / "topic-a" / "1"
     DAMAGES[damage](root)
     before = {path: path.stat().st_mtime_ns for path in sorted(other.glob("*"))[:-1]}
@@ -170,21 +175,13 @@ def test_doubtful_queue_alone_is_built_again(root: Path, whole: Path, damage: st
     store = open_store(small_config(root))
 
     if before:
+        # What agrees with the log is not written.
         assert store.recovery.rebuilt_queues == [("topic-a", 0)]
         assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert any("built again" in note for note in store.recovery.notes)
+    assert store.recovery.record_count == COUNT
+    assert any("the whole log is walked: queue 0 of topic-a" in n for n in store.recovery.notes)
     store.close(START_MS)
     check_equal(root, whole)
-
-
-def test_queue_with_good_files_is_built_again_from_the_last_of_them(root: Path) -> None:
-    queue_file(root, -1).unlink()
-
-    store = open_store(small_config(root))
-
-    # Entries 0 to 39 are in two whole files; the log is walked behind record 39's.
-    assert store.recovery.record_count == COUNT - 2 * 39 - 1
-    abandon(store)
 
 
 INDEX_DAMAGES: dict[str, Callable[[list[Path]], object]] = {
@@ -226,7 +223,7 @@ def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path)
     check_equal(root, whole)
 
 
-def test_a_queue_that_no_directory_can_hold_is_told_and_passed_over(
+def test_safe_point_that_names_what_cannot_be_a_queue_is_not_trusted(
     root: Path, whole: Path
 ) -> None:
     disk, paths = RealDisk(), StorePaths(root)
@@ -234,12 +231,92 @@ def test_a_queue_that_no_directory_can_hold_is_told_and_passed_over(
     assert point is not None
     point.queues.put("../topic-a", 0, QueueRow(0, 0, 5))
     write_safe_point(disk, paths, point)
+
     store = open_store(small_config(root))
-    notes = [note for note in store.recovery.notes if "../topic-a" in note]
-    assert [note.partition(":")[0] for note in notes] == [
-        "dispatch.json names a queue that cannot be one"
-    ]
-    assert store.recovery.record_count == COUNT - SYNCED
+
+    assert any("names a queue that cannot be one" in note for note in store.recovery.notes)
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def change_row(root: Path, end: int) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    row = point.queues.get("topic-a", 0)
+    assert row is not None
+    point.queues.put("topic-a", 0, row._replace(end=row.end + end))
+    write_safe_point(disk, paths, point)
+
+
+@pytest.mark.parametrize("by", [-SYNCED // 2, -20, -1, 1, 5, 20])
+def test_safe_point_that_counts_wrongly_costs_a_walk_and_no_message(
+    root: Path, whole: Path, by: int
+) -> None:
+    change_row(root, by)
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count >= COUNT
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_safe_point_that_leaves_out_a_queue_costs_a_walk_and_no_message(
+    root: Path, whole: Path
+) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    point.queues.pop("topic-a", 1)
+    write_safe_point(disk, paths, point)
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_store_whose_entries_became_fillers_is_healed_by_the_start_of_this_version(
+    root: Path, whole: Path
+) -> None:
+    """An earlier version turned sound entries into fillers, and said that all was well."""
+    path = queue_file(root, 0)
+    path.write_bytes(FILLER * (path.stat().st_size // len(FILLER)))
+    text = (root / "dispatch.json").read_bytes().rpartition(b', "crc": ')[0]
+    text = text.replace(b'"version": 4', b'"version": 3')
+    (root / "dispatch.json").write_bytes(text + b', "crc": %d}' % zlib.crc32(text))
+
+    store = open_store(small_config(root))
+
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    assert any("of an earlier version" in note for note in store.recovery.notes)
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
+    root: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue_file(root, -1).unlink()
+
+    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recover.Recovery, "_take", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_store(small_config(root))
+    point = read_safe_point(RealDisk(), StorePaths(root))
+
+    store = open_store(small_config(root))
+
+    assert point is not None
+    assert point.writer is Writer.RECOVERING
+    assert not len(point.queues)
     store.close(START_MS)
     check_equal(root, whole)
 
@@ -358,6 +435,10 @@ def contents(disk: SimDisk) -> dict[str, bytes]:
     }
 
 
+def distrust(*args: object, **names: object) -> SafePoint:
+    raise SafePointWrong("told so")
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_fast_start_leaves_the_bytes_of_a_whole_walk(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -381,7 +462,7 @@ def test_fast_start_leaves_the_bytes_of_a_whole_walk(
 
         store = open_store(small(fast), disk=fast)
         with monkeypatch.context() as patch:
-            patch.setattr(opening, "can_start_fast", lambda *args, **names: False)
+            patch.setattr(opening, "check_point", distrust)
             other = open_store(small(slow), disk=slow)
 
         assert store.recovery.record_count <= other.recovery.record_count
@@ -389,3 +470,28 @@ def test_fast_start_leaves_the_bytes_of_a_whole_walk(
         store.close(START_MS)
         other.close(START_MS)
         assert contents(fast) == contents(slow)
+
+
+def test_kill_while_a_flush_took_long_loses_nothing_to_readers(tmp_path: Path) -> None:
+    """Entries of records that are not flushed are in queue files when a round of syncs begins."""
+    config = StoreConfig(store_path_root_dir=tmp_path / "store")
+    config.mapped_file_size_commit_log = 1 << 20
+    store = open_store(config)
+    put_all(store, range(400))
+    flush(store)
+    put_all(store, range(400, 450))
+    late = store.begin_flush()
+    assert late is not None
+    # The upkeep of once a second writes the queues; the log is still being flushed.
+    assert store.housekeeping(START_MS + 5_000) is None
+    put_all(store, range(10_001, 12_001, 2))
+    round_of_syncs = store.housekeeping(START_MS + 60_000)
+    assert round_of_syncs is not None
+    round_of_syncs.run()
+    store.end_flush(round_of_syncs)
+    abandon(store)
+
+    store = open_store(config)
+
+    assert [len(bodies(store, "topic-a", n)) for n in (0, 1)] == [225, 1_225]
+    store.close(START_MS)

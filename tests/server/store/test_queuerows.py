@@ -22,7 +22,6 @@ def test_rows_are_what_a_dict_would_hold() -> None:
 
     assert sorted(rows) == sorted((*key, row) for key, row in expected.items())
     assert rows.get("a", 99) is None
-    assert rows.pop_topic("a") == sorted((k[1], r) for k, r in expected.items() if k[0] == "a")
     assert rows.topics() == ["b"]
 
 

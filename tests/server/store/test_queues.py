@@ -2,20 +2,16 @@
 
 import errno
 import gc
-import os
-import shutil
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from server.store import disk as disk_module
 from server.store import queuetable, upkeep
 from server.store.backlog import CHUNK_SIZE
 from server.store.config import StoreConfig
 from server.store.dispatch import NEW_FILE_COST
-from server.store.moment import Moment, present
 from server.store.queue import OPEN_FILES_MAX
 from server.store.queuetable import AWAKE_IDLE_MAX
 from server.store.store import MessageStore
@@ -327,64 +323,4 @@ def test_queues_in_use_by_turns_take_no_memory_to_speak_of(tmp_path: Path) -> No
 
     # 28 entries of each take 560 bytes, and are in a file but for the last chunk.
     assert grown < CHUNK_SIZE + 20 * 1_000
-    store.close(START_MS)
-
-
-@pytest.fixture
-def still(tmp_path: Path) -> Path:
-    """A killed store whose queues 0 to 4 rested for one round; queue 5 may not have."""
-    store = open_store(small_config(tmp_path / "store"))
-    put_one_each(store, 5, START_MS)
-    settle(store, START_MS + 60_000)
-    # A file system tells no times apart that are nearer to each other than a tick.
-    now = present()
-    while present() == now:
-        pass
-    store.put(message(5, queue_id=5), START_MS)
-    store.write(START_MS)
-    settle(store, START_MS + 120_000)
-    abandon(store)
-    return tmp_path / "store"
-
-
-def test_start_after_a_kill_opens_no_queue_that_rested(still: Path) -> None:
-    store = open_store(small_config(still))
-
-    # At most the entry of queue 5, and the record that this points at.
-    assert store.recovery.checked_reads <= 2
-    assert [bodies(store, TOPIC, number) for number in range(5)] == [[b"%d" % n] for n in range(5)]
-    store.close(START_MS)
-
-
-def test_queue_that_changed_while_nobody_looked_is_built_again(still: Path) -> None:
-    path = still / "consumequeue" / TOPIC / "3" / f"{0:020d}"
-    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
-    path.write_bytes(bytes(path.stat().st_size))
-    os.utime(path, ns=times)
-
-    store = open_store(small_config(still))
-
-    assert store.recovery.rebuilt_queues == [(TOPIC, 3)]
-    assert bodies(store, TOPIC, 3) == [b"3"]
-    store.close(START_MS)
-
-
-def test_queue_that_is_gone_is_built_again_though_the_others_rested(still: Path) -> None:
-    shutil.rmtree(still / "consumequeue" / TOPIC / "2")
-
-    store = open_store(small_config(still))
-
-    assert store.recovery.rebuilt_queues == [(TOPIC, 2)]
-    assert bodies(store, TOPIC, 2) == [b"2"]
-    store.close(START_MS)
-
-
-def test_start_after_a_power_cut_looks_at_every_queue(
-    still: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(disk_module, "present", lambda: Moment("another run", 1 << 62))
-
-    store = open_store(small_config(still))
-
-    assert store.recovery.checked_reads == 2 * 6
     store.close(START_MS)
