@@ -325,9 +325,11 @@ class BrokerApp:
         times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
             delay.observe(times)
-        elif delay.deliver(times):
-            self.broker.turn.schedule()
-            if delay.next_look_ms() <= times.steady_ms:
+        else:
+            count = delay.deliver(times)
+            if count:
+                self.broker.turn.schedule()
+            if not delay.is_caught_up or (count and delay.next_look_ms() <= times.steady_ms):
                 # A backlog goes on at once, after what clients have sent meanwhile.
                 asyncio.get_running_loop().call_soon(self._deliver_more)
 
