@@ -201,6 +201,8 @@ class BrokerApp:
         # What is saved about delayed messages has to be on the disk before.
         await self._run_job(broker.store.begin_flush())
         broker.settle()
+        # The last answers may wait for the topics that their messages made.
+        await self._files.settle()
         await self._server.stop()
         try:
             await self._files.close()

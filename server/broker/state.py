@@ -37,14 +37,14 @@ from server.broker.offsets import Offsets
 from server.broker.overload import Overload
 from server.broker.pull import Puller, Waiting
 from server.broker.pullcheck import PullChecks
-from server.broker.saves import StateFiles
+from server.broker.saves import StateFiles, done_when_saved
 from server.broker.send import Sender
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
-from server.broker.turn import Sends, Turn
+from server.broker.turn import Done, Sends, Turn
 from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
@@ -188,6 +188,7 @@ class Broker:
             levels=self.levels,
             stats=self.stats,
             turn=self.turn,
+            files=self.files,
             answers=answers,
             store_host=self.store_host,
         )
@@ -356,9 +357,20 @@ class Broker:
         self.sender.forget_routes()
 
     def _topics_changed(self) -> None:
-        self.files.mark("topics")
+        change = self.topics.change_count
+        self.files.mark("topics", lambda error: self._topics_saved(change, error))
         self.sender.forget_routes()
         self._on_topics_changed()
+
+    def _topics_saved(self, change_count: int, error: OSError | None) -> None:
+        if error is None:
+            self.topics.saved(change_count)
+
+    def when_safe(self, done: Done) -> None:
+        """Call ``done`` when what was put is safe and its topic, where it was made, is saved."""
+        if self.topics.unsaved:
+            done = done_when_saved(self.files, "topics", done)
+        self.turn.when_safe(done)
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         self.puller.dispatched(entries)
