@@ -109,6 +109,10 @@ class BrokerApp:
         try:
             any_port = config.listen_port == 0
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
+            if was_used and not config.is_slave:
+                # What the real broker deleted before it crashed has queues again, too: in a
+                # store that was its alone nobody can tell, and such topics are only named.
+                broker.make_lost_topics(now_ms=now_ms)
             replication = Replication(broker, client=self._client, file=ha_file)
             self._replication = replication
             await replication.start(self._server.on_frame, any_port=any_port)

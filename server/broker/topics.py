@@ -32,6 +32,8 @@ BENCHMARK_QUEUE_COUNT: Final = 1024
 CLUSTER_QUEUE_COUNT: Final = 16
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
+LOST_QUEUE_COUNT: Final = 4
+"""Queues of a topic whose configuration is lost, at least: what clients ask for by themselves."""
 UNIT_FLAG: Final = 1
 UNIT_SUB_FLAG: Final = 2
 

@@ -407,6 +407,10 @@ class MessageStore:
         """Return (topic, queue id) of every queue, sorted."""
         return self._table.keys()
 
+    def was_deleted(self, topic: str) -> bool:
+        """Tell whether a topic was deleted while the log still has what came before that."""
+        return self._upkeep.safe_file.was_deleted(topic)
+
     def has(self, topic: str, queue_id: int | None = None) -> bool:
         """Tell whether there is such a queue, or any of the topic."""
         table = self._table
