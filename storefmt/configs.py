@@ -27,6 +27,7 @@ from storefmt.errors import ConfigDamaged
 from storefmt.fastjson import Dialect, Json, Key, dialect_of, dumps, loads
 from storefmt.jsonvalues import (
     as_counts,
+    as_number,
     as_numbers,
     as_object,
     bool_of,
@@ -41,6 +42,7 @@ SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
 _FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
 _SEPARATOR: Final = "@"
+DELIVERED_LOG_OFFSET: Final = "deliveredLogOffset"
 _TOPIC_NAMES: Final = frozenset({
     "order", "perm", "readQueueNums", "topicFilterType", "topicName", "topicSysFlag",
     "writeQueueNums",
@@ -321,18 +323,27 @@ class DelayOffsets:
     offsets: dict[int, int] = field(default_factory=dict)
     extra: Mapping[Key, Json] = field(default_factory=dict)
     dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+    log_offset: int | None = field(default=None, compare=False)
+    """Every message that ``offsets`` counts as delivered lies below this offset of the commit
+    log, and every later delivery lies at or behind it; None where the file does not say so.
+    The real broker ignores this entry and leaves it out when it writes the file."""
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
         """Return the offsets in the text of the file; errors as ``ConsumerOffsets.decode``."""
         found = as_object(loads(text), "delay offsets")
         offsets = as_numbers(found.get("offsetTable"), "offsetTable")
-        return cls(offsets, unknown(found, ("offsetTable",)), dialect_of(text))
+        told = found.get(DELIVERED_LOG_OFFSET)
+        log_offset = None if told is None else as_number(told, DELIVERED_LOG_OFFSET)
+        known = ("offsetTable", DELIVERED_LOG_OFFSET)
+        return cls(offsets, unknown(found, known), dialect_of(text), log_offset)
 
     def encode(self) -> str:
         """Return the text of the file."""
-        value = merged({"offsetTable": dict(self.offsets.items())}, self.extra)
-        return dumps(value, pretty=True, dialect=self.dialect)
+        value: dict[Key, Json] = {"offsetTable": dict(self.offsets.items())}
+        if self.log_offset is not None:
+            value = {DELIVERED_LOG_OFFSET: self.log_offset, **value}
+        return dumps(merged(value, self.extra), pretty=True, dialect=self.dialect)
 
 
 def load_config(

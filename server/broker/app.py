@@ -109,6 +109,10 @@ class BrokerApp:
         try:
             any_port = config.listen_port == 0
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
+            if was_used and not config.is_slave:
+                # What the real broker deleted before it crashed has queues again, too: in a
+                # store that was its alone nobody can tell, and such topics are only named.
+                broker.make_lost_topics(now_ms=now_ms)
             replication = Replication(broker, client=self._client, file=ha_file)
             self._replication = replication
             await replication.start(self._server.on_frame, any_port=any_port)
@@ -201,6 +205,8 @@ class BrokerApp:
         # What is saved about delayed messages has to be on the disk before.
         await self._run_job(broker.store.begin_flush())
         broker.settle()
+        # The last answers may wait for the topics that their messages made.
+        await self._files.settle()
         await self._server.stop()
         try:
             await self._files.close()
@@ -325,9 +331,11 @@ class BrokerApp:
         times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
             delay.observe(times)
-        elif delay.deliver(times):
-            self.broker.turn.schedule()
-            if delay.next_look_ms() <= times.steady_ms:
+        else:
+            count = delay.deliver(times)
+            if count:
+                self.broker.turn.schedule()
+            if not delay.is_caught_up or (count and delay.next_look_ms() <= times.steady_ms):
                 # A backlog goes on at once, after what clients have sent meanwhile.
                 asyncio.get_running_loop().call_soon(self._deliver_more)
 

@@ -11,8 +11,9 @@ start; whatever that says, a message is due at most one delay after the start. A
 here are the steady clock's, but those called ``store_ms``.
 
 Progress moves only when the new message is safe, and it is saved only when the disk has that
-message, also with ASYNC_FLUSH: a crash delivers a message again rather than not at all. It is
-saved soon, so that this happens to the last second only. Within a level order is kept.
+message, also with ASYNC_FLUSH: it is never ahead of the log. Where a crash leaves it behind, the
+log says what was delivered since (``delivered``), and that is not delivered again. Within a level
+order is kept.
 
 Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
 """
@@ -22,13 +23,15 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from remoting.codes import ResponseCode
 from server.broker.clockskew import ClockSkew
 from server.broker.cold import ColdReads
-from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
-from server.broker.recode import in_java_order, index_keys
+from server.broker.delivered import DeliveredTail, restored
+from server.broker.names import SCHEDULE_TOPIC
+from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.runtime.clock import Times
 from server.store.calls import GetResult, GetStatus, PutMessage, PutResult
@@ -36,9 +39,8 @@ from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from storefmt.errors import RecordDamaged
-from storefmt.javahash import tags_code
 from storefmt.message import Record, decode_records
-from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, TAGS, parse_properties
+from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -46,6 +48,11 @@ READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 TURN_COUNT_MAX: Final = 128
 """Messages a level delivers before sends and pulls get their turn: about 2 ms."""
+TAIL_SIZE_MAX: Final = 64 << 20
+"""Bytes by which the log grows before its end is noted again, though nothing was delivered:
+a start after a crash reads no more than about this much to find what was delivered."""
+TAIL_STEPS: Final = 8
+"""Steps of that reading between which sends and pulls get their turn: about 2 ms."""
 RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
 _FOR_EVER: Final = (1 << 63) - 1
@@ -106,32 +113,6 @@ def redirect(
     message.tags_code = now_ms + delay_ms
 
 
-def restored(record: Record) -> PutMessage | None:
-    """Return the message that a waiting record becomes, None when it says nowhere to go."""
-    named = parse_properties(record.properties_raw)
-    topic, queue = named.get(REAL_TOPIC), named.get(REAL_QUEUE_ID, "")
-    if topic is None or topic_fault(topic) is not None or not queue.isdecimal():
-        return None
-    if topic in (HALF_TOPIC, SCHEDULE_TOPIC):
-        return None
-    return PutMessage(
-        topic,
-        topic.encode(),
-        int(queue),
-        record.body,
-        in_java_order(named).encode(),
-        record.flag,
-        record.sys_flag,
-        record.born_ms,
-        record.born_host,
-        record.store_host,
-        record.reconsume_times,
-        0,
-        tags_code(named.get(TAGS)),
-        index_keys(named),
-    )
-
-
 @dataclass(slots=True)
 class _Level:
     level: int
@@ -189,45 +170,72 @@ class DelayService:
             for level in range(1, levels.highest + 1)
         ]
         self._safe = dict(known)
-        self._durable = dict(known)
-        self._settling: tuple[int, dict[int, int]] | None = None
+        self._unsafe: deque[int] = deque()
+        """Log offsets of the deliveries that are not safe yet, as they were put."""
+        log_offset = None if stored is None else stored.log_offset
+        if log_offset is None:
+            # What was delivered since the real broker wrote the file is delivered again, as
+            # there; what is delivered from here on is known.
+            log_offset = store.flushed_offset
+        self._durable = DelayOffsets(dict(known), log_offset=log_offset)
+        self._settling: tuple[int, DelayOffsets] | None = None
+        self.is_caught_up = False
+        """The log was asked what was delivered before this broker began to deliver."""
+        self._tail: DeliveredTail | None = None
         self.change_count = 0
         """Moves with what ``durable_offsets`` returns."""
 
     def offsets(self) -> DelayOffsets:
         """Return the progress of every level that has delivered something, as safe now."""
-        return DelayOffsets(offsets=dict(sorted(self._safe.items())))
+        log_offset = self._durable.log_offset
+        if self.is_caught_up:
+            log_offset = min([self._store.written_offset, *islice(self._unsafe, 1)])
+        return DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
 
     def durable_offsets(self) -> DelayOffsets:
         """Return the progress that may be saved: the disk has what was delivered up to it."""
-        return DelayOffsets(offsets=dict(sorted(self._durable.items())))
+        return self._durable
 
     def look_again(self) -> None:
         """Look at every level soon: this broker delivers from now on."""
+        self.is_caught_up = False
         for level in self._levels:
             level.look_ms = 0
 
     def adopt(self, told: DelayOffsets) -> None:
-        """Take the progress of a master, where it is further."""
+        """Take the progress of a master, where it is further; this log has all it counts."""
+        is_further = False
         for level in self._levels:
             queue_offset = told.offsets.get(level.level, 0)
             if queue_offset > self._safe.get(level.level, 0):
-                level.queue_offset = queue_offset
-                level.head_offset = -1
-                self._safe[level.level] = self._durable[level.level] = queue_offset
-                self.change_count += 1
+                self._move(level, queue_offset)
+                is_further = True
+        # What the master says of its log fits its own table only.
+        log_offset = told.log_offset if self._safe == told.offsets else None
+        if is_further or log_offset not in (None, self._durable.log_offset):
+            self._durable = DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
+            self.change_count += 1
 
     def settle(self) -> None:
         """Let progress count as durable once the log is flushed so far; call it often."""
+        if not self.is_caught_up:
+            return
         # Twice when more was delivered since the last call, and the log is flushed so far, too.
-        while self._settling is not None or self._safe != self._durable:
+        while self._settling is not None or self._is_unsettled():
             if self._settling is None:
-                self._settling = self._store.written_offset, dict(self._safe)
+                self._settling = self._store.written_offset, self.offsets()
             log_offset, safe = self._settling
             if log_offset > self._store.flushed_offset:
                 return
             self._durable, self._settling = safe, None
             self.change_count += 1
+
+    def _is_unsettled(self) -> bool:
+        """Tell whether there is progress to save, or the log has grown much without any."""
+        saved, now = self._durable, self.offsets()
+        if saved.offsets != now.offsets or saved.log_offset is None or now.log_offset is None:
+            return True
+        return now.log_offset - saved.log_offset >= TAIL_SIZE_MAX
 
     def stranded(self) -> dict[int, int]:
         """Return how many messages wait in levels that the table no longer has, by level."""
@@ -264,11 +272,38 @@ class DelayService:
     def deliver(self, times: Times) -> int:
         """Put again every message that is due; return how many. Call it every 50 ms."""
         self.skew.observe(times)
+        if not self.is_caught_up and not self._catch_up():
+            return 0
         return sum(
             self._deliver_level(level, times)
             for level in self._levels
             if level.look_ms <= times.steady_ms
         )
+
+    def _catch_up(self) -> bool:
+        """Move on over what the log has as delivered; return False while there is more to read."""
+        if self._tail is None and self._durable.log_offset is not None:
+            levels = [level.level for level in self._levels]
+            self._tail = DeliveredTail(self._store, self._durable, levels)
+        if self._tail is not None:
+            for _ in range(TAIL_STEPS):
+                if not self._tail.step():
+                    break
+            else:
+                return False
+            found, self._tail = self._tail.offsets(), None
+            for level in self._levels:
+                count = found.get(level.level, 0) - self._safe.get(level.level, 0)
+                if count > 0:
+                    LOG.info("delay level %d: the log has %d deliveries more", level.level, count)
+                    self._move(level, found[level.level])
+        self.is_caught_up = True
+        return True
+
+    def _move(self, level: _Level, queue_offset: int) -> None:
+        """Let a level go on at a queue offset: what is before it was delivered."""
+        level.queue_offset = self._safe[level.level] = queue_offset
+        level.head_offset = -1
 
     def _deliver_level(self, level: _Level, times: Times) -> int:
         count, steady_ms = 0, times.steady_ms
@@ -375,7 +410,7 @@ class DelayService:
 
     def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:
         message = restored(record)
-        next_offset = record.queue_offset + 1
+        next_offset, log_offset = record.queue_offset + 1, self._store.written_offset
         if message is None:
             LOG.error(
                 "delayed message at log offset %d names no topic or queue to go to; left out",
@@ -383,15 +418,19 @@ class DelayService:
             )
         else:
             try:
-                self._put(message, now_ms)
+                log_offset = self._put(message, now_ms).log_offset
             except Refused as refused:
                 LOG.warning("delay level %d waits: %s", level.level, refused)
                 return False
         level.queue_offset = next_offset
-        self._when_safe(lambda code: self._delivered(level, next_offset, code))
+        self._unsafe.append(log_offset)
+        self._when_safe(lambda code: self._delivered(level, next_offset, log_offset, code))
         return True
 
-    def _delivered(self, level: _Level, next_offset: int, code: ResponseCode) -> None:
+    def _delivered(
+        self, level: _Level, next_offset: int, log_offset: int, code: ResponseCode
+    ) -> None:
+        self._unsafe.remove(log_offset)
         if code is ResponseCode.SUCCESS:
             self._safe[level.level] = max(next_offset, self._safe.get(level.level, 0))
         elif next_offset <= level.queue_offset:

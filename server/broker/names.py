@@ -11,6 +11,7 @@ Rule: every topic and group that comes from outside passes ``topic_fault`` or
 Source: common/topic/TopicValidator.java, common/MixAll.java, common/help/FAQUrl.java.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from storefmt.errors import BadCall
@@ -55,6 +56,8 @@ SYSTEM_GROUPS: Final = (
 )
 """Groups every broker has from the start."""
 
+NAMED_MAX: Final = 5
+"""Topics that one line of the log names."""
 _FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
@@ -71,6 +74,11 @@ def retry_topic(group: str) -> str:
 def dlq_topic(group: str) -> str:
     """Return the topic of the messages ``group`` gave up."""
     return DLQ_PREFIX + group
+
+
+def some(topics: Sequence[str]) -> str:
+    """Return the first of many names, for one line of the log."""
+    return ", ".join(topics[:NAMED_MAX]) + (", ..." if len(topics) > NAMED_MAX else "")
 
 
 def topic_fault(topic: str | None) -> str | None:

@@ -311,6 +311,7 @@ class Replication:
         self._file = self._file.saying(promoted=role)
         store.is_copy = False
         self._broker.delay.look_again()
+        self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
         self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
         self._broker.topics.touch(self._broker.clock.now_ms())
         text = f"is {role.name} now, from log offset {store.written_offset} on; {heard}"

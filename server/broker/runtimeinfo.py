@@ -14,6 +14,7 @@ import shutil
 
 from remoting.codes import VERSION
 from server.broker.names import SCHEDULE_TOPIC
+from server.broker.slavesync import DELIVERED_KEY, LEVEL_KEY
 from server.broker.state import Broker
 from server.store.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
@@ -148,9 +149,14 @@ def _disk_numbers(broker: Broker) -> dict[str, str]:
 
 
 def _delay_numbers(broker: Broker) -> dict[str, str]:
-    return {
-        f"scheduleMessageOffset_{level}": (
+    progress = broker.delay.offsets()
+    found = {
+        f"{LEVEL_KEY}{level}": (
             f"{queue_offset},{broker.store.max_offset(SCHEDULE_TOPIC, level - 1)}"
         )
-        for level, queue_offset in broker.delay.offsets().offsets.items()
+        for level, queue_offset in progress.offsets.items()
     }
+    if progress.log_offset is not None:
+        # Ours: with it a slave knows what its log has as delivered when it is promoted.
+        found[DELIVERED_KEY] = str(progress.log_offset)
+    return found

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from remoting.codes import ResponseCode
+from server.broker.answers import with_code
+from server.broker.turn import Done, Sink
 from server.runtime.jsonfile import write_atomic
 from server.runtime.request import Request
 
@@ -67,6 +69,11 @@ class StateFiles:
         if self._is_open:
             self._start()
 
+    async def settle(self) -> None:
+        """Return when every file that was marked up to now is written."""
+        if self._task is not None:
+            await self._task
+
     async def close(self) -> None:
         """Write every file a last time and end the worker.
 
@@ -74,8 +81,7 @@ class StateFiles:
             OSError: a file could not be written; the others were.
         """
         self._is_open = False
-        if self._task is not None:
-            await self._task
+        await self.settle()
         failed: OSError | None = None
         for file in self._files.values():
             try:
@@ -110,6 +116,50 @@ class StateFiles:
                 error = failure
             for saved in waiting:
                 saved(error)
+
+
+class SavedFirst:
+    """Stands for the connection of an answer that also waits for a state file.
+
+    Args:
+        name: of the file; what it holds now has to be on the disk first.
+    """
+
+    __slots__ = ("_code", "_frame", "_is_saved", "_sink")
+
+    def __init__(self, sink: Sink, files: StateFiles, name: str) -> None:
+        self._sink = sink
+        self._frame: bytes | None = None
+        self._is_saved = False
+        self._code: ResponseCode | None = None
+        files.mark(name, self._saved)
+
+    def send(self, frame: bytes) -> None:
+        """Let the frame leave when the file is written; code 10 where that cannot be done."""
+        if not self._is_saved:
+            self._frame = frame
+            return
+        self._sink.send(frame if self._code is None else with_code(frame, self._code))
+
+    def _saved(self, error: OSError | None) -> None:
+        self._is_saved = True
+        self._code = None if error is None else ResponseCode.FLUSH_DISK_TIMEOUT
+        if self._frame is not None:
+            self.send(self._frame)
+
+
+def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
+    """Return what calls ``done`` when it was called and a state file is on the disk, too."""
+    codes: list[ResponseCode] = []
+
+    def told(code: ResponseCode) -> None:
+        codes.append(code)
+        if len(codes) == 2:
+            done(next((code for code in codes if code is not ResponseCode.SUCCESS), code))
+
+    doubt = ResponseCode.FLUSH_DISK_TIMEOUT
+    files.mark(name, lambda error: told(ResponseCode.SUCCESS if error is None else doubt))
+    return told
 
 
 def answer_when_saved(

@@ -26,12 +26,13 @@ from server.broker.delay import DelayLevels, redirect
 from server.broker.groups import Groups
 from server.broker.recode import Recoder
 from server.broker.refusal import Refused, store_refuses
+from server.broker.saves import SavedFirst, StateFiles
 from server.broker.sendforms import SendForms, stored
 from server.broker.sendroutes import Route, Routes, SendFields, choose_queue
 from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.transaction import is_prepared, prepare
-from server.broker.turn import Turn
+from server.broker.turn import Sink, Turn
 from server.store.calls import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
 from storefmt.properties import (
@@ -64,6 +65,7 @@ class Sender:
         levels: DelayLevels,
         stats: Statistics,
         turn: Turn,
+        files: StateFiles,
         answers: SendAnswers,
         store_host: bytes,
     ) -> None:
@@ -74,6 +76,7 @@ class Sender:
         self._levels = levels
         self._stats = stats
         self._turn = turn
+        self._files = files
         self._overload = turn.overload
         self._answers = answers
         self._store_host = store_host
@@ -126,7 +129,17 @@ class Sender:
         answer = self._answers.stored(
             serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
         )
-        self._turn.ack(conn, answer, opaque=opaque, serialize=serialize, waits=waits)
+        sink: Sink = conn
+        if self._topics.unsaved and self._is_unsaved(route):
+            sink = SavedFirst(conn, self._files, "topics")
+        self._turn.ack(sink, answer, opaque=opaque, serialize=serialize, waits=waits)
+
+    def _is_unsaved(self, route: Route) -> bool:
+        """Tell whether topics.json lacks a topic that a message of this route is stored for."""
+        unsaved = self._topics.unsaved
+        if route.topic in unsaved:
+            return True
+        return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
     def take_known(self, conn: ServerConn, header: bytes, body: bytes, now_ms: int) -> bool:
         """Store one message as ``take`` does, if sends of its form were seen before.

@@ -156,7 +156,9 @@ class Routes:
             self._stats.counter(TOPIC_PUT_NUMS, topic),
             self._stats.counter(TOPIC_PUT_SIZE, topic),
         )
-        self._routes[topic] = route
+        if topic not in self._topics.unsaved:
+            # A route that is kept is one whose answers wait for no state file.
+            self._routes[topic] = route
         return route
 
     def _create(self, send: SendFields, now_ms: int) -> TopicConfig:

@@ -12,6 +12,7 @@ Source: broker/slave/SlaveSynchronize.java (which takes whatever comes, and sign
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -42,6 +43,11 @@ ACL_HINT: Final = (
     f"this slave needs the keys of an admin in <rocketmqHome>/{TOOLS_FILE}, or its address "
     "on the master's globalWhiteRemoteAddresses"
 )
+
+LEVEL_KEY: Final = "scheduleMessageOffset_"
+"""Begins the key of a level in a broker's numbers; the value is ``progress,end``."""
+DELIVERED_KEY: Final = "haDeliveredLogOffset"
+"""Key of the log offset that parts deliveries which the levels count from later ones."""
 
 Place = tuple[str, str, int]
 """Topic, group, queue id."""
@@ -135,13 +141,19 @@ class MasterCalls:
         delays = DelayOffsetSerializeWrapper.decode(
             await self._body(RequestCode.GET_ALL_DELAY_OFFSET)
         )
-        found = await self.log_range()
-        told = DelayOffsets(offsets=delays.offset_table)
+        table = await self._numbers()
+        found = self._range(table)
+        told = delays_in(table) or DelayOffsets(delays.offset_table)
         return Told(offsets, told, found.log_end, found.answered_end)
 
     async def log_range(self) -> MasterRange:
         """Return where its log begins and ends."""
-        table = KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
+        return self._range(await self._numbers())
+
+    async def _numbers(self) -> dict[str, str]:
+        return KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
+
+    def _range(self, table: Mapping[str, str]) -> MasterRange:
         try:
             log_end = table["commitLogMaxOffset"]
             answered_end = table.get("haAnsweredOffset", log_end)
@@ -154,6 +166,24 @@ class MasterCalls:
         header = ViewMessage(offset=log_offset)
         answer = await self._ask(Command.request(RequestCode.VIEW_MESSAGE_BY_ID, header))
         return answer.body if answer.code == ResponseCode.SUCCESS else None
+
+
+def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
+    """Return how far a master is that says where its deliveries lie, None for another one.
+
+    The progress is that of the same moment, which the answer to request 45 is not.
+    """
+    if DELIVERED_KEY not in table:
+        return None
+    try:
+        levels = {
+            int(key.removeprefix(LEVEL_KEY)): int(value.partition(",")[0])
+            for key, value in table.items()
+            if key.startswith(LEVEL_KEY)
+        }
+        return DelayOffsets(levels, log_offset=int(table[DELIVERED_KEY]))
+    except ValueError as error:
+        raise OSError(f"master tells no numbers of its delay levels: {error}") from error
 
 
 class SlaveSync:

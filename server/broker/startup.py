@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from server.broker.config import BrokerConfig, broker_config, printed
+from server.broker.names import some
 from server.broker.state import Broker
 from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.hostaddress import join_address
@@ -22,8 +23,6 @@ from storefmt.errors import StoreError
 LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
-NAMED_MAX: Final = 5
-"""Topics that one line of the log names."""
 
 
 def run(
@@ -82,7 +81,7 @@ def log_opening(broker: Broker) -> None:
         LOG.warning(
             "topics.json does not know %d topics that have messages (%s); nobody finds these until "
             "it is put back or the topics are made again",
-            len(unknown), ", ".join(unknown[:NAMED_MAX]) + (", ..." * (len(unknown) > NAMED_MAX)),
+            len(unknown), some(unknown),
         )  # fmt: skip
 
 

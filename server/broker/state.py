@@ -32,19 +32,19 @@ from server.broker.fromsettings import Stored, built_in, filter_table
 from server.broker.groups import Groups
 from server.broker.hold import Hold
 from server.broker.locks import LockTable
-from server.broker.names import SCHEDULE_TOPIC
+from server.broker.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, some, topic_fault
 from server.broker.offsets import Offsets
 from server.broker.overload import Overload
 from server.broker.pull import Puller, Waiting
 from server.broker.pullcheck import PullChecks
-from server.broker.saves import StateFiles
+from server.broker.saves import StateFiles, done_when_saved
 from server.broker.send import Sender
 from server.broker.stats import Statistics
-from server.broker.topics import Topics
+from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
-from server.broker.turn import Sends, Turn
+from server.broker.turn import Done, Sends, Turn
 from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
@@ -52,6 +52,7 @@ from server.store.errors import StoreFailed
 from server.store.store import MessageStore
 from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host
+from storefmt.vocabulary import is_light
 
 LOG = logging.getLogger(__name__)
 
@@ -188,6 +189,7 @@ class Broker:
             levels=self.levels,
             stats=self.stats,
             turn=self.turn,
+            files=self.files,
             answers=answers,
             store_host=self.store_host,
         )
@@ -316,6 +318,38 @@ class Broker:
         self.turn.commit()
         self.drop_queues(topic, done=done)
 
+    def make_lost_topics(self, *, now_ms: int) -> None:
+        """Make each topic again that has messages and that topics.json does not know.
+
+        A message is acknowledged when topics.json has its topic, so there is none after a crash.
+        There is where the file was lost, and on a slave that is promoted before it was told of a
+        topic whose messages it has. A topic that was deleted stays deleted.
+        """
+        counts: dict[str, int] = {}
+        for topic, queue_id in self.store.queues():
+            if self.topics.get(topic) is None and self._can_be_lost(topic):
+                counts[topic] = max(counts.get(topic, 0), queue_id + 1)
+        for topic, count in counts.items():
+            least = LOST_QUEUE_COUNT
+            if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+                group = self.groups.get(topic.removeprefix(RETRY_PREFIX))
+                least = 1 if group is None else group.retry_queue_nums
+            self.topics.put(topic_config(topic, queue_count=max(count, least)), now_ms=now_ms)
+        if counts:
+            LOG.warning(
+                "topics.json does not know %d topics that have messages (%s); they are made again, "
+                "with %d queues or as many as have messages, to be read and written",
+                len(counts), some(sorted(counts)), LOST_QUEUE_COUNT,
+            )  # fmt: skip
+
+    def _can_be_lost(self, topic: str) -> bool:
+        return (
+            topic_fault(topic) is None
+            and not is_light(topic)
+            and not self.topics.is_system(topic)
+            and not self.store.was_deleted(topic)
+        )
+
     def drop_queues(
         self,
         topic: str,
@@ -356,9 +390,20 @@ class Broker:
         self.sender.forget_routes()
 
     def _topics_changed(self) -> None:
-        self.files.mark("topics")
+        change = self.topics.change_count
+        self.files.mark("topics", lambda error: self._topics_saved(change, error))
         self.sender.forget_routes()
         self._on_topics_changed()
+
+    def _topics_saved(self, change_count: int, error: OSError | None) -> None:
+        if error is None:
+            self.topics.saved(change_count)
+
+    def when_safe(self, done: Done) -> None:
+        """Call ``done`` when what was put is safe and its topic, where it was made, is saved."""
+        if self.topics.unsaved:
+            done = done_when_saved(self.files, "topics", done)
+        self.turn.when_safe(done)
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         self.puller.dispatched(entries)

@@ -8,6 +8,13 @@ Rule: values are frozen, a change replaces the entry, moves the data version and
 ``on_change``; whoever caches an entry drops it there. System topics are entries like all
 others, but no request may create or delete them.
 
+A topic that a message has made counts as ``unsaved`` until topics.json has it on the disk; an
+answer to a message for such a topic waits for that (``saves.SavedFirst``). So nobody is told
+that a message is stored whose topic a kill or a power cut can take away, and the real broker's
+count of queues, permission and flags are those that come back. To guess them at the next start
+from the queues that are there would give other numbers to producers that already know the
+topic, and could not tell a topic of which nothing but delayed messages is stored.
+
 Source: broker/topic/TopicConfigManager.java.
 """
 
@@ -25,6 +32,8 @@ BENCHMARK_QUEUE_COUNT: Final = 1024
 CLUSTER_QUEUE_COUNT: Final = 16
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
+LOST_QUEUE_COUNT: Final = 4
+"""Queues of a topic whose configuration is lost, at least: what clients ask for by themselves."""
 UNIT_FLAG: Final = 1
 UNIT_SUB_FLAG: Final = 2
 
@@ -117,6 +126,10 @@ class Topics:
             self._version = stored.data_version
         self._on_change = on_change
         self._has_light = built_in.has_light
+        self.change_count = 0
+        """Moves with every change of the table."""
+        self.unsaved: dict[str, int] = {}
+        """Topics that topics.json does not have yet as they are, with the change that did it."""
 
     @property
     def version(self) -> DataVersion:
@@ -146,7 +159,14 @@ class Topics:
         if self._has_light and is_light(topic.topic_name):
             return
         self._topics[topic.topic_name] = topic
+        self.unsaved[topic.topic_name] = self.change_count + 1
         self._changed(now_ms)
+
+    def saved(self, change_count: int) -> None:
+        """Learn that topics.json is on the disk with all changes up to this one."""
+        self.unsaved = {
+            topic: change for topic, change in self.unsaved.items() if change > change_count
+        }
 
     def delete(self, topic: str, *, now_ms: int) -> bool:
         """Remove a topic; return False when there was none."""
@@ -211,6 +231,7 @@ class Topics:
         """Take the topics and the version of a master."""
         self._topics = dict(table.topics)
         self._version = table.data_version
+        self.change_count += 1
         self._on_change()
 
     def touch(self, now_ms: int) -> None:
@@ -219,4 +240,5 @@ class Topics:
 
     def _changed(self, now_ms: int) -> None:
         self._version = DataVersion(timestamp_ms=now_ms, counter=self._version.counter + 1)
+        self.change_count += 1
         self._on_change()

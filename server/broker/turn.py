@@ -22,7 +22,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from server.broker.answers import SendAnswers, with_code
 from server.broker.overload import STALE_FOR_S, Overload
@@ -130,7 +129,7 @@ class Turn:
             self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
 
     def ack(
-        self, conn: ServerConn, answer: bytes, *, opaque: int, serialize: int, waits: bool = True
+        self, conn: Sink, answer: bytes, *, opaque: int, serialize: int, waits: bool = True
     ) -> None:
         """Let ``answer`` leave when what was put up to now is safe.
 

@@ -39,6 +39,10 @@ class SafePointFile:
         """Log offset below which all is on the disk, as last said."""
         return self._point.safe_log_offset
 
+    def was_deleted(self, topic: str) -> bool:
+        """Tell whether a topic was deleted while the log still has what came before that."""
+        return topic in self._point.deleted_topics
+
     @property
     def min_of(self) -> int:
         """Begin of the log for which the first kept entries are right, -1 for none."""

@@ -12,7 +12,7 @@ on; after a full disk the puts since the last write are undone and new ones may 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from server.store.append import Appender
@@ -41,6 +41,7 @@ from server.store.rawlog import RawLog
 from server.store.reader import Accept, RawEntry, Reader
 from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
+from server.store.walk import Found, LogWalk
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
@@ -348,6 +349,22 @@ class MessageStore:
         """Return the record that starts at ``log_offset``, None where none does."""
         return self._reader.read_record(log_offset)
 
+    def records_from(self, log_offset: int) -> Iterator[list[Found]]:
+        """Yield the records that are written now, from one's start at ``log_offset`` on.
+
+        They come some together, in the order of the log; what is no record is passed over.
+
+        Raises:
+            OSError: the disk cannot be read there.
+        """
+        end = self._log.written_offset
+        walk = LogWalk(self._log, list(self._log.bases))
+        for item in walk.items(max(log_offset, self._log.min_offset)):
+            if (item[0].log_offset if isinstance(item, list) else item.start) >= end:
+                return
+            if isinstance(item, list):
+                yield item
+
     def query(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
     ) -> QueryResult:
@@ -389,6 +406,10 @@ class MessageStore:
     def queues(self) -> list[tuple[str, int]]:
         """Return (topic, queue id) of every queue, sorted."""
         return self._table.keys()
+
+    def was_deleted(self, topic: str) -> bool:
+        """Tell whether a topic was deleted while the log still has what came before that."""
+        return self._upkeep.safe_file.was_deleted(topic)
 
     def has(self, topic: str, queue_id: int | None = None) -> bool:
         """Tell whether there is such a queue, or any of the topic."""

@@ -26,8 +26,8 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.java
 
 CLUSTER = "TestCluster"
-OURS = {"haRole", "haConnectedSlaves", "haAnsweredOffset"}
-"""Keys of ours alone, for `mqadmin ha status`."""
+OURS = {"haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset"}
+"""Keys of ours alone, for `mqadmin ha status` and for slaves."""
 DELAYED = "DELAY\0011"
 SAME = (
     "EndTransactionQueueSize",

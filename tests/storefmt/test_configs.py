@@ -272,3 +272,16 @@ def test_tables_of_two_values_are_not_shared() -> None:
     TopicTable().topics["T"] = TopicConfig("T")
 
     assert TopicTable().topics == {}
+
+
+def test_log_offset_of_deliveries_is_an_entry_of_its_own_that_may_be_missing() -> None:
+    told = DelayOffsets({1: 2}, log_offset=77)
+
+    text = told.encode()
+    again = DelayOffsets.decode(text)
+
+    assert text == '{\n\t"deliveredLogOffset":77,\n\t"offsetTable":{1:2\n\t}\n}'
+    assert (again.offsets, again.log_offset, again.extra) == ({1: 2}, 77, {})
+    assert DelayOffsets.decode('{"offsetTable":{1:2}}').log_offset is None
+    with pytest.raises(ConfigDamaged, match="deliveredLogOffset"):
+        DelayOffsets.decode('{"deliveredLogOffset":"x"}')

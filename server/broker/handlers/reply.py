@@ -140,7 +140,7 @@ def _end(broker: Broker, reply: _Reply, fault: str | None) -> None:
     if stored is None:
         reply.request.reply(response)
     else:
-        broker.turn.when_safe(lambda code: reply.request.reply(response))
+        broker.when_safe(lambda code: reply.request.reply(response))
 
 
 def _store(broker: Broker, reply: _Reply) -> SendMessageResponse | None:

@@ -42,5 +42,5 @@ def consumer_send_back(broker: Broker, request: Request) -> Command | None:
         failed = ResponseCode.SUCCESS if remark is None else ResponseCode.SYSTEM_ERROR
         request.reply(request.command.response(failed, remark=remark))
 
-    broker.turn.when_safe(safe)
+    broker.when_safe(safe)
     return None

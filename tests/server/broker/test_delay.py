@@ -1,7 +1,7 @@
 """The delay service on a store that answers from a list, with a clock moved by hand."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -9,12 +9,14 @@ import pytest
 
 from remoting.codes import ResponseCode
 from server.broker.cold import ColdReads
-from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect, restored
+from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect
+from server.broker.delivered import restored
 from server.broker.refusal import Refused
 from server.runtime.clock import Times
 from server.store.calls import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
+from server.store.walk import Found
 from storefmt.configs import DelayOffsets
 from storefmt.message import Record, decode_record, encode_record
 
@@ -52,6 +54,12 @@ class Store:
         self.records = list(records)
         self.first = first
         self.written_offset = self.flushed_offset = 0
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        return 0 if queue_id else self.first + len(self.records)
+
+    def records_from(self, log_offset: int) -> Iterator[list[Found]]:
+        return iter(())
 
     def get_message(
         self, topic: str, queue_id: int, queue_offset: int, *, count_max: int, **limits: object

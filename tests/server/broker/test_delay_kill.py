@@ -1,4 +1,4 @@
-"""Delayed messages on a broker that is killed again and again: none lost, none early.
+"""Delayed messages on a broker that is killed again and again: none lost, early, or twice.
 
 A scripted broker, 50 ms a step, on the simulated disk: it puts delayed messages, delivers,
 flushes and saves its progress as the running one does. A kill loses what is in memory; a
@@ -46,7 +46,7 @@ class Machine:
         self.chance = random.Random(seed)
         self.disk = SimDisk()
         self.config: StoreConfig = small_config(Path("/store"), sync=sync, log_file_size=1 << 16)
-        self.saved = DelayOffsets()
+        self.saved: DelayOffsets | None = None
         self.true_ms = START_MS
         self.ahead_ms = 0
         self.due_ms: dict[bytes, int] = {}
@@ -72,7 +72,9 @@ class Machine:
             when_safe=self.unsafe.append,
         )  # fmt: skip
         self.store.on_dispatch = self._dispatched
-        self.change_count = 0
+        # A running broker makes the file when there is none, and saves it in its first round.
+        self.saved = self.saved or self.service.durable_offsets()
+        self.change_count = -1
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:
         result = self.store.put(one, now_ms)
@@ -133,7 +135,7 @@ class Machine:
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
 @pytest.mark.parametrize("power_cut", [False, True], ids=["kill", "power cut"])
-def test_kills_lose_nothing_deliver_nothing_early_and_repeat_one_second_at_most(
+def test_kills_lose_nothing_and_deliver_nothing_early_or_twice(
     *, sync: bool, power_cut: bool
 ) -> None:
     for seed in range(25):
@@ -162,18 +164,8 @@ def test_kills_lose_nothing_deliver_nothing_early_and_repeat_one_second_at_most(
             assert body in found or excused, (seed, body)
         early = [one for one in machine.delivered if one.at_ms < machine.due_ms[one.body]]
         assert early == []
-        assert_repeats_are_recent(machine.delivered, kills)
+        assert len(set(found)) == len(found), seed
         machine.kill(power_cut=False)
-
-
-def assert_repeats_are_recent(delivered: list[Delivery], kills: list[int]) -> None:
-    """Fail when a message was delivered again though it was delivered a second before a kill."""
-    last: dict[bytes, int] = {}
-    for body, at_ms in delivered:
-        if body in last:
-            before = last[body]
-            assert any(before <= kill_ms <= before + SECOND_MS for kill_ms in kills), (body, before)
-        last[body] = at_ms
 
 
 def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_are_back() -> None:

@@ -37,6 +37,7 @@ def routes(permission: int = 6) -> tuple[Routes, Topics]:
 def test_route_is_kept_until_it_is_forgotten() -> None:
     known, topics = routes()
     topics.put(topic_config("T", queue_count=2), now_ms=2)
+    topics.saved(topics.change_count)
 
     route = known.make(CONN, send(), 3)
     kept = known.get("T")

@@ -7,7 +7,7 @@ import pytest
 
 from remoting.aio.client import RemotingClient
 from server.broker.offsets import NO_OFFSET
-from server.broker.slavesync import MasterCalls, SlaveSync, Told, newest
+from server.broker.slavesync import MasterCalls, SlaveSync, Told, delays_in, newest
 from server.broker.state import Broker
 from storefmt.configs import (
     ConsumerOffsets,
@@ -19,6 +19,7 @@ from storefmt.configs import (
     TopicTable,
 )
 from tests.server.broker.desk import running
+from tests.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -130,3 +131,41 @@ def test_positions_are_taken_when_the_log_has_what_they_stand_for(tmp_path: Path
             assert known() == (2, 8)
 
     asyncio.run(run())
+
+
+def test_master_tells_its_delay_levels_and_where_later_deliveries_lie_of_one_moment(
+    tmp_path: Path,
+) -> None:
+    async def run() -> tuple[Told, int]:
+        async with running(tmp_path) as desk:
+            delay = desk.app.broker.delay
+            await until(lambda: delay.is_caught_up)
+            delay.adopt(DelayOffsets({1: 7, 2: 9}))
+            told = await MasterCalls(desk.client, desk.address).progress()
+            return told, desk.app.broker.store.written_offset
+
+    told, written_offset = asyncio.run(run())
+
+    assert told.delays.offsets == {1: 7, 2: 9}
+    assert told.delays.log_offset == written_offset
+
+
+@pytest.mark.parametrize(
+    ("table", "delays"),
+    [
+        ({"scheduleMessageOffset_1": "7,9"}, None),
+        ({"scheduleMessageOffset_1": "7,9", "haDeliveredLogOffset": "55"}, ({1: 7}, 55)),
+        ({"haDeliveredLogOffset": "0"}, ({}, 0)),
+    ],
+)
+def test_numbers_of_a_real_master_say_nothing_of_its_deliveries(
+    table: dict[str, str], delays: tuple[dict[int, int], int] | None
+) -> None:
+    found = delays_in(table)
+
+    assert (found and (found.offsets, found.log_offset)) == delays
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    with pytest.raises(OSError, match="no numbers of its delay levels"):
+        delays_in({"haDeliveredLogOffset": "x"})

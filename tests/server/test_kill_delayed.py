@@ -1,0 +1,119 @@
+"""SIGKILL while delayed messages are delivered to topics that sends have just made.
+
+Every life sends to a topic of its own, which the first send makes, so that some kills come
+right behind the first acknowledgement. In the end each acknowledged message is in its topic
+once: none lost with its topic, none delivered twice. With ASYNC_FLUSH as well: a SIGKILL
+leaves the page cache.
+"""
+
+import asyncio
+import random
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mqclient.errors import ClientError
+from mqclient.instance import MQClient
+from mqclient.message import Message
+from mqclient.producer import Producer
+from mqclient.pull import PullStatus
+from mqclient.pullconsumer import PullConsumer
+from mqclient.sent import SendStatus
+from tests.server.test_kill import broker_conf, launch, name_server, registered
+from tests.waiting import eventually, until
+
+SEED = 20261122
+SENDERS = 4
+
+
+class Load:
+    """Senders of delayed messages that note what was acknowledged."""
+
+    def __init__(self, namesrv: str) -> None:
+        self.namesrv = namesrv
+        self.acknowledged: dict[str, set[bytes]] = {}
+
+    async def run(self, life: int, more: int, broker: subprocess.Popen[bytes]) -> None:
+        """Send until some messages more than the first are acknowledged, then kill."""
+        known = self.acknowledged[f"life_{life}"] = set()
+        async with MQClient(self.namesrv, timeout_s=60) as client:
+            producer = Producer(client)
+            senders = [
+                asyncio.create_task(self._send(producer, f"life_{life}", number, known))
+                for number in range(SENDERS)
+            ]
+            await until(lambda: len(known) > more)
+            broker.send_signal(signal.SIGKILL)
+            broker.wait()
+            for sender in senders:
+                sender.cancel()
+            await asyncio.gather(*senders, return_exceptions=True)
+
+    async def _send(self, producer: Producer, topic: str, number: int, known: set[bytes]) -> None:
+        for count in range(1_000_000):
+            body = b"%d-%d" % (number, count)
+            try:
+                result = await producer.send(Message(topic, body, delay_level=1))
+            except ClientError:
+                return
+            if result.status is SendStatus.SEND_OK:
+                known.add(body)
+
+    async def stored(self, topic: str) -> Counter[bytes]:
+        """Return how often each message can be read."""
+        found: Counter[bytes] = Counter()
+        async with MQClient(self.namesrv, timeout_s=60) as client:
+            consumer = PullConsumer(client, "checker")
+            for queue in await consumer.queues(topic):
+                next_offset = 0
+                while True:
+                    pulled = await consumer.pull(queue, queue_offset=next_offset)
+                    if pulled.status is not PullStatus.FOUND:
+                        break
+                    found.update(message.body for message in pulled.messages)
+                    next_offset = pulled.next_offset
+        return found
+
+    async def check(self) -> int:
+        """Assert that each acknowledged message is there once; returns how many there are."""
+        count = 0
+        for topic, known in self.acknowledged.items():
+            found = await eventually(
+                lambda topic=topic: self.stored(topic),
+                lambda found, known=known: known <= found.keys(),
+            )
+            assert {body: times for body, times in found.items() if times > 1} == {}, topic
+            count += len(known)
+        return count
+
+
+@pytest.mark.parametrize("flush", ["SYNC_FLUSH", "ASYNC_FLUSH"])
+@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.soak)])
+def test_kills_lose_no_new_topic_and_deliver_each_delayed_message_once(
+    tmp_path: Path, kills: int, flush: str
+) -> None:
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+
+    with name_server(tmp_path) as namesrv:
+        conf, port = broker_conf(tmp_path, namesrv)
+        conf.write_text(conf.read_text().replace("SYNC_FLUSH", flush) + "messageDelayLevel=1s 2s\n")
+        load = Load(namesrv)
+        for life in range(kills):
+            broker = launch("server.broker.app", conf, port)
+            asyncio.run(registered(namesrv, broker))
+            # Long enough for deliveries in every other life.
+            more = chance.choice([0, 1, 3]) if life % 2 else chance.randrange(200, 2_000)
+            asyncio.run(load.run(life, more, broker))
+        broker = launch("server.broker.app", conf, port)
+        try:
+            asyncio.run(registered(namesrv, broker))
+            count = asyncio.run(load.check())
+        finally:
+            broker.terminate()
+            broker.wait(60)
+
+    print(f"{kills} kills, {count} acknowledged, each read once")
