@@ -1,6 +1,6 @@
 """A body that grows beyond every limit when it is decompressed: that message alone suffers.
 
-    m0   bomb   m2      every command that shows messages shows all three and exits with 0
+m0   bomb   m2      every command that shows messages shows all three and exits with 0
 """
 
 import base64
