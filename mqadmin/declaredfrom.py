@@ -109,7 +109,8 @@ def _load(text: str) -> object:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             sizes: dict[str, int] = self.__dict__.setdefault("sizes", {})
-            before, anchor = self.count, self.peek_event().anchor
+            before = self.count
+            anchor = self.peek_event().anchor  # type: ignore[no-untyped-call]
             is_alias = self.check_event(yaml.AliasEvent)
             if is_alias and anchor in self.anchors and anchor not in sizes:
                 raise yaml.YAMLError(f"*{anchor} stands within itself")
