@@ -87,7 +87,7 @@ async def _online(
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
     async for message in read(consumer, spans, wish.filter, tags=wish.tags, count_max=wish.limit):
-        row = row_of(message, body=not wish.no_body)
+        row = row_of(message, warn=call.warn, body=not wish.no_body)
         if not size.take(row.body_size):
             break
         counts[message.tags or ""] += 1

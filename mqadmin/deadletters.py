@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from mqadmin.browse import Wish, parts
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
-from mqadmin.messages import MessageRow, row_of
+from mqadmin.messages import MessageRow, Warn, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.reading import Span
 from mqadmin.rows import EpochMs
@@ -97,9 +97,9 @@ def origin_topic(message: "MessageExt | MessageRow") -> str | None:
     return message.properties.get(ORIGIN_TOPIC) or message.properties.get(RETRY_TOPIC)
 
 
-def letter_row(group: str, message: "MessageExt", *, body: bool) -> LetterRow:
+def letter_row(group: str, message: "MessageExt", *, warn: Warn, body: bool) -> LetterRow:
     """Return the row of a dead letter."""
-    return letter_of(group, row_of(message, body=body))
+    return letter_of(group, row_of(message, warn=warn, body=body))
 
 
 def letter_of(group: str, made: MessageRow) -> LetterRow:

@@ -16,6 +16,7 @@
 Rule: pure; a setting that is not named is left as it is, one that nobody knows is an error.
 """
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -210,12 +211,15 @@ def read_document(document: object, *, source: str) -> State:
         if kind is None:
             raise Usage(f"{source}: no section {section!r}", hint="one of " + ", ".join(known))
         if not isinstance(things or {}, Mapping):
-            raise Usage(f"{source}: {section}: expected names, found {things!r}")
+            raise Usage(f"{source}: {section}: expected names, found {reprlib.repr(things)}")
         out = state.of(section)
         for name, held in (things or {}).items():
             where = f"{source}: {section}: {name}"
             if not isinstance(held, Mapping):
-                raise Usage(f"{where}: expected brokers, found {held!r}", hint="as in '*': {...}")
+                raise Usage(
+                    f"{where}: expected brokers, found {reprlib.repr(held)}",
+                    hint="as in '*': {...}",
+                )
             out[str(name)] = {
                 str(broker): kind.check(f"{where}: {broker}", settings)
                 for broker, settings in held.items()

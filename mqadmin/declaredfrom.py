@@ -15,7 +15,7 @@ GET_BROKER_CLUSTER_ACL_CONFIG.
 import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from mqadmin.call import Call
 from mqadmin.contexts import ContextFile
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from mqclient.admin import Admin
 
 STDIN = "-"
+DEPTH_MAX: Final = 50
+"""Deepest nesting of a document; a state has four levels."""
+NODES_MAX: Final = 1_000_000
+"""Values of a document, those that aliases repeat counted each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,46 @@ def of_file(call: Call, path: str) -> State:
     text = call.console.stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
     source = "standard input" if path == STDIN else path
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise Usage(f"{source} is no YAML: {error}") from None
+        document = _load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise Usage(f"{source} is no YAML that is read: {error}") from None
     return read_document(document if document is not None else {}, source=source)
+
+
+def _load(text: str) -> object:
+    """Return a document of plain values, whose aliases repeat no more than ``NODES_MAX``.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, has a tag such as ``!!python/object``, or is too much.
+    """
+    import yaml
+
+    class Bounded(yaml.SafeLoader):
+        """Counts values as they are composed: what is refused is never made."""
+
+        depth = count = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            sizes: dict[str, int] = self.__dict__.setdefault("sizes", {})
+            before = self.count
+            anchor = self.peek_event().anchor  # type: ignore[no-untyped-call]
+            is_alias = self.check_event(yaml.AliasEvent)
+            if is_alias and anchor in self.anchors and anchor not in sizes:
+                raise yaml.YAMLError(f"*{anchor} stands within itself")
+            self.depth += 1
+            self.count += sizes.get(anchor, 0) if is_alias else 1
+            if self.depth > DEPTH_MAX or self.count > NODES_MAX:
+                raise yaml.YAMLError(
+                    f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values with those "
+                    "that aliases repeat"
+                )
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            if anchor is not None and not is_alias:
+                sizes[anchor] = self.count - before
+            return node
+
+    return yaml.load(text, Loader=Bounded)
 
 
 async def source(call: Call, text: str | None, *, cluster: str | None = None) -> Source:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.messages import Warn
 from mqadmin.rows import EpochMs, Row
 from mqclient import routes
 from mqclient.errors import NoRoute
@@ -98,11 +99,16 @@ async def group_steps(
     return rows
 
 
-async def traced_steps(admin: "Admin", key: str, *, topic: str = TRACE_TOPIC) -> list[LifeRow]:
+async def traced_steps(
+    admin: "Admin", key: str, *, warn: Warn, topic: str = TRACE_TOPIC
+) -> list[LifeRow]:
     """Return what clients traced about a message, oldest first; nothing without the topic."""
     found: dict[tuple[str, int, str | None], LifeRow] = {}
     before: dict[str, TraceRecord] = {}
     for message in await _find(admin, topic, key):
+        if message.unreadable:
+            warn(f"{message.unreadable}; this trace is passed over")
+            continue
         for record in read_records(message.body.decode("utf-8", "replace")):
             if key != record.msg_id and key not in record.keys.split(" "):
                 continue

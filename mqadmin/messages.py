@@ -4,14 +4,17 @@
 
 Rule: the body is text where it is valid UTF-8, else base64 in ``body_base64``; exactly
 one of the two is there, and neither when the body was not asked for. ``body_size`` is the
-size as stored.
+size as stored. A body that cannot be decompressed, or would grow beyond ``BODY_SIZE_MAX``,
+is shown as it is stored, and ``body_error`` says why: one such message ends no command.
 """
 
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from mqadmin.rows import EpochMs, Row, omitted
+from storefmt.errors import StoreError
 from storefmt.hosts import host_text
 from storefmt.message import Record
 from storefmt.properties import TAGS, UNIQUE_KEY
@@ -36,6 +39,8 @@ MESSAGE_COLUMNS: Final = (
 """What a table of messages shows."""
 
 BodyForm = Literal["stored", "inflated", "none"]
+Warn = Callable[[str], None]
+"""Says one line on standard error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +63,7 @@ class MessageRow(Row):
     body_size: int
     body: str | None = omitted()
     body_base64: str | None = omitted()
+    body_error: str | None = omitted()
     born_ms: EpochMs
     born_host: str
     store_ms: EpochMs
@@ -82,16 +88,16 @@ def message_row(
         body: as it is stored, decompressed where its flag says so, or left out.
         file: name of the commit log file it was read from.
         broker: name of the broker that answered.
-
-    Raises:
-        RecordDamaged: the body cannot be decompressed.
     """
     properties = record.properties
-    text, base64 = None, None
+    text, base64, problem = None, None, None
     if body != "none":
         raw = record.body
         if body == "inflated":
-            raw = inflate(raw, record.sys_flag, size_max=BODY_SIZE_MAX)
+            try:
+                raw = inflate(raw, record.sys_flag, size_max=BODY_SIZE_MAX)
+            except StoreError as error:
+                problem = str(error)
         text, base64 = body_fields(raw)
     return MessageRow(
         topic=record.topic,
@@ -110,6 +116,7 @@ def message_row(
         body_size=len(record.body),
         body=text,
         body_base64=base64,
+        body_error=problem,
         born_ms=record.born_ms,
         born_host=host_text(record.born_host),
         store_ms=record.store_ms,
@@ -130,10 +137,17 @@ def body_fields(raw: bytes) -> tuple[str | None, str | None]:
         return None, b64encode(raw).decode("ascii")
 
 
-def row_of(message: "MessageExt", *, body: bool = True) -> MessageRow:
-    """Return the row of a message that a broker sent; its body is decompressed."""
-    return message_row(
+def row_of(message: "MessageExt", *, warn: Warn, body: bool = True) -> MessageRow:
+    """Return the row of a message that a broker sent, its body decompressed.
+
+    Args:
+        warn: told of a body that is shown as it is stored.
+    """
+    row = message_row(
         message.record,
         body="inflated" if body else "none",
         broker=message.broker_name or None,
     )
+    if row.body_error is not None:
+        warn(f"message {message.msg_id}: {row.body_error}; the stored bytes are shown")
+    return row

@@ -6,22 +6,19 @@ Rule: every record is shown where it really lies: a ``log_offset`` that says oth
 finding of ``store verify``, not an address.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.errors import Usage
-from mqadmin.messages import BodyForm, MessageRow, message_row
+from mqadmin.messages import BodyForm, MessageRow, Warn, message_row
 from mqadmin.parameters import Kind, option
 from mqadmin.storedtime import STORED_FROM
 from mqadmin.times import When
 from mqadmin.wanted import Filter
-from storefmt.errors import RecordDamaged
 from storefmt.message import Record
 from storefmt.offline.storedir import StoreDir
 from storefmt.offline.walk import Damage
-
-Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +129,10 @@ def row_at(record: Record, *, log_offset: int, file: str, body: BodyForm, warn: 
     A body that cannot be decompressed is shown as it is stored, with a warning.
     """
     record = record._replace(log_offset=log_offset)
-    try:
-        return message_row(record, body=body, file=file)
-    except RecordDamaged as error:
-        warn(f"record at log offset {log_offset}: {error}; the stored bytes are shown")
-        return message_row(record, body="stored", file=file)
+    row = message_row(record, body=body, file=file)
+    if row.body_error is not None:
+        warn(f"record at log offset {log_offset}: {row.body_error}; the stored bytes are shown")
+    return row
 
 
 def body_form(*, no_body: bool, inflate: bool) -> BodyForm:

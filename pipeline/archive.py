@@ -16,6 +16,7 @@ positions are in the same file, so there is no second log that could disagree.
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -27,10 +28,12 @@ from pipeline.liveoptions import queue_of, queue_text
 from pipeline.livetable import LIVE_SCHEMA
 from pipeline.places import Place
 from remoting.bodies import MessageQueue
+from storefmt.offline.placement import is_name
 
 FORMAT: Final = 1
 ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE_SCHEMA.names if name != "crc_ok")
 _MANIFESTS, _DATA, _LOCK = "manifest", "data", "lock"
+_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.parquet")
 _DIGITS: Final = 20
 
 
@@ -152,7 +155,8 @@ def writer(uri: str) -> Iterator[Archive]:
 
 def _sweep(directory: Path, known: Set[str]) -> None:
     for path in sorted((directory / _DATA).glob("*/*.parquet")):
-        if path.relative_to(directory).as_posix() not in known:
+        # Behind a link are files of somebody else.
+        if path.relative_to(directory).as_posix() not in known and not path.parent.is_symlink():
             path.unlink()
     for path in (directory / _MANIFESTS).glob(".*"):
         path.unlink()
@@ -171,7 +175,13 @@ def opened(uri: str) -> Archive:
 
 
 def data_name(topic: str, unique: str) -> str:
-    """Return the name of a new data file, below the archive."""
+    """Return the name of a new data file, below the archive.
+
+    Raises:
+        BadArchive: the topic can be no directory.
+    """
+    if not is_name(topic):
+        raise BadArchive(f"topic {topic!r} can be no directory of an archive; leave it out")
     return f"{_DATA}/{topic}/{unique}.parquet"
 
 
@@ -201,4 +211,11 @@ def _read_commit(place: Place, name: str) -> Commit:
 
 def _file(value: dict[str, Any]) -> ArchiveFile:
     ranges = tuple((int(queue), int(start), int(end)) for queue, start, end in value["ranges"])
-    return ArchiveFile(**{**value, "ranges": ranges})
+    file = ArchiveFile(**{**value, "ranges": ranges})
+    # A manifest is a file that somebody may have written: it must not lead out of the archive.
+    folder, _, name = file.path.removeprefix(f"{_DATA}/").partition("/")
+    if not (file.path == f"{_DATA}/{folder}/{name}" and is_name(folder) and _NAME.fullmatch(name)):
+        raise ValueError(f"{file.path!r} is no file of an archive, as {_DATA}/<topic>/<id>.parquet")
+    if not is_name(file.topic):
+        raise ValueError(f"{file.topic!r} is no topic")
+    return file

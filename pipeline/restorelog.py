@@ -30,6 +30,7 @@ from pipeline.places import Place
 from storefmt.configs import TopicConfig, TopicTable
 from storefmt.hosts import pack_address
 from storefmt.message import BLANK_SIZE_MIN, blank, encode_record
+from storefmt.offline.placement import is_name
 from storefmt.paths import StorePaths, log_file_name
 
 Ints = npt.NDArray[np.int64]
@@ -207,7 +208,13 @@ def _read(
 
 
 def encoded(row: Mapping[str, Any], *, log_offset: int) -> bytes:
-    """Return a row of an archive as a record at another place."""
+    """Return a row of an archive as a record at another place.
+
+    Raises:
+        BadArchive: its topic would become the name of a directory outside of the store.
+    """
+    if not is_name(row["topic"]):
+        raise BadArchive(f"a message of topic {row['topic']!r}, which is no topic; is it yours?")
     return encode_record(
         topic=row["topic"].encode(),
         queue_id=row["queue_id"],

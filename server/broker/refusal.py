@@ -19,10 +19,13 @@ class Refused(Exception):
 
 
 def store_refuses(store: MessageStore, why: str) -> str:
-    """Return the remark of code 14: Java's text with the disk's ratios, then our reason."""
+    """Return the remark of code 14: our reason, then Java's text with the disk's ratios.
+
+    Java's text guesses, and names a full disk first whatever the cause is.
+    """
     used = store.cleaner.disk_used()
     return (
-        "service not available now. It may be caused by one of the following reasons: the "
+        f"{why}; service not available now. It may be caused by one of the following reasons: the "
         f"broker's disk is full [CL: {used:5.2f} CQ: {used:5.2f} INDEX: {used:5.2f}], messages "
-        f"are put to the slave, message store has been shut down, etc. ({why})"
+        f"are put to the slave, message store has been shut down, etc."
     )

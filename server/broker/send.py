@@ -365,6 +365,8 @@ class Sender:
                 raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
             case PutStatus.CREATE_MAPPED_FILE_FAILED:
                 text = "create mapped file failed, server is busy or broken."
+                if self._store.failure:
+                    text = f"{self._store.failure}; {text}"
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)
             case PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
                 raise Refused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)

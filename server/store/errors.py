@@ -13,6 +13,18 @@ then succeed without them.
 from storefmt.errors import StoreError
 
 
+def disk_error(error: OSError, what: str, *, hint: str) -> str:
+    """Return the text of a disk error: its cause first, then what was not done, then the hint.
+
+    Args:
+        what: what was not done, as ``commit log not written``.
+        hint: what to do next.
+    """
+    cause = (error.strerror or str(error)).lower()
+    where = f" at {error.filename}" if error.filename else ""
+    return f"{cause}: {what}{where}; {hint}"
+
+
 class StoreLocked(StoreError):
     """The store directory is served by another process."""
 

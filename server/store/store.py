@@ -30,7 +30,7 @@ from server.store.calls import (
 from server.store.clean import Cleaner
 from server.store.config import StoreConfig
 from server.store.disk import OUT_OF_SPACE, Disk, RealDisk
-from server.store.errors import StoreFailed, StoreFull
+from server.store.errors import StoreFailed, StoreFull, disk_error
 from server.store.flush import FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
 from server.store.nextfile import NextFile
@@ -162,8 +162,9 @@ class MessageStore:
             return RunResult(self._no_file(error), -1, [], 0)
 
     def _no_file(self, error: OSError) -> PutStatus:
-        self.failure = f"no next commit log file: {error}; free space on its disk"
         is_full = error.errno in OUT_OF_SPACE
+        hint = "free space on its disk" if is_full else "look at its disk"
+        self.failure = disk_error(error, "no next commit log file", hint=hint)
         return _REFUSED.status if is_full else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
@@ -183,7 +184,8 @@ class MessageStore:
         except OSError as error:
             self._appender.undo()
             if error.errno in OUT_OF_SPACE:
-                self.failure = f"commit log not written: {error}; free space on its disk"
+                hint = "free space on its disk"
+                self.failure = disk_error(error, "commit log not written", hint=hint)
                 raise StoreFull(self.failure) from error
             raise self._fail("commit log not written", error) from error
         self.failure = ""
@@ -250,7 +252,8 @@ class MessageStore:
     def _fail(self, what: str, error: OSError) -> StoreFailed:
         """Stop all writing for good: what the disk holds now is known after a restart only."""
         if not self.is_read_only:
-            self.failure = f"{what}: {error}; look at the disk, then restart the broker"
+            hint = "look at the disk, then restart the broker"
+            self.failure = disk_error(error, what, hint=hint)
             self.is_read_only = True
             self._appender.undo()
         return StoreFailed(self.failure)
@@ -270,7 +273,8 @@ class MessageStore:
             return self._upkeep.step(now_ms)
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
-                self.failure = f"no space for queues, index or next file: {error}; free some"
+                what = "queues, index or next file not written"
+                self.failure = disk_error(error, what, hint="free space on the disk")
                 return None
             raise self._fail("queues and index not written", error) from error
 

@@ -11,7 +11,7 @@ store/StoreCheckpoint.java (4.9.7).
 from typing import Final
 
 from storefmt.checkpoint import CHECKPOINT_SIZE, Checkpoint
-from storefmt.offline.config import DECODERS, TOPICS
+from storefmt.offline.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.findings import Findings, Severity
 from storefmt.offline.opened import Opened
 from storefmt.offline.tree import FileSpan
@@ -213,6 +213,20 @@ def _check_config(store: Opened, findings: Findings) -> None:
         backup = f"config/{name}.bak"
         if read.file == f"config/{name}" and (store.root / backup).is_file():
             _check_backup(store, backup, name, findings)
+    for lost in lost_files(store):
+        hint = f"{lost.effect}; restore the file from a slave or a backup"
+        if lost.instead:
+            hint = f"a broker takes {lost.instead}: {lost.effect}; copy it over the missing file"
+        findings.error(
+            "config_fallback" if lost.instead else "config_missing",
+            f"config/{lost.name}",
+            found="no file",
+            expected=f"a file, since there is {lost.evidence}"
+            if lost.instead
+            else f"a file, since {lost.evidence}",
+            severity=Severity.WARNING,
+            hint=hint,
+        )
     if store.tree.queues and not store.config(TOPICS, DECODERS[TOPICS]).file:
         findings.error(
             "config_missing",

@@ -84,6 +84,9 @@ class EntryPass:
     def _check_entry(self, view: QueueView, queue_offset: int, entry: CqEntry) -> None:
         key = (view.topic, view.queue_id, queue_offset)
         wanted = self.matching.by_entry.get(key)
+        if entry.is_filler and wanted is not None:
+            # A record that lost its entry to a filler is told by ``missing``.
+            return
         if entry.is_free or entry.is_filler:
             if entry.is_free or self._live:
                 self._add(view, queue_offset, "queue_hole", f"{entry.size} bytes at 0")

@@ -119,7 +119,7 @@ class Matching:
         key = expected.key
         view = self.view(key)
         entry = None if view is None else self._entry(view, expected.queue_offset)
-        if entry is not None and entry.log_offset == expected.log_offset and entry.size > 0:
+        if entry is not None and is_entry_of(entry, expected):
             self.marks[key].set(expected.queue_offset)
             return entry
         # A copy goes to queues that only exist with enableMultiDispatch.
@@ -165,6 +165,11 @@ class Matching:
         else:
             self._windows.move_to_end(key)
         return data
+
+
+def is_entry_of(entry: CqEntry, expected: Expected) -> bool:
+    """Return whether an entry points at a record; a filler points at log offset 0 but is none."""
+    return entry.log_offset == expected.log_offset and entry.size > 0 and not entry.is_filler
 
 
 def has_entry(record: Record) -> bool:

@@ -280,10 +280,16 @@ class Rebuild:
                 queue.keep_history()
 
     def _report_queues(self) -> None:
+        tree = self._old.tree
         for (topic, queue_id), queue in sorted(self._queues.items()):
             if queue.next is None:
                 continue
             queue.finish()
+            if topic in tree.topics and (topic, queue_id) not in tree.queues:
+                self._report.notes.append(
+                    f"queue {topic} {queue_id} had no directory while its topic had one, as after "
+                    "deleteTopic; it is made of the records in the log, remove it if it was deleted"
+                )
             self._report.queues.append(
                 QueueBuilt(
                     topic, queue_id, queue.start, queue.next, queue.filler_count,

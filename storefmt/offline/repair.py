@@ -19,7 +19,7 @@ from typing import Final
 
 from storefmt.checkpoint import Checkpoint
 from storefmt.offline.check_tree import TIME_MAX_MS, TIME_MIN_MS
-from storefmt.offline.config import DECODERS, TOPICS
+from storefmt.offline.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.opened import Opened
 from storefmt.offline.outdir import OutDir, SparseFile, copy_file, progress_none, sparse_file
 from storefmt.offline.placeholder import Slot, fill
@@ -47,9 +47,10 @@ class Action:
     """One thing that was lost, changed or left out.
 
     Attributes:
-        action: ``lost`` (a message), ``replaced`` (bytes that held no record), ``cut``
-            (the tail), ``corrected`` (a field), ``restored`` (a file, from its .bak or anew),
-            ``copied``, ``left_out`` (a file), ``note``.
+        action: ``lost`` (a message, or a state file that nothing brings back), ``replaced``
+            (bytes that held no record), ``cut`` (the tail), ``corrected`` (a field),
+            ``restored`` (a file, from its .bak or anew), ``copied``, ``left_out`` (a file),
+            ``note``.
         file: relative to the store; ``log_offset``: in the log, -1 for none.
         size: bytes concerned; ``count``: messages, the first one is named.
         topic, queue_id, queue_offset: of the message; empty and -1 where not known.
@@ -250,15 +251,26 @@ class _Repair:
         )
 
     def _copy_config(self) -> None:
+        lost = {one.name: one for one in lost_files(self._store)}
         for name, decode in DECODERS.items():
             read = self._store.config(name, decode)
             for file, problem in read.problems:
                 self._act(action="left_out", file=file, reason=problem)
             if not read.file:
+                if name in lost or (read.problems and name != TOPICS):
+                    reason = (
+                        f"{lost[name].evidence}; {lost[name].effect}"
+                        if name in lost
+                        else "neither the file nor its .bak can be read"
+                    )
+                    self._act(action="lost", file=f"config/{name}", reason=reason)
                 continue
             source = self._store.open_files.open(self._store.root / read.file)
             copy_file(source, self._out.file("config", name))
-            if read.problems:
+            if name in lost:
+                reason = f"from {read.file}: {lost[name].effect}"
+                self._act(action="restored", file=f"config/{name}", reason=reason)
+            elif read.problems:
                 self._act(action="restored", file=f"config/{name}", reason=f"from {read.file}")
             elif self._store.config(f"{name}.bak", decode).file == f"config/{name}.bak":
                 backup = self._store.paths.config_file(f"{name}.bak")

@@ -84,6 +84,8 @@ class Tree:
     config: list[FileSpan] = field(default_factory=list)
     other: list[FileSpan] = field(default_factory=list)
     strangers: list[Stranger] = field(default_factory=list)
+    topics: set[str] = field(default_factory=set)
+    """Directories below ``consumequeue``: ``deleteTopic`` empties one and leaves it there."""
 
     def name(self, path: Path) -> str:
         """Return ``path`` relative to the store, with forward slashes, always valid text."""
@@ -100,6 +102,7 @@ def read_tree(root: Path) -> Tree:
     tree, paths = Tree(root), StorePaths(root)
     tree.log = _numbered(tree, paths.commitlog, "commitlog")
     tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
+    tree.topics = {entry.name for entry in _entries(paths.consumequeue) if entry.is_dir()}
     tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
     tree.batch_queues = _queues(tree, root / "batchconsumequeue", "batchconsumequeue")
     for entry in _entries(paths.index):

@@ -47,7 +47,7 @@ async def show_dead_letters(call: Call, args: Arguments) -> Outcome:
     if call.is_offline:
         return Outcome(_stored(call, args, wish))
     consumer, spans = await letter_parts(call, wish, args.group)
-    return Outcome(_rows(args, consumer, spans, wish))
+    return Outcome(_rows(call, args, consumer, spans, wish))
 
 
 def _stored(call: Call, args: Arguments, wish: Wish) -> Iterator[Row]:
@@ -58,7 +58,7 @@ def _stored(call: Call, args: Arguments, wish: Wish) -> Iterator[Row]:
 
 
 async def _rows(
-    args: Arguments, consumer: PullConsumer, spans: list[Span], wish: Wish
+    call: Call, args: Arguments, consumer: PullConsumer, spans: list[Span], wish: Wish
 ) -> AsyncIterator[Row]:
     left = args.limit
     async for message in read(consumer, spans, wish.filter):
@@ -66,4 +66,4 @@ async def _rows(
             return
         if args.wants(message):
             left = None if left is None else left - 1
-            yield letter_row(args.group, message, body=not args.no_body)
+            yield letter_row(args.group, message, warn=call.warn, body=not args.no_body)

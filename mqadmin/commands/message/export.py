@@ -92,7 +92,7 @@ async def export_messages(call: Call, args: Arguments) -> Outcome:
             writer.note()
             found = read(consumer, left, wanted, tags=args.tag, count_max=count_max)
             async for message in found:
-                writer.add(row_of(message, body=not args.no_body))
+                writer.add(row_of(message, warn=call.warn, body=not args.no_body))
                 before += 1
                 progress(before, total)
             size = writer.finish()

@@ -57,7 +57,8 @@ async def get(call: Call, args: Arguments) -> Outcome:
     """
     body = not args.no_body
     if is_offset_id(args.what):
-        return one(row_of(await find_message(call, args.what, topic=None), body=body))
+        message = await find_message(call, args.what, topic=None)
+        return one(row_of(message, warn=call.warn, body=body))
     if args.topic is None:
         raise Usage(f"{args.what} is no offset id", hint="add --topic TOPIC to look for it there")
     place = PLACE.fullmatch(args.what)
@@ -75,7 +76,7 @@ async def get(call: Call, args: Arguments) -> Outcome:
             f"no message with id or key {args.what} in topic {args.topic}",
             hint="check both; brokers index a message some moments after they stored it",
         )
-    rows = [row_of(message, body=body) for message in found]
+    rows = [row_of(message, warn=call.warn, body=body) for message in found]
     return one(rows[0]) if len(rows) == 1 else Outcome(rows)
 
 
@@ -89,4 +90,4 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
             f"{place['offset']}",
             hint=f"`topic status {topic}` shows the ends",
         )
-    return row_of(found, body=body)
+    return row_of(found, warn=call.warn, body=body)

@@ -122,6 +122,11 @@ def _messages(args: Arguments, skip: int) -> Iterator[Message]:
 def _message(args: Arguments, where: str, line: str) -> Message:
     try:
         row = json.loads(line)
+        if row.get("body_error"):
+            raise Usage(
+                f"{where} has its body as it was stored: {row['body_error']}",
+                hint="remove the line, or its `body_error` to send the stored bytes",
+            )
         text = row.get("body")
         body = text.encode() if text is not None else base64.b64decode(row["body_base64"])
         properties = {

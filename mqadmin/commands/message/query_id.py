@@ -82,4 +82,4 @@ async def _rows(call: Call, ids: list[str], args: Arguments) -> AsyncIterator[Ro
 
 async def _row(call: Call, message_id: str, args: Arguments) -> MessageRow:
     found = await find_message(call, message_id, topic=args.topic)
-    return row_of(found, body=not args.no_body)
+    return row_of(found, warn=call.warn, body=not args.no_body)

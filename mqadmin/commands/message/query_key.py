@@ -90,4 +90,4 @@ async def query_key(call: Call, args: Arguments) -> Outcome:
             f"no message with key {args.key!r} in topic {args.topic}",
             hint="check the key, and the time span where one is given",
         )
-    return Outcome([row_of(message, body=not args.no_body) for message in found])
+    return Outcome([row_of(message, warn=call.warn, body=not args.no_body) for message in found])

@@ -70,7 +70,7 @@ async def query_offset(call: Call, args: Arguments) -> Outcome:
     pulled = await consumer.pull(queue, queue_offset=args.queue_offset, count_max=1)
     for message in pulled.messages:
         if message.queue_offset == args.queue_offset:
-            return one(row_of(message, body=not args.no_body))
+            return one(row_of(message, warn=call.warn, body=not args.no_body))
     raise NotFound(
         f"queue {queue.broker_name}:{queue.queue_id} of topic {args.topic} has no message at "
         f"{args.queue_offset}",

@@ -84,4 +84,4 @@ async def query_unique_key(call: Call, args: Arguments) -> Outcome:
     if not found:
         raise NotFound(f"no message {args.id} in topic {args.topic}", hint="check topic and id")
     shown = found if args.all else found[:1]
-    return Outcome([row_of(message, body=not args.no_body) for message in shown])
+    return Outcome([row_of(message, warn=call.warn, body=not args.no_body) for message in shown])

@@ -120,7 +120,7 @@ async def tail(call: Call, args: Arguments) -> Outcome:
         )
         for spot, queue in enumerate(queues)
     ]
-    return Outcome(_rows(followers, args, size), follow=True)
+    return Outcome(_rows(call, followers, args, size), follow=True)
 
 
 def _wanted(args: Arguments) -> Filter:
@@ -221,7 +221,9 @@ class Follower:
         return pulled
 
 
-async def _rows(followers: list[Follower], args: Arguments, size: Allowance) -> AsyncIterator[Row]:
+async def _rows(
+    call: Call, followers: list[Follower], args: Arguments, size: Allowance
+) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
@@ -237,7 +239,7 @@ async def _rows(followers: list[Follower], args: Arguments, size: Allowance) -> 
             elif isinstance(found, Exception):
                 raise found
             else:
-                row = row_of(found, body=not args.no_body)
+                row = row_of(found, warn=call.warn, body=not args.no_body)
                 if not size.take(row.body_size):
                     break
                 yield row

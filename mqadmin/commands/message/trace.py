@@ -104,7 +104,7 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
     keys = {key, *(row.unique_key for row in rows if row.unique_key)}
     seen = []
     for name in sorted(keys):
-        seen += await traced_steps(admin, name, topic=args.trace_topic)
+        seen += await traced_steps(admin, name, warn=call.warn, topic=args.trace_topic)
     traced = list(dict.fromkeys(seen))
     if not rows and not traced:
         where = f"topic {topic} and {args.trace_topic}" if topic else args.trace_topic

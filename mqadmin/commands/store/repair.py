@@ -17,9 +17,9 @@ from storefmt.offline.storedir import StoreDir
 class RepairRow(Row):
     """One thing that was lost, changed or left out.
 
-    ``action``: lost (``count`` messages, the first one named), replaced or cut (bytes of the
-    log that are no record), corrected, restored, copied, left_out, note. Unknown offsets
-    are -1.
+    ``action``: lost (``count`` messages, the first one named, or a state file that nothing
+    brings back), replaced or cut (bytes of the log that are no record), corrected, restored,
+    copied, left_out, note. Unknown offsets are -1.
     """
 
     action: str

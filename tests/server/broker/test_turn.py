@@ -260,9 +260,9 @@ def test_refused_write_says_how_full_the_disk_is() -> None:
         return conn.sent[0].remark
 
     assert asyncio.run(run()) == (
-        "service not available now. It may be caused by one of the following reasons: the "
-        "broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the slave, "
-        "message store has been shut down, etc. (no space)"
+        "no space; service not available now. It may be caused by one of the following reasons: "
+        "the broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the "
+        "slave, message store has been shut down, etc."
     )
 
 

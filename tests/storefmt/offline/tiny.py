@@ -62,18 +62,21 @@ def _write_log(directory: Path) -> None:
         topic, queue_id = ("orders", "views")[number % 2], number // 2 % 2
         queue_offset = queue_offsets.get((topic, queue_id), 0)
         queue_offsets[topic, queue_id] = queue_offset + 1
-        record = _record(number, len(data), topic, queue_id, queue_offset)
+        record = record_bytes(number, len(data), topic, queue_id, queue_offset)
         left = LOG_FILE_SIZE - len(data) % LOG_FILE_SIZE
         if len(record) + 8 > left:
             data += blank(left).ljust(left, b"\0")
-            record = _record(number, len(data), topic, queue_id, queue_offset)
+            record = record_bytes(number, len(data), topic, queue_id, queue_offset)
         data += record
     for start in range(0, len(data), LOG_FILE_SIZE):
         file = data[start : start + LOG_FILE_SIZE].ljust(LOG_FILE_SIZE, b"\0")
         (directory / f"{start:020d}").write_bytes(file)
 
 
-def _record(number: int, log_offset: int, topic: str, queue_id: int, queue_offset: int) -> bytes:
+def record_bytes(
+    number: int, log_offset: int, topic: str, queue_id: int, queue_offset: int
+) -> bytes:
+    """Return the record of message ``number``."""
     tags = ("TAGS\x01A", "TAGS\x01B", "")[number % 3]
     return encode_record(
         topic=topic.encode(),
