@@ -14,15 +14,17 @@ Source: broker/BrokerController.java.
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
+from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
 from server.broker.answers import SendAnswers
 from server.broker.calls import ClientCalls
-from server.broker.clients import Consumers, Producers
+from server.broker.clients import Consumers, Member, Producers
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay import DelayLevels, DelayService
@@ -52,6 +54,7 @@ from server.store.errors import StoreFailed
 from server.store.store import MessageStore
 from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host
+from storefmt.message import decode_record
 
 LOG = logging.getLogger(__name__)
 
@@ -262,11 +265,28 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.live(group)
+        conn = self.producers.live(group, partial(self._may_be_asked, question))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
             self.calls.oneway(conn, question)
+
+    def _may_be_asked(self, question: Command, producer: Member) -> bool:
+        """Tell whether a producer may see the half message that a question carries.
+
+        Anybody may say that it is in a producer group; with accounts only who may send to the
+        topic of the message is believed.
+        """
+        if self.access is None:
+            return True
+        topic = decode_record(question.body, check_crc=False).topic
+        try:
+            peer = producer.conn.peer[0]
+            self.access.require(peer, producer.access_key, (topic, Perm.PUB))
+        except AclError as error:
+            LOG.warning("%s is not asked: %s", producer.conn.address, error)
+            return False
+        return True
 
     def notify_members(self, group: str) -> None:
         """Tell every member of a consumer group to look at the members again."""
