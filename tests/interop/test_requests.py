@@ -28,6 +28,7 @@ DIFFERENT: Final[Different] = {
     "query message: no topic": ("code remark ext", MISSING),
     "queue entries: unknown queue": ("code remark", MADE),
     "queue entries: unknown topic": ("code remark", MADE),
+    "queue entries: empty queue": ("code remark", MADE),
     "heartbeat: empty": ("code remark", NOT_SANE),
     "goodbye: no fields": ("code remark", MISSING),
     "time span: no group": ("code remark body", MISSING),

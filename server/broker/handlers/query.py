@@ -89,7 +89,7 @@ def _is_under(data: bytes, topic: str, key: str) -> bool:
 @handles(RequestCode.QUERY_CONSUME_QUEUE)
 @reads_cold
 def query_consume_queue(broker: Broker, request: Request) -> Command:
-    """Return entries of one queue; one that nobody wrote to has none.
+    """Return entries of one queue; one that nobody wrote to is refused.
 
     Whether the group's filter may take an entry (``eval``) is only told for entries with an
     ext unit, as in Java, and by the unit alone.
@@ -99,12 +99,11 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     if topic is None:
         remark = "the field topic is missing; say which topic's queue is meant"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
-    end = broker.store.max_offset(topic, queue_id)
-    if end == 0 and not _is_there(broker, topic, queue_id):
+    if not broker.store.has(topic, queue_id):
         remark = f"{queue_id}@{topic} is not exist!"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
     body = QueryConsumeQueueResponseBody(
-        max_queue_index=end,
+        max_queue_index=broker.store.max_offset(topic, queue_id),
         min_queue_index=broker.store.min_offset(topic, queue_id),
     )
     wants = None
@@ -126,14 +125,6 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
         )
     body.queue_data = [_shown(entry, wants) for entry in entries[: max(0, count)]]
     return request.command.response(remark=UNSET_REMARK, body=body.encode())
-
-
-def _is_there(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Return whether a topic has a queue; Java also takes any that was asked for before."""
-    config = broker.topics.get(topic)
-    return config is not None and 0 <= queue_id < max(
-        config.read_queue_nums, config.write_queue_nums
-    )
 
 
 def _shown(entry: RawEntry, wants: MessageFilter | None) -> ConsumeQueueData:
