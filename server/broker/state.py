@@ -33,6 +33,7 @@ from server.broker.filterservers import FilterServers
 from server.broker.fromsettings import Stored, built_in, filter_table
 from server.broker.groups import Groups
 from server.broker.hold import Hold
+from server.broker.livesettings import LiveSettings
 from server.broker.locks import LockTable
 from server.broker.names import SCHEDULE_TOPIC
 from server.broker.offsets import Offsets
@@ -51,6 +52,7 @@ from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
+from server.store.ext import no_bits
 from server.store.store import MessageStore
 from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host
@@ -75,6 +77,7 @@ class Broker:
         files: where topics and groups are marked as changed.
         sends: what is queued for all connections.
         on_topics_changed: told after every change of what name servers are told.
+        settings: changes of the settings; those of ``config`` as it is when None.
     """
 
     def __init__(
@@ -87,9 +90,13 @@ class Broker:
         stored: Stored,
         sends: Sends,
         on_topics_changed: Callable[[], None],
+        settings: LiveSettings | None = None,
     ) -> None:
         now_ms = clock.now_ms()
         self.config = config
+        self.settings = settings or LiveSettings(config)
+        self.when_settings_change: list[Callable[[], None]] = []
+        """Called after each change of settings, by those who keep a copy of some."""
         self.store = store
         self.clock = clock
         self.files = files
@@ -114,9 +121,9 @@ class Broker:
         self.calls = ClientCalls()
         self.hold: Hold[Waiting] = Hold()
         self.cold = ColdReads(clock)
-        answers = self._make_answers()
-        self.turn = self._make_turn(answers, sends)
-        self.sender = self._make_sender(answers)
+        self._answers = self._make_answers()
+        self.turn = self._make_turn(self._answers, sends)
+        self.sender = self._make_sender(self._answers)
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
@@ -134,8 +141,8 @@ class Broker:
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
         config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
-        if config.enable_calc_filter_bit_map:
-            store.exts.bit_map = BitMaps(self.filters, read_record=store.read_record).of
+        self._bit_maps = BitMaps(self.filters, read_record=store.read_record)
+        self._set_bit_maps()
 
     def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
         config, files = self.config, self.files
@@ -161,9 +168,7 @@ class Broker:
             overload=Overload(
                 count_max=config.send_thread_pool_queue_capacity,
                 busy_ms=config.store.os_page_cache_busy_time_out_ms,
-                stale_ms=(
-                    config.wait_time_in_send_queue_ms if config.broker_fast_failure_enable else None
-                ),
+                stale_ms=_stale_ms(config),
             ),
             times=self.stats.put_times,
             after_write=self._after_write,
@@ -371,9 +376,22 @@ class Broker:
         self.settings_version = DataVersion(
             timestamp_ms=now_ms, counter=self.settings_version.counter + 1
         )
-        self.topics.auto_create = self.config.auto_create_topic_enable
-        self.groups.auto_create = self.config.auto_create_subscription_group
-        self.sender.forget_routes()
+        config, overload = self.config, self.turn.overload
+        self.topics.auto_create = config.auto_create_topic_enable
+        self.groups.auto_create = config.auto_create_subscription_group
+        self.filters.keep_ms = config.filter_data_clean_time_span_ms
+        self._answers.tell(region=config.region_id, trace_on=config.trace_on)
+        overload.busy_ms = config.store.os_page_cache_busy_time_out_ms
+        overload.stale_ms = _stale_ms(config)
+        self._set_bit_maps()
+        self.store.settings_changed()
+        self.sender.settings_changed()
+        for told in self.when_settings_change:
+            told()
+
+    def _set_bit_maps(self) -> None:
+        enabled = self.config.enable_calc_filter_bit_map
+        self.store.exts.bit_map = self._bit_maps.of if enabled else no_bits
 
     def _topics_changed(self) -> None:
         self.files.mark("topics")
@@ -402,3 +420,7 @@ class Broker:
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)
+
+
+def _stale_ms(config: BrokerConfig) -> int | None:
+    return config.wait_time_in_send_queue_ms if config.broker_fast_failure_enable else None
