@@ -6,6 +6,7 @@ Rule: a cell is what the code answers, nothing is written by hand. The test of t
 fails when a gate decides differently from what this says.
 """
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ from server.broker.acl.accounts import AclError, account_of
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
+from server.broker.livesettings import CHANGEABLE, without_meaning
 from server.namesrv.gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 
@@ -155,6 +157,37 @@ address that it was asked at) and from `adminAddresses`, a comma separated list 
 | --- | --- |
 """
 
+_SETTINGS: Final = """\
+
+## Settings that can be changed at run time
+
+`updateBrokerConfig` (25; `mqadmin broker config set` here) takes the settings below: what 4.9.7
+looks at whenever it needs it, and some intervals that it takes at its start only. A change takes
+effect at once. A request is taken whole or not at all, and checked as the configuration is.
+It is answered when the change is on the disk, in
+`<storePathRootDir>/config/changedSettings.properties`. At the next start this file wins over the
+`-c` file, the environment and flags, and the log names each setting for which it does. Without a
+line of it, or without the file and its `.bak`, what is configured counts again. (4.9.7 writes all
+of its settings into the `-c` file.)
+
+{changeable}
+
+Accepted, kept and told by `getBrokerConfig`, which tells every key of 4.9.7, though nothing here
+depends on them (the answer names them):
+
+{idle}
+
+Everything else is refused by name, unless the value is the one that is there: paths, addresses,
+names, roles, access control, TLS, sizes of files, and what is set once at the start. Unknown keys
+are refused with the nearest one that there is; 4.9.7 passes over them in silence. Of what 4.9.7
+takes at run time these are set at the start here: `messageIndexEnable`, `enableMultiDispatch` and
+`enableLmq`, since they say what recovery finds in the store, and `serverChannelMaxIdleTimeSeconds`.
+No setting that is told holds a secret. Who may change settings: an admin, or without accounts this
+machine and `adminAddresses`.
+
+A name server changes `orderMessageEnable` only, until it stops.
+"""
+
 _NAMESRV: Final = """\
 
 ## Too many connections
@@ -239,8 +272,15 @@ def security(printed: str) -> str:
             needs = rule_of(code, strict=True).text
             lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
     parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
+    parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
     return "".join([*parts, _TLS])
+
+
+def _words(keys: Iterable[str]) -> str:
+    """Return keys as one wrapped paragraph."""
+    text = ", ".join(f"`{key}`" for key in sorted(keys)) + "."
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _name_of(code: int) -> str:
