@@ -106,6 +106,7 @@ Rights are asked for what is read, not only for what a request names:
   question for the outcome of a transaction (39) a producer is sent the half message, so only
   producers whose account has PUB of its topic are asked. Who leaves a producer group (35) is in it,
   or has SUB of it.
+- What a broker passes on to a client (307, 309) is without the signature of who asked.
 
 The keys below: *owner* has PUB and SUB of the topic and SUB of the group that the request names,
 *other* has them for another topic and group, *admin* is an admin without permissions.
