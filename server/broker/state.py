@@ -127,7 +127,6 @@ class Broker:
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
-        self.delay.cold = self.cold
         self.promote: Promote = _no_promotion
         """Makes this broker the master; the role and whether to insist."""
         self.ha_numbers: Callable[[], dict[str, str]] = dict
@@ -140,8 +139,6 @@ class Broker:
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
-        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
-        self._bit_maps = BitMaps(self.filters, read_record=store.read_record)
         self._set_bit_maps()
 
     def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
@@ -184,6 +181,7 @@ class Broker:
             put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
         )
+        delay.cold = self.cold
         delay.skew.on_step = self._clock_set
         return delay
 
@@ -390,8 +388,10 @@ class Broker:
             told()
 
     def _set_bit_maps(self) -> None:
-        enabled = self.config.enable_calc_filter_bit_map
-        self.store.exts.bit_map = self._bit_maps.of if enabled else no_bits
+        config, store = self.config, self.store
+        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
+        maps = BitMaps(self.filters, read_record=store.read_record)
+        store.exts.bit_map = maps.of if config.enable_calc_filter_bit_map else no_bits
 
     def _topics_changed(self) -> None:
         self.files.mark("topics")

@@ -23,6 +23,7 @@ from server.broker.state import Broker
 from server.runtime.javakeys import BROKER_KEYS, broker_defaults
 from server.runtime.settings import SettingsError, Value, keys_of
 from server.store.config import StoreConfig
+from server.store.ext import no_bits
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.waiting import until
@@ -154,7 +155,7 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     ),
     "deleteWhen=05;06": lambda b: b.store.cleaner._config.delete_hours() == {5, 6},
     "diskMaxUsedSpaceRatio=60": lambda b: b.store.cleaner._config.disk_max_used_space_ratio == 60,
-    "enableCalcFilterBitMap=true": lambda b: b.store.exts.bit_map == b._bit_maps.of,
+    "enableCalcFilterBitMap=true": lambda b: b.store.exts.bit_map is not no_bits,
     "fileReservedTime=1": lambda b: b.store.cleaner._config.file_reserved_time_h == 1,
     "filterDataCleanTimeSpan=9": lambda b: b.filters.keep_ms == 9,
     "flushConsumeQueueThoroughInterval=8": lambda b: b.store._upkeep._thorough_interval_ms == 8,
