@@ -6,6 +6,7 @@ Rule: a cell is what the code answers, nothing is written by hand. The test of t
 fails when a gate decides differently from what this says.
 """
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ from server.broker.acl.accounts import AclError, account_of
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
+from server.broker.livesettings import CHANGEABLE, without_meaning
 from server.namesrv.gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 
@@ -84,13 +86,63 @@ that use an ordinary key, and a warning at the start; accounts are for admins ev
 
 Under both rules: signatures are compared in constant time; a secret key is neither answered (54
 answers `******`) nor logged, and a changed file is readable by its owner only. A signature covers
-fields and body and has no time in it, so who can read the network can send a request again: use
-TLS. A peer on `globalWhiteRemoteAddresses` needs no key for anything, and one on the
+values and body and [nothing else](#rights-that-the-signature-does-not-cover).
+A peer on `globalWhiteRemoteAddresses` needs no key for anything, and one on the
 `whiteRemoteAddress` of an account no signature for that account, as in Java: list none you do not
-trust. Producer groups have no permissions in 4.9: whoever has a key may join any of them.
+trust.
+
+Rights are asked for what is read, not only for what a request names:
+
+- A key query (12) answers only records whose topic and key are the ones that were asked for, with
+  accounts and without. 4.9.7 answers whatever has the hash of topic and key, which is easily met.
+- A message that is named by its log offset (33, 36, 37) is one to which the entry of a queue
+  points. Bytes in the body of a message that look like a record are none.
+- A message that names other queues in `INNER_MULTI_DISPATCH` needs PUB of each of them, in a
+  batch, a reply and a trace, too.
+- No default permission holds for the topics in which messages of all topics wait:
+  `SCHEDULE_TOPIC_XXXX`, `RMQ_SYS_TRANS_HALF_TOPIC`, `RMQ_SYS_TRANS_OP_HALF_TOPIC` and
+  `TRANS_CHECK_MAX_TIME_TOPIC`. An account that reads them names them.
+- Producer groups have no permissions in 4.9, so whoever has a key may join any of them. With the
+  question for the outcome of a transaction (39) a producer is sent the half message, so only
+  producers whose account has PUB of its topic are asked. Who leaves a producer group (35) is in it,
+  or has SUB of it.
+- What a broker passes on to a client (307, 309) is without the signature of who asked.
 
 The keys below: *owner* has PUB and SUB of the topic and SUB of the group that the request names,
 *other* has them for another topic and group, *admin* is an admin without permissions.
+"""
+
+_NOT_SIGNED: Final = """\
+
+## Rights that the signature does not cover
+
+The signature of a request is made of the values of its fields, in the order of their names, and of
+its body, as every client of 4.9 makes it. Not part of it
+are, with what who can change the network may do about each:
+
+- The request code: send signed fields under another code. An admin's question for the numbers of a
+  topic (202) has the very field of the deletion of that topic (215).
+- The names of fields, and where one value ends and the next begins: give a value to another field
+  that comes at the same place.
+- The time, and which connection it was: send the request again, later and from anywhere.
+- Oneway, version, language, and the number that joins answer and question: ask without an answer,
+  or mix up answers.
+- Answers, and what a broker asks its clients: make them up.
+
+Which rights a request needs is decided by the code that arrived and by the fields of that code, so
+a request of an ordinary key never does more than the permissions of that key. The signature of an
+admin is worth the most: under another code it changes whatever an admin may change.
+
+What to do:
+
+- Let nobody in between: `tls.server.mode=enforcing` with a certificate that clients check
+  ([TLS](#tls)), and brokers, slaves and tools that use it.
+- Use the key of an admin for administration only, from the broker's machine or through TLS. No
+  application needs one.
+- Let a firewall, or `bindAddress`, keep the ports from those who have no business there.
+- A client id is whatever a client says: a reply (326) goes to the client that said first that it
+  has the id. Put nothing into a reply that a stranger with a key may not read, or give those who
+  request and those who reply a broker of their own.
 """
 
 _WITHOUT: Final = """\
@@ -104,6 +156,37 @@ address that it was asked at) and from `adminAddresses`, a comma separated list 
 
 | code | name |
 | --- | --- |
+"""
+
+_SETTINGS: Final = """\
+
+## Settings that can be changed at run time
+
+`updateBrokerConfig` (25; `mqadmin broker config set` here) takes the settings below: what 4.9.7
+looks at whenever it needs it, and some intervals that it takes at its start only. A change takes
+effect at once. A request is taken whole or not at all, and checked as the configuration is.
+It is answered when the change is on the disk, in
+`<storePathRootDir>/config/changedSettings.properties`. At the next start this file wins over the
+`-c` file, the environment and flags, and the log names each setting for which it does. Without a
+line of it, or without the file and its `.bak`, what is configured counts again. (4.9.7 writes all
+of its settings into the `-c` file.)
+
+{changeable}
+
+Accepted, kept and told by `getBrokerConfig`, which tells every key of 4.9.7, though nothing here
+depends on them (the answer names them):
+
+{idle}
+
+Everything else is refused by name, unless the value is the one that is there: paths, addresses,
+names, roles, access control, TLS, sizes of files, and what is set once at the start. Unknown keys
+are refused with the nearest one that there is; 4.9.7 passes over them in silence. Of what 4.9.7
+takes at run time these are set at the start here: `messageIndexEnable`, `enableMultiDispatch` and
+`enableLmq`, since they say what recovery finds in the store, and `serverChannelMaxIdleTimeSeconds`.
+No setting that is told holds a secret. Who may change settings: an admin, or without accounts this
+machine and `adminAddresses`.
+
+A name server changes `orderMessageEnable` only, until it stops.
 """
 
 _NAMESRV: Final = """\
@@ -189,9 +272,16 @@ def security(printed: str) -> str:
             cells = " | ".join(_cells(code))
             needs = rule_of(code, strict=True).text
             lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
-    parts = ["\n".join(lines) + "\n", _WITHOUT + _listed(ADMIN_WRITES)]
+    parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
+    parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
     return "".join([*parts, _TLS])
+
+
+def _words(keys: Iterable[str]) -> str:
+    """Return keys as one wrapped paragraph."""
+    text = ", ".join(f"`{key}`" for key in sorted(keys)) + "."
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _name_of(code: int) -> str:

@@ -21,6 +21,8 @@ from remoting.command import Command
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
 SIGNATURE: Final = "Signature"
+OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE})
+"""Fields that say who asks and prove it; nobody else is to have them."""
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 
 

@@ -40,11 +40,15 @@ class SendAnswers:
     """
 
     def __init__(self, *, region: str, trace_on: bool, store_host: bytes) -> None:
-        self._ext = {TRACE_ON: "true" if trace_on else "false", MSG_REGION: region}
         self._id_format = f"{store_host.hex().upper()}%016X"
         # A method of this class around it would cost as much again, for every message.
         self.message_id: Callable[[int], str] = self._id_format.__mod__
         """Returns the offset id of a message at a log offset."""
+        self.tell(region=region, trace_on=trace_on)
+
+    def tell(self, *, region: str, trace_on: bool) -> None:
+        """Tell this region, and whether producers should trace, from now on."""
+        self._ext = {TRACE_ON: "true" if trace_on else "false", MSG_REGION: region}
         # A region with a quote or backslash in it would break the text below.
         quotable = region.isascii() and region.isprintable() and not set(region) & {'"', "\\"}
         self._common = (

@@ -26,6 +26,8 @@ from server.broker.acl.gate import make_gate, open_access
 from server.broker.coldhandler import beside_reads
 from server.broker.config import BrokerConfig
 from server.broker.haresync import before_start
+from server.broker.livesettings import FILE_NAME as SETTINGS_FILE
+from server.broker.livesettings import LiveSettings
 from server.broker.loads import absent, load_state, losses, offset_files
 from server.broker.ports import server_of
 from server.broker.register import Registration
@@ -63,6 +65,7 @@ class BrokerApp:
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         self._config = config
+        self._settings = LiveSettings(config)
         self._clock = clock
         self._files = StateFiles()
         self._services = Services(clock)
@@ -102,6 +105,7 @@ class BrokerApp:
         paths = StorePaths(Path(config.store.store_path_root_dir))
         # Written by every start, and so are the state files.
         was_used = (paths.root / SAFE_POINT).exists()
+        await loop.run_in_executor(self._disk, self._settings.load)
         ha_file = await loop.run_in_executor(self._disk, before_start, config)
         store = await loop.run_in_executor(
             self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
@@ -156,7 +160,9 @@ class BrokerApp:
             stored=stored,
             sends=self._server,
             on_topics_changed=self._topics_changed,
+            settings=self._settings,
         )
+        broker.when_settings_change.append(self._services.intervals_changed)
         broker.expect_deadline = self._expect_deadline
         broker.when_registered = self._when_registered
         broker.turn.open(loop)
@@ -247,6 +253,10 @@ class BrokerApp:
             paths.config_file("consumerFilter.json"),
             lambda: broker.filters.encode(self._clock.now_ms()),
         )
+        settings = self._settings
+        files.add(
+            settings.path, settings.text, name=SETTINGS_FILE, is_needed=bool(settings.changed)
+        )
         files.open()
 
     def _save_offsets(self, now_ms: int) -> None:
@@ -285,20 +295,34 @@ class BrokerApp:
     def _start_services(self, broker: Broker, registration: Registration) -> None:
         config, every = self._config, self._services.every
         every(
-            config.register_name_server_period_ms,
+            lambda: config.register_name_server_period_ms,
             registration.round,
             name="registration",
             first_ms=REGISTER_FIRST_MS,
         )
-        every(config.flush_consumer_offset_interval_ms, self._save_offsets, name="consumer offsets")
-        every(config.flush_delay_offset_interval_ms, self._save_delay_offsets, name="delay offsets")
+        every(
+            lambda: config.flush_consumer_offset_interval_ms,
+            self._save_offsets,
+            name="consumer offsets",
+        )
+        every(
+            lambda: config.flush_delay_offset_interval_ms,
+            self._save_delay_offsets,
+            name="delay offsets",
+        )
         every(FILTERS_MS, self._save_filters, name="filters")
         every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
         every(HOUSEKEEPING_MS, self._make_log_file, name="next log file")
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
-        every(config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush")
+        every(
+            lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
+        )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
-        every(config.transaction_check_interval_ms, broker.check_transactions, name="transactions")
+        every(
+            lambda: config.transaction_check_interval_ms,
+            broker.check_transactions,
+            name="transactions",
+        )
         every(CALLS_MS, broker.calls.expire, name="requests to clients")
         every(SECOND_MS, self._sample, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")

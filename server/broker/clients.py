@@ -12,7 +12,7 @@ Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java, ProducerMana
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,6 +39,8 @@ class Member:
     language: int
     version: int
     seen_ms: int
+    access_key: str | None = None
+    """The account of its last heartbeat."""
 
 
 @dataclass(slots=True)
@@ -178,9 +180,20 @@ class Producers:
                     return member
         return None
 
-    def live(self, group: str) -> ServerConn | None:
-        """Return one open connection of a group, another one each time; None for none."""
-        conns = [conn for conn in self._groups.get(group, ()) if not conn.is_closing]
+    def has(self, group: str, conn: ServerConn) -> bool:
+        """Tell whether a connection is in a group."""
+        return conn in self._groups.get(group, ())
+
+    def live(
+        self, group: str, may: Callable[[Member], bool] = lambda member: True
+    ) -> ServerConn | None:
+        """Return one open connection of a group, another one each time; None for none.
+
+        Args:
+            may: tells whether a member may get what is sent to it.
+        """
+        members = self._groups.get(group, {})
+        conns = [conn for conn, one in members.items() if not conn.is_closing and may(one)]
         if not conns:
             return None
         self._turn += 1
@@ -188,12 +201,7 @@ class Producers:
 
     def register(self, group: str, *, member: Member) -> None:
         """Take a heartbeat."""
-        members = self._groups.setdefault(group, {})
-        known = members.get(member.conn)
-        if known is None or known.client_id != member.client_id:
-            members[member.conn] = member
-        else:
-            known.seen_ms = member.seen_ms
+        self._groups.setdefault(group, {})[member.conn] = member
 
     def unregister(self, group: str, conn: ServerConn) -> None:
         """Take a connection out of a group."""

@@ -82,6 +82,15 @@ MAY_BE_ZERO_IN_STORE: Final = frozenset(
 )
 
 
+INT_MAX: Final = (1 << 31) - 1
+"""What Java reads as the value of a key of its store."""
+
+HIGHEST_IN_STORE: Final = {
+    "accessMessageInMemoryMaxRatio": 100,
+    "diskMaxUsedSpaceRatio": 100,
+}
+
+
 def default_home() -> Path | None:
     """Return the directory that has ``conf``, None where the environment names none."""
     home = os.environ.get("ROCKETMQ_HOME")
@@ -192,6 +201,8 @@ class BrokerConfig:
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
     """How long one write may hold up the sends behind it before these are refused (code 2);
     200 in Java, where the sends wait in a queue of their own."""
+    start_accept_send_request_time_stamp: int = setting(0, low=0)
+    """Time in ms before which every send is refused (code 1)."""
     default_query_max_num: int = setting(32, low=1)
     register_name_server_period_ms: int = setting(30_000, key="registerNameServerPeriod", low=1)
     register_broker_timeout_ms: int = setting(6_000, key="registerBrokerTimeoutMills", low=1)
@@ -212,6 +223,8 @@ class BrokerConfig:
     server_socket_backlog: int = setting(1_024, low=1)
     tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)
+    not_used: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Settings that RocketMQ has and that change nothing here, as they were given."""
 
     @property
     def broker_addr(self) -> str:
@@ -252,9 +265,12 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     if not is_any_address(config.bind_address):
         config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
         config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
-    faults = [*_ignored_in_vain(settings.not_used, config.store), *_faults(config)]
-    if faults:
-        raise SettingsError("\n".join(faults))
+    found = [*_ignored_in_vain(settings.not_used, config.store), *faults(config)]
+    if found:
+        raise SettingsError("\n".join(found))
+    config.not_used = {value.key: value.text for value in settings.not_used}
+    if config.acl_enable and not config.acl_strict:
+        LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
         LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)
@@ -278,7 +294,7 @@ def _commitlog_of(store: StoreConfig) -> Path:
     return StorePaths(store.store_path_root_dir).commitlog
 
 
-def _faults(config: BrokerConfig) -> Iterator[str]:
+def faults(config: BrokerConfig) -> Iterator[str]:
     """Yield what each value alone allows and the broker cannot serve."""
     if config.is_slave and config.broker_id == 0:
         yield "brokerId is 0, expected 1 or more for a slave"
@@ -292,8 +308,6 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
             yield f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
     if config.acl_enable and config.rocketmq_home is None:
         yield "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
-    if config.acl_enable and not config.acl_strict:
-        LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")
     for key, text in (
         ("adminAddresses", config.admin_addresses),
         ("slaveAddresses", config.slave_addresses),
@@ -308,9 +322,13 @@ def _faults(config: BrokerConfig) -> Iterator[str]:
     if config.ha_master_address and not _is_address(config.ha_master_address):
         yield f"haMasterAddress is {config.ha_master_address!r}, expected host:port"
     for key, text in format_settings(config.store):
-        low = 0 if key in MAY_BE_ZERO_IN_STORE else 1
-        if text.lstrip("-").isdecimal() and int(text) < low:
+        low, high = 0 if key in MAY_BE_ZERO_IN_STORE else 1, HIGHEST_IN_STORE.get(key, INT_MAX)
+        if not text.lstrip("-").isdecimal():
+            continue
+        if int(text) < low:
             yield f"{key} is {text}, expected an integer, at least {low}"
+        elif int(text) > high:
+            yield f"{key} is {text}, expected an integer, at most {high}"
     for check in (config.store.delays_ms, config.store.delete_hours):
         try:
             check()

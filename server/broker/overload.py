@@ -37,8 +37,8 @@ class Overload:
         self.refusal = ""
         """The remark for a send that comes now; empty when it is taken."""
         self._count_max = count_max
-        self._busy_ms = busy_ms
-        self._stale_ms = stale_ms
+        self.busy_ms = busy_ms
+        self.stale_ms = stale_ms
 
     def judge(self, *, waiting_count: int, waiting_size: int, sync_ms: int) -> None:
         """Look at what waits for the disk.
@@ -47,7 +47,7 @@ class Overload:
             waiting_size: bytes of log.
             sync_ms: how long the sync that runs has taken so far, 0 without one.
         """
-        if sync_ms > self._busy_ms:
+        if sync_ms > self.busy_ms:
             self.refusal = DISK_IS_BUSY
         elif waiting_count >= self._count_max or waiting_size >= UNFLUSHED_SIZE_MAX:
             self.refusal = TOO_MUCH_WAITS
@@ -60,7 +60,7 @@ class Overload:
         Args:
             count: messages that it stored.
         """
-        if self._stale_ms is None or elapsed_ms < self._stale_ms:
+        if self.stale_ms is None or elapsed_ms < self.stale_ms:
             return False
         self.refusal = (
             f"[TIMEOUT_CLEAN_QUEUE]broker busy, {_CONTROL}, "

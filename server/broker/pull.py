@@ -106,7 +106,6 @@ class Puller:
         self._store_host = store_host
         self._put_event = put_event
         self._on_hold = on_hold
-        self._size_max = config.store.max_transfer_bytes_on_message_in_memory
         self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         self._woken: list[HeldPull[Waiting]] = []
 
@@ -249,7 +248,6 @@ class Puller:
                 waiting.queue_id,
                 waiting.queue_offset,
                 count_max=waiting.count_max,
-                size_max=self._size_max,
                 accept=waiting.wants.by_tag,
                 wants=waiting.wants,
                 may_wait=may_wait,

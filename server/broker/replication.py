@@ -19,7 +19,7 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import ResponseCode
 from remoting.frame import RawFrame
-from server.broker.config import BrokerRole, SlaveStart
+from server.broker.config import BrokerConfig, BrokerRole, SlaveStart
 from server.broker.haresync import HaFile
 from server.broker.ports import open_fast_port
 from server.broker.refusal import Refused
@@ -73,6 +73,7 @@ class Replication:
         broker.store.is_copy = config.is_slave
         broker.ha_numbers = self.numbers
         broker.promote = self._answer_promotion
+        broker.when_settings_change.append(self._settings_changed)
         broker.pull_checks.slave_refusal = self._pull_refusal
         broker.store.raw.topic_remade = self._topic_remade
 
@@ -97,11 +98,7 @@ class Replication:
         server = SlaveServer(
             broker.store,
             self.links,
-            settings=SendingSettings(
-                batch_size=config.ha_transfer_batch_size,
-                heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-                housekeeping_ms=config.ha_housekeeping_interval_ms,
-            ),
+            settings=_sending(config),
             clock=broker.clock,
             may_connect=self._may_connect,
             refused_hint="slaveAddresses",
@@ -134,10 +131,7 @@ class Replication:
         self._keys = keys_below(config.rocketmq_home)
         self.receiver = Receiver(
             broker.store,
-            settings=ReceivingSettings(
-                heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-                housekeeping_ms=config.ha_housekeeping_interval_ms,
-            ),
+            settings=_receiving(config),
             clock=broker.clock,
             compare=self._compare,
             written=self._written,
@@ -145,6 +139,15 @@ class Replication:
         self.receiver.start()
         if config.ha_master_address:
             self.receiver.set_master(config.ha_master_address)
+
+    def _settings_changed(self) -> None:
+        config = self._broker.config
+        self.links.behind_max = config.ha_slave_fallbehind_max
+        self.links.timeout_ms = config.slave_timeout_ms
+        if self._server is not None:
+            self._server.settings = _sending(config)
+        if self.receiver is not None:
+            self.receiver.settings = _receiving(config)
 
     async def stop_following(self) -> None:
         """Take nothing from the master any more; the log ends with a whole record then."""
@@ -351,3 +354,18 @@ class Replication:
                 "haProblem": receiver.problem,
             }
         return found
+
+
+def _sending(config: BrokerConfig) -> SendingSettings:
+    return SendingSettings(
+        batch_size=config.ha_transfer_batch_size,
+        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
+        housekeeping_ms=config.ha_housekeeping_interval_ms,
+    )
+
+
+def _receiving(config: BrokerConfig) -> ReceivingSettings:
+    return ReceivingSettings(
+        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
+        housekeeping_ms=config.ha_housekeeping_interval_ms,
+    )

@@ -32,6 +32,8 @@ Saved = Callable[[OSError | None], None]
 class _File:
     path: Path
     content: Callable[[], str]
+    is_needed: bool
+    """False for one that is only there when it was marked once."""
     marked: bool = False
     waiting: list[Saved] = field(default_factory=list)
 
@@ -50,9 +52,25 @@ class StateFiles:
         self._task: asyncio.Task[None] | None = None
         self._is_open = False
 
-    def add(self, path: Path, content: Callable[[], str], *, name: str | None = None) -> None:
-        """Declare a file and who gives its content; its name is the file name's stem."""
-        self._files[name or path.stem] = _File(path, content)
+    def add(
+        self,
+        path: Path,
+        content: Callable[[], str],
+        *,
+        name: str | None = None,
+        is_needed: bool = True,
+    ) -> None:
+        """Declare a file and who gives its content.
+
+        Args:
+            name: by which it is marked, the file name's stem by default.
+            is_needed: whether it is written at the end even if it was never marked.
+        """
+        self._files[name or path.stem] = _File(path, content, is_needed)
+
+    def file_name(self, name: str) -> str:
+        """Return the file name of a file that was declared."""
+        return self._files[name].path.name
 
     def open(self) -> None:
         """Allow writing; until then marks are only remembered (nothing is saved before load)."""
@@ -63,7 +81,7 @@ class StateFiles:
     def mark(self, name: str, saved: Saved | None = None) -> None:
         """Ask for one file to be written soon."""
         file = self._files[name]
-        file.marked = True
+        file.marked = file.is_needed = True
         if saved is not None:
             file.waiting.append(saved)
         if self._is_open:
@@ -84,6 +102,8 @@ class StateFiles:
         await self.settle()
         failed: OSError | None = None
         for file in self._files.values():
+            if not file.is_needed:
+                continue
             try:
                 self._write(file.path, file.content())
             except OSError as error:
@@ -181,7 +201,8 @@ def answer_when_saved(
         if error is None:
             then(lambda: request.reply(request.command.response(remark=remark)))
             return
-        fault = f"changed in memory, and {name}.json could not be written: {error}"
+        file = files.file_name(name)
+        fault = f"changed in memory, and {file} could not be written: {error}"
         request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault))
 
     files.mark(name, saved)

@@ -82,17 +82,22 @@ class Sender:
         self._store_host = store_host
         self._recoder = Recoder(config.broker_cluster_name)
         self.forms = SendForms(self._recoder)
-        self._body_size_max = config.store.max_message_size
         self._routes = Routes(
             config=config,
             topics=topics,
             stats=stats,
             slave_refuses=lambda: store_refuses(store, IS_SLAVE),
         )
+        self.settings_changed()
+
+    def settings_changed(self) -> None:
+        """Go by the settings as they are now."""
+        self._body_size_max = self._config.store.max_message_size
         self._illegal = (
             "the message is illegal, maybe msg body or properties length not matched. msg body "
             f"length limit {self._body_size_max}B, msg properties length limit 32KB."
         )
+        self.forget_routes()
 
     def forget_routes(self) -> None:
         """Drop what is kept of topics; to be called when any topic changed."""

@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from remoting.aio.server import ServerConn
@@ -124,6 +125,10 @@ class Routes:
         """
         if not self._is_open:
             raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
+        accepts_from_ms = self._config.start_accept_send_request_time_stamp
+        if now_ms < accepts_from_ms:
+            text = f"broker unable to service, until {_human_time(accepts_from_ms)}"
+            raise Refused(ResponseCode.SYSTEM_ERROR, text)
         if self._config.is_slave:
             raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, self._slave_refuses())
         topic = send.topic
@@ -180,6 +185,15 @@ class Routes:
             text = names.see_faq(f"topic[{topic}] not exist, apply first please!")
             raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
         return made
+
+
+def _human_time(time_ms: int) -> str:
+    """Return a time of this machine as Java's UtilAll#timeMillisToHumanString2 prints it."""
+    try:
+        found = datetime.fromtimestamp(time_ms // 1000)
+    except (OverflowError, OSError, ValueError):
+        return f"{time_ms} ms"
+    return f"{found:%Y-%m-%d %H:%M:%S},{time_ms % 1000:03d}"
 
 
 def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:

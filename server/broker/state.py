@@ -14,15 +14,17 @@ Source: broker/BrokerController.java.
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
+from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
 from server.broker.answers import SendAnswers
 from server.broker.calls import ClientCalls
-from server.broker.clients import Consumers, Producers
+from server.broker.clients import Consumers, Member, Producers
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay import DelayLevels, DelayService
@@ -31,6 +33,7 @@ from server.broker.filterservers import FilterServers
 from server.broker.fromsettings import Stored, built_in, filter_table
 from server.broker.groups import Groups
 from server.broker.hold import Hold
+from server.broker.livesettings import LiveSettings
 from server.broker.locks import LockTable
 from server.broker.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, some, topic_fault
 from server.broker.offsets import Offsets
@@ -49,9 +52,11 @@ from server.runtime.clock import Clock, Times, read_together
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
+from server.store.ext import no_bits
 from server.store.store import MessageStore
 from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host
+from storefmt.message import decode_record
 from storefmt.vocabulary import is_light
 
 LOG = logging.getLogger(__name__)
@@ -73,6 +78,7 @@ class Broker:
         files: where topics and groups are marked as changed.
         sends: what is queued for all connections.
         on_topics_changed: told after every change of what name servers are told.
+        settings: changes of the settings; those of ``config`` as it is when None.
     """
 
     def __init__(
@@ -85,9 +91,13 @@ class Broker:
         stored: Stored,
         sends: Sends,
         on_topics_changed: Callable[[], None],
+        settings: LiveSettings | None = None,
     ) -> None:
         now_ms = clock.now_ms()
         self.config = config
+        self.settings = settings or LiveSettings(config)
+        self.when_settings_change: list[Callable[[], None]] = []
+        """Called after each change of settings, by those who keep a copy of some."""
         self.store = store
         self.clock = clock
         self.files = files
@@ -112,13 +122,12 @@ class Broker:
         self.calls = ClientCalls()
         self.hold: Hold[Waiting] = Hold()
         self.cold = ColdReads(clock)
-        answers = self._make_answers()
-        self.turn = self._make_turn(answers, sends)
-        self.sender = self._make_sender(answers)
+        self._answers = self._make_answers()
+        self.turn = self._make_turn(self._answers, sends)
+        self.sender = self._make_sender(self._answers)
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
-        self.delay.cold = self.cold
         self.promote: Promote = _no_promotion
         """Makes this broker the master; the role and whether to insist."""
         self.ha_numbers: Callable[[], dict[str, str]] = dict
@@ -131,9 +140,7 @@ class Broker:
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
         """Calls back when every name server was told what is true now."""
         store.on_dispatch = self._dispatched
-        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
-        if config.enable_calc_filter_bit_map:
-            store.exts.bit_map = BitMaps(self.filters, read_record=store.read_record).of
+        self._set_bit_maps()
 
     def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
         config, files = self.config, self.files
@@ -159,9 +166,7 @@ class Broker:
             overload=Overload(
                 count_max=config.send_thread_pool_queue_capacity,
                 busy_ms=config.store.os_page_cache_busy_time_out_ms,
-                stale_ms=(
-                    config.wait_time_in_send_queue_ms if config.broker_fast_failure_enable else None
-                ),
+                stale_ms=_stale_ms(config),
             ),
             times=self.stats.put_times,
             after_write=self._after_write,
@@ -177,6 +182,7 @@ class Broker:
             put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
             when_safe=self.turn.when_safe,
         )
+        delay.cold = self.cold
         delay.skew.on_step = self._clock_set
         return delay
 
@@ -264,11 +270,28 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.live(group)
+        conn = self.producers.live(group, partial(self._may_be_asked, question))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
             self.calls.oneway(conn, question)
+
+    def _may_be_asked(self, question: Command, producer: Member) -> bool:
+        """Tell whether a producer may see the half message that a question carries.
+
+        Anybody may say that it is in a producer group; with accounts only who may send to the
+        topic of the message is believed.
+        """
+        if self.access is None:
+            return True
+        topic = decode_record(question.body, check_crc=False).topic
+        try:
+            peer = producer.conn.peer[0]
+            self.access.require(peer, producer.access_key, (topic, Perm.PUB))
+        except AclError as error:
+            LOG.warning("%s is not asked: %s", producer.conn.address, error)
+            return False
+        return True
 
     def notify_members(self, group: str) -> None:
         """Tell every member of a consumer group to look at the members again."""
@@ -385,9 +408,24 @@ class Broker:
         self.settings_version = DataVersion(
             timestamp_ms=now_ms, counter=self.settings_version.counter + 1
         )
-        self.topics.auto_create = self.config.auto_create_topic_enable
-        self.groups.auto_create = self.config.auto_create_subscription_group
-        self.sender.forget_routes()
+        config, overload = self.config, self.turn.overload
+        self.topics.auto_create = config.auto_create_topic_enable
+        self.groups.auto_create = config.auto_create_subscription_group
+        self.filters.keep_ms = config.filter_data_clean_time_span_ms
+        self._answers.tell(region=config.region_id, trace_on=config.trace_on)
+        overload.busy_ms = config.store.os_page_cache_busy_time_out_ms
+        overload.stale_ms = _stale_ms(config)
+        self._set_bit_maps()
+        self.store.settings_changed()
+        self.sender.settings_changed()
+        for told in self.when_settings_change:
+            told()
+
+    def _set_bit_maps(self) -> None:
+        config, store = self.config, self.store
+        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
+        maps = BitMaps(self.filters, read_record=store.read_record)
+        store.exts.bit_map = maps.of if config.enable_calc_filter_bit_map else no_bits
 
     def _topics_changed(self) -> None:
         change = self.topics.change_count
@@ -427,3 +465,7 @@ class Broker:
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)
+
+
+def _stale_ms(config: BrokerConfig) -> int | None:
+    return config.wait_time_in_send_queue_ms if config.broker_fast_failure_enable else None

@@ -110,8 +110,8 @@ class Links:
 
     def __init__(self, *, behind_max: int, timeout_ms: int) -> None:
         self.links: list[SlaveLink] = []
-        self._behind_max = behind_max
-        self._timeout_ms = timeout_ms
+        self.behind_max = behind_max
+        self.timeout_ms = timeout_ms
         self._waiting: deque[_Wait] = deque()
 
     @property
@@ -135,7 +135,7 @@ class Links:
 
     def has_near(self, log_offset: int) -> bool:
         """Tell whether a slave is there that a message ending at ``log_offset`` may wait for."""
-        return bool(self.links) and log_offset - self.acked_offset < self._behind_max
+        return bool(self.links) and log_offset - self.acked_offset < self.behind_max
 
     def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:
         """Call ``done`` when a slave has all below ``log_offset``, or when that takes too long.
@@ -147,7 +147,7 @@ class Links:
         elif self.confirmed_offset >= log_offset:
             done(Outcome.REPLICATED)
         else:
-            self._waiting.append(_Wait(begin, log_offset, now_ms + self._timeout_ms, done))
+            self._waiting.append(_Wait(begin, log_offset, now_ms + self.timeout_ms, done))
 
     def settle(self) -> int:
         """Release whoever a slave has caught up with; returns how many."""

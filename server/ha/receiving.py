@@ -127,7 +127,8 @@ class Receiver:
         self.heard_ms = 0
         """When the master was heard last."""
         self._store = store
-        self._settings = settings
+        self.settings = settings
+        """Looked at anew each time, so that it may be replaced."""
         self._clock = clock
         self._compare = compare
         self._written = written
@@ -231,7 +232,7 @@ class Receiver:
 
     async def _receive(self, reader: asyncio.StreamReader, reporting: asyncio.Task[None]) -> None:
         transfers = Transfers()
-        wait_s = self._settings.housekeeping_ms / 1000
+        wait_s = self.settings.housekeeping_ms / 1000
         while True:
             if reporting.done():
                 reporting.result()
@@ -322,7 +323,7 @@ class Receiver:
         """Flush what came, and report it; and without news as a sign of life."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._settings.heartbeat_ms / 1000):
+                async with asyncio.timeout(self.settings.heartbeat_ms / 1000):
                     await self._flushed.wait()
             self._flushed.clear()
             await self._flush_all()

@@ -73,7 +73,8 @@ class SlaveServer:
     ) -> None:
         self._store = store
         self._links = links
-        self._settings = settings
+        self.settings = settings
+        """Looked at anew each time, so that it may be replaced."""
         self._clock = clock
         self._may_connect = may_connect
         self._refused_hint = refused_hint
@@ -153,7 +154,7 @@ class SlaveServer:
     async def _read(self, slave: _Slave, reader: asyncio.StreamReader) -> None:
         """Take reports until the connection ends or nothing comes for too long."""
         reports, link = Reports(), slave.link
-        wait_s = self._settings.housekeeping_ms / 1000
+        wait_s = self.settings.housekeeping_ms / 1000
         while True:
             try:
                 async with asyncio.timeout(wait_s):
@@ -184,7 +185,7 @@ class SlaveServer:
             self._links.settle()
 
     async def _send(self, slave: _Slave) -> None:
-        link, writer, settings = slave.link, slave.writer, self._settings
+        link, writer = slave.link, slave.writer
         transport = writer.transport
         transport.set_write_buffer_limits(high=UNSENT_MAX)
         sock = transport.get_extra_info("socket")
@@ -198,10 +199,10 @@ class SlaveServer:
             data = await self._bytes_at(link.sent_offset)
             if not data:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(settings.heartbeat_ms / 1000):
+                    async with asyncio.timeout(self.settings.heartbeat_ms / 1000):
                         await slave.news.wait()
                     continue
-            parts = framed(link.sent_offset, data, batch_size=settings.batch_size)
+            parts = framed(link.sent_offset, data, batch_size=self.settings.batch_size)
             link.sent_offset += len(data)
             writer.writelines(parts)
             await writer.drain()

@@ -94,6 +94,8 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
         config = namesrv_config(gather(flags, os.environ if environment is None else environment))
     except SettingsError as error:
         return refuse_settings(PROGRAM, error)
+    if flags.config_file is not None:
+        config.config_store_path = str(flags.config_file)
     if flags.printing is not Printing.NOTHING:
         important_only = flags.printing is Printing.IMPORTANT
         print_settings(format_settings(config, important_only=important_only))

@@ -7,20 +7,32 @@ Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java
 """
 
 import logging
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from server.runtime.gate import address_list
-from server.runtime.javakeys import NAMESRV_KEYS
-from server.runtime.settings import Settings, Value, computed, keys_of, setting
+from server.runtime.javakeys import NAMESRV_KEYS, namesrv_defaults
+from server.runtime.settings import (
+    Settings,
+    Value,
+    computed,
+    format_settings,
+    keys_of,
+    setting,
+)
 from server.runtime.tls import Tls, split_tls, tls_settings
 
 LOG = logging.getLogger(__name__)
 
 CHANGEABLE: Final = frozenset({"orderMessageEnable"})
 """Keys that UPDATE_NAMESRV_CONFIG may change; never a path."""
+
+
+def _default_config_store_path() -> str:
+    return str(Path.home() / "namesrv" / "namesrv.properties")
 
 
 def _default_kv_config_path() -> str:
@@ -36,6 +48,9 @@ class NamesrvConfig:
     bind_address: str = setting("0.0.0.0", important=True)
     """Ours: the interface to listen on; Java 4.9 always listens on all of them."""
     kv_config_path: str = computed(_default_kv_config_path, important=True)
+    config_store_path: str = computed(_default_config_store_path)
+    """The ``-c`` file where there is one. Nothing is ever written there; Java writes its settings
+    into it when one is changed."""
     order_message_enable: bool = setting(False)
     """Whether a route carries the order configuration of its topic."""
     allowed_addresses: str = setting("*")
@@ -46,6 +61,14 @@ class NamesrvConfig:
     """Ours: who may change key values, permissions and settings, besides this machine."""
     tls: Tls = field(default_factory=Tls)
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
+    not_used: dict[str, str] = field(default_factory=dict)
+    """Settings that RocketMQ has and that change nothing here, as they were given."""
+
+    def told(self) -> dict[str, str]:
+        """Return every key of 4.9.7 and of ours, with its value; no key holds a secret."""
+        home = os.environ.get("ROCKETMQ_HOME", "")
+        others = {**namesrv_defaults(), "rocketmqHome": home, **self.not_used}
+        return dict(sorted({**others, **dict(format_settings(self))}.items()))
 
 
 def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
@@ -59,6 +82,7 @@ def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
     config = settings.build(NamesrvConfig, tls=tls_settings(tls))
     for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
         address_list(settings.text(key) or "", key=key)
+    config.not_used = {value.key: value.text for value in settings.not_used}
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
         LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)

@@ -1,7 +1,8 @@
 """Every configuration key that RocketMQ 4.9.7 reads from a broker or name server file.
 
 Rule: a key listed here and used by no config of ours is accepted with a warning, so that
-a working broker.conf keeps working; a key not listed is a mistake (``settings``).
+a working broker.conf keeps working; a key not listed is a mistake (``settings``). A key that
+no config of ours has stands here with Java's default, so that tools are told every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java, remoting/netty/NettyClientConfig.java and
@@ -11,74 +12,113 @@ common/namesrv/NamesrvConfig.java; ``enableBatchPush`` is the setter of isEnable
 from typing import Final
 
 _BROKER = """
-    accessMessageInMemoryMaxRatio aclEnable adminBrokerThreadPoolNums
-    autoCreateSubscriptionGroup autoCreateTopicEnable autoDeleteUnusedStats
-    bitMapLengthConsumeQueueExt brokerClusterName brokerFastFailureEnable brokerIP1
-    brokerIP2 brokerId brokerName brokerPermission brokerRole brokerTopicEnable
-    channelNotActiveInterval checkCRCOnRecover cleanFileForciblyEnable cleanResourceInterval
-    clientAsyncSemaphoreValue clientCallbackExecutorThreads clientChannelMaxIdleTimeSeconds
-    clientCloseSocketIfTimeout clientManageThreadPoolNums
-    clientManagerThreadPoolQueueCapacity clientOnewaySemaphoreValue
-    clientPooledByteBufAllocatorEnable clientSocketRcvBufSize clientSocketSndBufSize
-    clientWorkerThreads clusterTopicEnable commercialBaseCount commercialBigCount
-    commercialEnable commercialTimerCount commercialTransCount commitCommitLogLeastPages
-    commitCommitLogThoroughInterval commitIntervalCommitLog compressedRegister
-    connectTimeoutMillis consumerFallbehindThreshold consumerManageThreadPoolNums
-    consumerManagerThreadPoolQueueCapacity dLegerGroup dLegerPeers dLegerSelfId
-    debugLockEnable defaultQueryMaxNum defaultTopicQueueNums deleteCommitLogFilesInterval
-    deleteConsumeQueueFilesInterval deleteWhen destroyMapedFileIntervalForcibly
-    disableConsumeIfConsumerReadSlowly diskFallRecorded diskMaxUsedSpaceRatio
-    duplicationEnable enableBatchPush enableCalcFilterBitMap enableConsumeQueueExt
-    enableDLegerCommitLog enableDetailStat enableLmq enableMultiDispatch
-    enablePropertyFilter enableScheduleAsyncDeliver enableScheduleMessageStats
-    endTransactionPoolQueueCapacity endTransactionThreadPoolNums expectConsumerNumUseFilter
-    fastFailIfNoBufferInStorePool fetchNamesrvAddrByAddressServer fileReservedTime
-    filterDataCleanTimeSpan filterServerNums filterSupportRetry flushCommitLogLeastPages
-    flushCommitLogThoroughInterval flushCommitLogTimed flushConsumeQueueLeastPages
-    flushConsumeQueueThoroughInterval flushConsumerOffsetHistoryInterval
-    flushConsumerOffsetInterval flushDelayOffsetInterval flushDiskType
-    flushIntervalCommitLog flushIntervalConsumeQueue flushLeastPagesWhenWarmMapedFile
-    forceRegister haHousekeepingInterval haListenPort haMasterAddress
-    haSendHeartbeatInterval haSlaveFallbehindMax haTransferBatchSize heartbeatThreadPoolNums
-    heartbeatThreadPoolQueueCapacity highSpeedMode isolateLogEnable listenPort
+    accessMessageInMemoryMaxRatio aclEnable adminBrokerThreadPoolNums=16
+    autoCreateSubscriptionGroup autoCreateTopicEnable autoDeleteUnusedStats=false
+    bitMapLengthConsumeQueueExt brokerClusterName brokerFastFailureEnable brokerIP1 brokerIP2
+    brokerId brokerName brokerPermission brokerRole brokerTopicEnable
+    channelNotActiveInterval=60000 checkCRCOnRecover=true cleanFileForciblyEnable
+    cleanResourceInterval clientAsyncSemaphoreValue=65535 clientCallbackExecutorThreads
+    clientChannelMaxIdleTimeSeconds=120 clientCloseSocketIfTimeout=true
+    clientManageThreadPoolNums=32 clientManagerThreadPoolQueueCapacity=1000000
+    clientOnewaySemaphoreValue=65535 clientPooledByteBufAllocatorEnable=false
+    clientSocketRcvBufSize=0 clientSocketSndBufSize=0 clientWorkerThreads=4 clusterTopicEnable
+    commercialBaseCount=1 commercialBigCount=1 commercialEnable=true commercialTimerCount=1
+    commercialTransCount=1 commitCommitLogLeastPages=4 commitCommitLogThoroughInterval=200
+    commitIntervalCommitLog=200 compressedRegister connectTimeoutMillis=3000
+    consumerFallbehindThreshold=17179869184 consumerManageThreadPoolNums=32
+    consumerManagerThreadPoolQueueCapacity=1000000 dLegerGroup= dLegerPeers= dLegerSelfId=
+    debugLockEnable=false defaultQueryMaxNum defaultTopicQueueNums deleteCommitLogFilesInterval
+    deleteConsumeQueueFilesInterval deleteWhen destroyMapedFileIntervalForcibly=120000
+    disableConsumeIfConsumerReadSlowly=false diskFallRecorded=true diskMaxUsedSpaceRatio
+    duplicationEnable=false enableBatchPush=false enableCalcFilterBitMap enableConsumeQueueExt
+    enableDLegerCommitLog=false enableDetailStat=true enableLmq enableMultiDispatch
+    enablePropertyFilter enableScheduleAsyncDeliver=false enableScheduleMessageStats=true
+    endTransactionPoolQueueCapacity=100000 endTransactionThreadPoolNums
+    expectConsumerNumUseFilter fastFailIfNoBufferInStorePool=false
+    fetchNamesrvAddrByAddressServer=false fileReservedTime filterDataCleanTimeSpan
+    filterServerNums=0 filterSupportRetry flushCommitLogLeastPages
+    flushCommitLogThoroughInterval flushCommitLogTimed=true flushConsumeQueueLeastPages=2
+    flushConsumeQueueThoroughInterval flushConsumerOffsetHistoryInterval=60000
+    flushConsumerOffsetInterval flushDelayOffsetInterval flushDiskType flushIntervalCommitLog
+    flushIntervalConsumeQueue flushLeastPagesWhenWarmMapedFile forceRegister
+    haHousekeepingInterval haListenPort haMasterAddress haSendHeartbeatInterval
+    haSlaveFallbehindMax haTransferBatchSize heartbeatThreadPoolNums
+    heartbeatThreadPoolQueueCapacity=50000 highSpeedMode=false isolateLogEnable=false listenPort
     longPollingEnable mappedFileSizeCommitLog mappedFileSizeConsumeQueue
-    mappedFileSizeConsumeQueueExt maxDelayTime maxErrorRateOfBloomFilter maxHashSlotNum
+    mappedFileSizeConsumeQueueExt maxDelayTime=40 maxErrorRateOfBloomFilter maxHashSlotNum
     maxIndexNum maxLmqConsumeQueueNum maxMessageSize maxMsgsNumBatch
     maxTransferBytesOnMessageInDisk maxTransferBytesOnMessageInMemory
     maxTransferCountOnMessageInDisk maxTransferCountOnMessageInMemory messageDelayLevel
-    messageIndexEnable messageIndexSafe messageStorePlugIn msgTraceTopicName namesrvAddr
+    messageIndexEnable messageIndexSafe=false messageStorePlugIn= msgTraceTopicName namesrvAddr
     notifyConsumerIdsChangedEnable offsetCheckInSlave osPageCacheBusyTimeOutMills
-    preferredLeaderId processReplyMessageThreadPoolNums pullMessageThreadPoolNums
-    pullThreadPoolQueueCapacity putMessageFutureThreadPoolNums putMsgIndexHightWater
-    putThreadPoolQueueCapacity queryMessageThreadPoolNums queryThreadPoolQueueCapacity
-    readOnlyCommitLogStorePaths redeleteHangedFileInterval regionId
-    registerBrokerTimeoutMills registerNameServerPeriod rejectTransactionMessage
-    replyThreadPoolQueueCapacity rocketmqHome scheduleAsyncDeliverMaxPendingLimit
-    scheduleAsyncDeliverMaxResendNum2Blocked sendMessageThreadPoolNums
-    sendThreadPoolQueueCapacity serverAsyncSemaphoreValue serverCallbackExecutorThreads
-    serverChannelMaxIdleTimeSeconds serverOnewaySemaphoreValue
-    serverPooledByteBufAllocatorEnable serverSelectorThreads serverSocketBacklog
-    serverSocketRcvBufSize serverSocketSndBufSize serverWorkerThreads shortPollingTimeMills
-    slaveReadEnable slaveTimeout startAcceptSendRequestTimeStamp storePathCommitLog
-    storePathDLedgerCommitLog storePathRootDir storeReplyMessageEnable syncFlushTimeout
-    traceOn traceTopicEnable transactionCheckInterval transactionCheckMax transactionTimeOut
-    transferMsgByHeap transientStorePoolEnable transientStorePoolSize useEpollNativeSelector
-    useReentrantLockWhenPutMessage useTLS waitTimeMillsInHeartbeatQueue
-    waitTimeMillsInPullQueue waitTimeMillsInSendQueue waitTimeMillsInTransactionQueue
-    warmMapedFileEnable writeBufferHighWaterMark writeBufferLowWaterMark
+    preferredLeaderId= processReplyMessageThreadPoolNums pullMessageThreadPoolNums
+    pullThreadPoolQueueCapacity=100000 putMessageFutureThreadPoolNums
+    putMsgIndexHightWater=600000 putThreadPoolQueueCapacity=10000 queryMessageThreadPoolNums
+    queryThreadPoolQueueCapacity=20000 readOnlyCommitLogStorePaths=
+    redeleteHangedFileInterval=120000 regionId registerBrokerTimeoutMills
+    registerNameServerPeriod rejectTransactionMessage replyThreadPoolQueueCapacity=10000
+    rocketmqHome scheduleAsyncDeliverMaxPendingLimit=2000
+    scheduleAsyncDeliverMaxResendNum2Blocked=3 sendMessageThreadPoolNums
+    sendThreadPoolQueueCapacity serverAsyncSemaphoreValue=64 serverCallbackExecutorThreads=0
+    serverChannelMaxIdleTimeSeconds serverOnewaySemaphoreValue=256
+    serverPooledByteBufAllocatorEnable=true serverSelectorThreads=3 serverSocketBacklog
+    serverSocketRcvBufSize=0 serverSocketSndBufSize=0 serverWorkerThreads=8
+    shortPollingTimeMills slaveReadEnable slaveTimeout startAcceptSendRequestTimeStamp
+    storePathCommitLog storePathDLedgerCommitLog= storePathRootDir storeReplyMessageEnable
+    syncFlushTimeout traceOn traceTopicEnable transactionCheckInterval transactionCheckMax
+    transactionTimeOut transferMsgByHeap=true transientStorePoolEnable=false
+    transientStorePoolSize=5 useEpollNativeSelector=false useReentrantLockWhenPutMessage=true
+    useTLS=false waitTimeMillsInHeartbeatQueue=31000 waitTimeMillsInPullQueue=5000
+    waitTimeMillsInSendQueue waitTimeMillsInTransactionQueue=3000 warmMapedFileEnable
+    writeBufferHighWaterMark=0 writeBufferLowWaterMark=0
 """
 
-BROKER_KEYS: Final = frozenset(_BROKER.split())
+
+def _keys(table: str) -> frozenset[str]:
+    return frozenset(word.partition("=")[0] for word in table.split())
+
+
+def _defaults(table: str) -> dict[str, str]:
+    words = (word.partition("=") for word in table.split())
+    return {key: text for key, sign, text in words if sign}
+
+
+BROKER_KEYS: Final = _keys(_BROKER)
 """Keys of a broker.conf; one flat key space over four Java classes."""
 
 _NAMESRV = """
-    clusterTest configStorePath kvConfigPath listenPort orderMessageEnable productEnvName
-    rocketmqHome serverAsyncSemaphoreValue serverCallbackExecutorThreads
-    serverChannelMaxIdleTimeSeconds serverOnewaySemaphoreValue
-    serverPooledByteBufAllocatorEnable serverSelectorThreads serverSocketBacklog
-    serverSocketRcvBufSize serverSocketSndBufSize serverWorkerThreads useEpollNativeSelector
-    writeBufferHighWaterMark writeBufferLowWaterMark
+    clusterTest=false configStorePath kvConfigPath listenPort orderMessageEnable
+    productEnvName=center rocketmqHome serverAsyncSemaphoreValue=64
+    serverCallbackExecutorThreads=0 serverChannelMaxIdleTimeSeconds
+    serverOnewaySemaphoreValue=256 serverPooledByteBufAllocatorEnable=true
+    serverSelectorThreads=3 serverSocketBacklog=1024 serverSocketRcvBufSize=0
+    serverSocketSndBufSize=0 serverWorkerThreads=8 useEpollNativeSelector=false
+    writeBufferHighWaterMark=0 writeBufferLowWaterMark=0
 """
 
-NAMESRV_KEYS: Final = frozenset(_NAMESRV.split())
+NAMESRV_KEYS: Final = _keys(_NAMESRV)
 """Keys of a name server configuration file."""
+
+
+def broker_defaults(cpu_count: int) -> dict[str, str]:
+    """Return the defaults of the keys of a broker that change nothing here, as Java has them.
+
+    Args:
+        cpu_count: of this machine; sizes of thread pools depend on it.
+    """
+    sends = min(cpu_count, 4)
+    return _defaults(_BROKER) | {
+        "clientCallbackExecutorThreads": str(cpu_count),
+        "endTransactionThreadPoolNums": str(max(8 + 2 * cpu_count, 4 * sends)),
+        "heartbeatThreadPoolNums": str(min(32, cpu_count)),
+        "processReplyMessageThreadPoolNums": str(16 + 2 * cpu_count),
+        "pullMessageThreadPoolNums": str(16 + 2 * cpu_count),
+        "putMessageFutureThreadPoolNums": str(sends),
+        "queryMessageThreadPoolNums": str(8 + cpu_count),
+        "sendMessageThreadPoolNums": str(sends),
+    }
+
+
+def namesrv_defaults() -> dict[str, str]:
+    """Return the same for a name server."""
+    return _defaults(_NAMESRV)

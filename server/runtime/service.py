@@ -18,12 +18,16 @@ Action = Callable[[int], Awaitable[None] | None]
 """What a service does; its argument is ``now_ms``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Service:
     name: str
-    interval_ms: int
-    first_ms: int
+    interval_ms: Callable[[], int]
+    set_ms: int
+    """The interval when it was looked at last."""
+    wait_ms: int
+    """How long it waits for its next run."""
     action: Action
+    is_running: bool = False
 
 
 class Services:
@@ -43,17 +47,38 @@ class Services:
         self._tasks: list[asyncio.Task[None]] = []
 
     def every(
-        self, interval_ms: int, action: Action, *, name: str, first_ms: int | None = None
+        self,
+        interval_ms: int | Callable[[], int],
+        action: Action,
+        *,
+        name: str,
+        first_ms: int | None = None,
     ) -> None:
-        """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``."""
-        first_ms = interval_ms if first_ms is None else first_ms
-        self._services.append(_Service(name, interval_ms, first_ms, action))
+        """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``.
+
+        Args:
+            interval_ms: or what tells it before each wait, where a setting may change.
+        """
+        interval = interval_ms if callable(interval_ms) else lambda: interval_ms
+        set_ms = interval()
+        wait_ms = set_ms if first_ms is None else first_ms
+        self._services.append(_Service(name, interval, set_ms, wait_ms, action))
 
     def start(self) -> None:
         """Start every service; call it from a running loop."""
-        self._tasks = [
-            asyncio.create_task(self._run(service), name=service.name) for service in self._services
-        ]
+        self._tasks = [self._begin(service) for service in self._services]
+
+    def intervals_changed(self) -> None:
+        """Let those whose interval is another one now begin to wait anew."""
+        for at, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
+            interval_ms = service.interval_ms()
+            if not service.is_running and service.set_ms != interval_ms:
+                service.set_ms = service.wait_ms = interval_ms
+                task.cancel()
+                self._tasks[at] = self._begin(service)
+
+    def _begin(self, service: _Service) -> asyncio.Task[None]:
+        return asyncio.create_task(self._run(service), name=service.name)
 
     async def stop(self) -> None:
         """Cancel every service and wait until each has ended."""
@@ -65,13 +90,15 @@ class Services:
                 await task
 
     async def _run(self, service: _Service) -> None:
-        wait_ms = service.first_ms
         while True:
-            await self._sleep(wait_ms / 1000)
+            await self._sleep(service.wait_ms / 1000)
+            service.is_running = True
             try:
                 outcome = service.action(self._clock.now_ms())
                 if outcome is not None:
                     await outcome
             except Exception:
-                LOG.exception("service %s; it runs again in %d ms", service.name, wait_ms)
-            wait_ms = service.interval_ms
+                LOG.exception("service %s; it runs again in %d ms", service.name, service.wait_ms)
+            finally:
+                service.is_running = False
+            service.set_ms = service.wait_ms = service.interval_ms()

@@ -18,7 +18,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -161,7 +161,7 @@ class Settings:
             elif value.key in java_keys:
                 self.not_used.append(value)
             else:
-                self._errors.append(self._unknown(value, [*known, *java_keys]))
+                self._errors.append(unknown_key(value, [*known, *java_keys]))
 
     def build(self, config_type: type[ConfigT], **defaults: object) -> ConfigT:
         """Return a config with every value that was given for its keys.
@@ -189,12 +189,13 @@ class Settings:
         """Return the raw text that was given for ``key``, None where nothing was."""
         return self._values[key].text if key in self._values else None
 
-    @staticmethod
-    def _unknown(value: Value, candidates: Sequence[str]) -> str:
-        lowered = {name.lower(): name for name in candidates}
-        near = difflib.get_close_matches(value.key.lower(), lowered, n=1, cutoff=0.6)
-        hint = f"did you mean {lowered[near[0]]}?" if near else "see `-p` for the keys there are"
-        return f"{value.source}: unknown key {value.key}; {hint}"
+
+def unknown_key(value: Value, candidates: Iterable[str]) -> str:
+    """Return a text for a key that nobody knows, with the nearest one that there is."""
+    lowered = {name.lower(): name for name in candidates}
+    near = difflib.get_close_matches(value.key.lower(), lowered, n=1, cutoff=0.6)
+    hint = f"did you mean {lowered[near[0]]}?" if near else "see `-p` for the keys there are"
+    return f"{value.source}: unknown key {value.key}; {hint}"
 
 
 def convert(value: Value, key: Key) -> object:

@@ -82,9 +82,8 @@ class Appender:
         self._table = table
         self._queues = table.queues
         self._columns = table.columns
-        self._body_size_max = config.max_message_size
         self._run_size_max = log.file_size - BLANK_SIZE_MIN
-        self._size_max = min(config.record_size_max, self._run_size_max)
+        self.settings_changed(config)
         self.entries: list[DispatchEntry] = []
         """What was put since the last write, in log order."""
         self.takers: list[Taker] = []
@@ -94,6 +93,11 @@ class Appender:
         self.extra_count = 0
         """Entries, not taken yet, that are no record's own: copies, and what fills a gap."""
         self._copies = Copies(config, table) if config.enable_multi_dispatch else None
+
+    def settings_changed(self, config: StoreConfig) -> None:
+        """Take the limits that are set now."""
+        self._body_size_max = config.max_message_size
+        self._size_max = min(config.record_size_max, self._run_size_max)
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
         """Make a record of a message, to be written with the next write; as ``append``.

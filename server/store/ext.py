@@ -37,6 +37,11 @@ _READ_SIZE: Final = 512
 _LOOK_COUNT: Final = 4_096
 
 
+def no_bits(entry: DispatchEntry) -> bytes:
+    """Return no bit map: nobody works one out."""
+    return b""
+
+
 @dataclass(slots=True)
 class _ExtQueue:
     """The ext files of one queue that is written."""
@@ -55,7 +60,7 @@ class ExtFiles:
     """
 
     def __init__(self, disk: Disk, paths: StorePaths, *, file_size: int) -> None:
-        self.bit_map: Callable[[DispatchEntry], bytes] = lambda entry: b""
+        self.bit_map: Callable[[DispatchEntry], bytes] = no_bits
         """Gives the bit map of a message; empty for none."""
         self._disk = disk
         self._paths = paths

@@ -67,7 +67,6 @@ class Copies:
     def __init__(self, config: StoreConfig, table: QueueTable) -> None:
         self._config = config
         self._table = table
-        self._light_max = config.max_lmq_consume_queue_num
         # Below zero: not counted yet.
         self._light_count = -1
 
@@ -111,10 +110,11 @@ class Copies:
         if not name or len(name.encode()) > TOPIC_SIZE_V1_MAX:
             return PutStatus.MESSAGE_ILLEGAL
         if self._config.enable_lmq and is_light(name):
-            if self._light_count < 0 or self._light_count >= self._light_max:
+            light_max = self._config.max_lmq_consume_queue_num
+            if self._light_count < 0 or self._light_count >= light_max:
                 # Some may have been deleted.
                 self._light_count = sum(is_light(topic) for topic, _, _ in self._table.rows())
-            if self._light_count >= self._light_max:
+            if self._light_count >= light_max:
                 return PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
         return PutStatus.PUT_OK
 

@@ -56,6 +56,10 @@ class Reader:
         self._find = table.find
         self._exts = table.exts
         self._index = index
+        self.settings_changed(config)
+
+    def settings_changed(self, config: StoreConfig) -> None:
+        """Take the limits that are set now."""
         self._count_max = config.max_transfer_count_on_message_in_memory
         self._size_max = config.max_transfer_bytes_on_message_in_memory
         self._disk_count_max = config.max_transfer_count_on_message_in_disk

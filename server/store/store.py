@@ -60,6 +60,7 @@ class MessageStore:
         """Nothing is stored any more until a restart."""
         self.is_copy = False
         """Nothing is put: what is stored is the log of another broker."""
+        self._config = config
         self._sync = config.is_sync_flush
         self._log = opened.log
         self._table = opened.table
@@ -84,6 +85,12 @@ class MessageStore:
         self._waiting_takers: list[Taker] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
+
+    def settings_changed(self) -> None:
+        """Go by the settings as they are now; those of sizes on disk hold until a restart."""
+        for part in (self._reader, self._appender, self._upkeep):
+            part.settings_changed(self._config)
+        self._log.warm_size = self._config.warm_size
 
     @classmethod
     def open(cls, config: StoreConfig, *, now_ms: int, disk: Disk | None = None) -> "MessageStore":

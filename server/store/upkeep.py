@@ -69,13 +69,17 @@ class Upkeep:
         self.removed = Removed(opened.disk)
         """Where deleted queues go."""
         self._release = opened.release
-        self._interval_ms = config.flush_interval_consume_queue_ms
-        self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
+        self.settings_changed(config)
         self._next_write_ms = opened.now_ms + self._interval_ms
         self._next_sync_ms = opened.now_ms + self._thorough_interval_ms
         self._job_running = False
         self._round: _Round | None = None
         self._synced_offset = self.safe_file.safe_log_offset
+
+    def settings_changed(self, config: StoreConfig) -> None:
+        """Take the intervals that are set now."""
+        self._interval_ms = config.flush_interval_consume_queue_ms
+        self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
 
     def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
         """Return a job that makes the written part of the log durable."""

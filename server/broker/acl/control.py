@@ -26,13 +26,23 @@ from remoting.errors import RemotingError
 from server.broker.acl.accounts import Account, AclError, Perm, account_of, check_keys, check_perms
 from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
-from server.broker.names import RETRY_PREFIX, TRACE_TOPIC
+from server.broker.names import (
+    CHECK_MAX_TIME_TOPIC,
+    HALF_TOPIC,
+    OP_HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    TRACE_TOPIC,
+)
 from server.runtime.addresses import AddressPattern, BadAddress
 from storefmt.configs import DataVersion
 from storefmt.errors import ConfigDamaged
 from storefmt.fastjson import Json, Key
 
 LOG = logging.getLogger(__name__)
+
+HOLDING_TOPICS: Final = frozenset({SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC})
+"""Messages of every topic wait in these, so no default permission is one for them."""
 
 HIDDEN: Final = "******"
 """What stands for a secret key wherever one is asked for."""
@@ -93,11 +103,34 @@ class AccessControl:
             needed = list(rule.needs(command, self._topic_at))
         except RemotingError as error:
             raise AclError(str(error)) from error
-        if (TRACE_TOPIC, Perm.PUB) in needed:
-            # Every client may trace what it does.
-            return
         for resource in needed:
-            _check_resource(account, resource)
+            # Every client may trace what it does.
+            if resource != (TRACE_TOPIC, Perm.PUB):
+                self._check_resource(account, resource)
+
+    def require(self, ip: str, access_key: str | None, resource: Resource) -> None:
+        """Check one more permission of a peer whose signature was checked before.
+
+        The rules of 4.9.7 know no such permissions: under them everybody passes.
+
+        Raises:
+            AclError: the account has no such permission, or is gone.
+        """
+        if not self._strict or any(pattern.matches(ip) for pattern in self._table.white):
+            return
+        account = self._table.accounts.get(access_key or "")
+        if account is None:
+            raise AclError(f"No acl config for {access_key}")
+        if not account.white.matches(ip) and not (account.is_admin and account.perms is None):
+            self._check_resource(account, resource)
+
+    def _check_resource(self, account: Account, resource: Resource) -> None:
+        name, needed = resource
+        by_default = name not in (account.perms or ())
+        if account.lacks(name, needed) or (self._strict and by_default and name in HOLDING_TOPICS):
+            is_group = name.startswith(RETRY_PREFIX)
+            text = f"group:{name.removeprefix(RETRY_PREFIX)}" if is_group else f"topic:{name}"
+            raise AclError(f"No default permission for {text}")
 
     # Files.
 
@@ -201,14 +234,6 @@ class AccessControl:
         self._files.write(path, content, now_ms=now_ms)
         self._stamp = self._files.stamp()
         self._table = self._files.load()
-
-
-def _check_resource(account: Account, resource: Resource) -> None:
-    name, needed = resource
-    if account.lacks(name, needed):
-        is_group = name.startswith(RETRY_PREFIX)
-        text = f"group:{name.removeprefix(RETRY_PREFIX)}" if is_group else f"topic:{name}"
-        raise AclError(f"No default permission for {text}")
 
 
 def _key_of(account: Json) -> str | None:

@@ -9,13 +9,14 @@ Source: broker/BrokerController.java#initialAcl.
 from collections.abc import Callable
 from typing import Final
 
+from remoting.acl import ACCESS_KEY
 from remoting.codes import ResponseCode
-from server.broker.acl.accounts import AclError
+from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
-from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC
+from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC, retry_topic
 from server.runtime.gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
@@ -61,18 +62,43 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
     return check
 
 
+def require_group(access: AccessControl | None, request: Request, group: str) -> None:
+    """Refuse a request of who has no right to a group; without accounts everybody has.
+
+    Raises:
+        RequestRefused: as the gate does.
+    """
+    if access is None:
+        return
+    try:
+        ip, access_key = request.conn.peer[0], request.command.ext.get(ACCESS_KEY)
+        access.require(ip, access_key, (retry_topic(group), Perm.SUB))
+    except AclError as error:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
+
+
 def topic_at(store: MessageStore, log_offset: int) -> str | None:
     """Return the topic of the message at a log offset, None where there is none.
 
-    A message that waits, for its time or for its transaction, counts for its real topic.
+    A message that waits, for its time or for its transaction, or that nobody decided in time,
+    counts for its real topic.
+
+    Bytes inside the body of a message may look like a record of any topic, which reaches over
+    the messages behind it. So a record counts only where the entry of its queue points to it.
+
+    Raises:
+        AclError: there is something that no entry of a queue points to.
     """
     data = store.read_record(log_offset) if log_offset >= 0 else None
     if data is None:
         return None
     try:
         record = decode_record(data, check_crc=False)
-    except RecordDamaged:
-        return None
-    if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC):
+    except RecordDamaged as error:
+        raise AclError(f"No message can be read at log offset {log_offset}: {error}") from None
+    entries = store.entries(record.topic, record.queue_id, start=record.queue_offset, count=1)
+    if not entries or entries[0][:2] != (log_offset, len(data)):
+        raise AclError(f"No entry of a queue points to log offset {log_offset}")
+    if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC, CHECK_MAX_TIME_TOPIC):
         return record.properties.get(REAL_TOPIC, record.topic)
     return record.topic

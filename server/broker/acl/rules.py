@@ -6,7 +6,8 @@
              that is known may do the rest
 
 Rule: a resource is read from the very field that the handler reads. A message that is named by
-its log offset counts for its topic, a delayed or half message for its real one.
+its log offset counts for its topic, a delayed or half message for its real one. A message that
+names other queues in INNER_MULTI_DISPATCH is a send to each of them.
 
 Source: acl/plain/PlainAccessValidator.java#parse, acl/common/Permission.java#ADMIN_CODE.
 """
@@ -27,11 +28,15 @@ from remoting.command import Command
 from remoting.header import parse_int
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.names import RETRY_PREFIX, retry_topic
+from storefmt.batch import split_batch
+from storefmt.errors import RecordDamaged
+from storefmt.properties import INNER_MULTI_DISPATCH, parse_properties
 
 TopicAt = Callable[[int], str | None]
 """Returns the topic of the message at a log offset, None where there is none."""
 
 Resource = tuple[str, Perm]
+_COPIED: Final = INNER_MULTI_DISPATCH.encode()
 _Needs = Callable[[Command, TopicAt], Iterable[Resource]]
 
 
@@ -73,14 +78,35 @@ def _topic(perm: Perm, key: str = "topic") -> tuple[str, _Needs]:
     return f"{word} of the topic", needs
 
 
-def _send(key: str) -> tuple[str, _Needs]:
-    """Return the need of a send; into a retry topic only its own group sends."""
+def _send(key: str, properties_key: str) -> Rule:
+    """Return the rule of a send; into a retry topic only its own group sends."""
 
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
         topic = command.ext.get(key)
-        return [] if topic is None else [_sent_to(topic)]
+        found = [] if topic is None else [_sent_to(topic)]
+        properties = command.ext.get(properties_key, "")
+        if INNER_MULTI_DISPATCH in properties:
+            found += _copied_to(properties)
+        if _COPIED in command.body:
+            found += _copied_in_batch(command.body)
+        return found
 
-    return "PUB of the topic", needs
+    return Rule(Level.PERMS, "PUB of the topic, and of each that the message is copied to", needs)
+
+
+def _copied_to(properties: str | bytes) -> list[Resource]:
+    """Return what a message needs for the other queues that its properties ask entries in."""
+    names = parse_properties(properties).get(INNER_MULTI_DISPATCH, "").split(",")
+    return [_sent_to(name) for name in names if name]
+
+
+def _copied_in_batch(body: bytes) -> list[Resource]:
+    """Return the same for the messages of a batch; a body that is no batch is one message's."""
+    try:
+        entries = split_batch(body)
+    except RecordDamaged:
+        return []
+    return [found for entry in entries for found in _copied_to(entry.properties)]
 
 
 def _sent_to(topic: str) -> Resource:
@@ -156,17 +182,18 @@ _OFFSETS: Final = _perms(_topic(Perm.ANY))
 _HEARTBEAT: Final = Rule(Level.PERMS, "SUB of its groups and their topics", _heartbeat)
 
 STRICT: Final[Mapping[int, Rule]] = {
-    RequestCode.SEND_MESSAGE: _perms(_send("topic")),
-    RequestCode.SEND_MESSAGE_V2: _perms(_send("b")),
-    RequestCode.SEND_BATCH_MESSAGE: _perms(_send("b")),
-    RequestCode.SEND_REPLY_MESSAGE: _perms(_send("topic")),
-    RequestCode.SEND_REPLY_MESSAGE_V2: _perms(_send("b")),
+    RequestCode.SEND_MESSAGE: _send("topic", "properties"),
+    RequestCode.SEND_MESSAGE_V2: _send("b", "i"),
+    RequestCode.SEND_BATCH_MESSAGE: _send("b", "i"),
+    RequestCode.SEND_REPLY_MESSAGE: _send("topic", "properties"),
+    RequestCode.SEND_REPLY_MESSAGE_V2: _send("b", "i"),
     RequestCode.END_TRANSACTION: _perms(_message(Perm.PUB, "commitLogOffset")),
     RequestCode.PULL_MESSAGE: _SUB_BOTH,
     LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
     RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
     RequestCode.VIEW_MESSAGE_BY_ID: _perms(_message(Perm.SUB, "offset")),
-    RequestCode.QUERY_CONSUME_QUEUE: _perms(_topic(Perm.SUB)),
+    # It tells the filter of the group.
+    RequestCode.QUERY_CONSUME_QUEUE: _SUB_BOTH,
     RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group"), _message(Perm.SUB, "offset")),
     RequestCode.QUERY_CONSUMER_OFFSET: _SUB_BOTH,
     RequestCode.UPDATE_CONSUMER_OFFSET: _SUB_BOTH,

@@ -77,7 +77,7 @@ class FilterTable:
         self.strict = strict
         self.change_count = 0
         """Goes up with every change."""
-        self._keep_ms = keep_ms
+        self.keep_ms = keep_ms
         self._topics: dict[str, dict[str, Filter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
 
@@ -173,7 +173,7 @@ class FilterTable:
     def _forget_dead(self, now_ms: int) -> None:
         for topic, groups in list(self._topics.items()):
             for group, found in list(groups.items()):
-                if found.is_dead and now_ms - found.data.dead_time >= self._keep_ms:
+                if found.is_dead and now_ms - found.data.dead_time >= self.keep_ms:
                     del groups[group]
             if not groups:
                 del self._topics[topic]

@@ -6,6 +6,7 @@ subscription understood), 203, 204, 328 (connections).
 Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java.
 """
 
+from remoting.acl import ACCESS_KEY
 from remoting.bodies import (
     CheckClientRequestBody,
     Connection,
@@ -28,6 +29,7 @@ from remoting.headers import (
     UnregisterClientResponse,
 )
 from server.broker import names
+from server.broker.acl.gate import require_group
 from server.broker.clients import Member
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.table import compiled
@@ -73,7 +75,14 @@ def _fault(data: HeartbeatData) -> str | None:
 
 def _member(request: Request, client_id: str) -> Member:
     command = request.command
-    return Member(request.conn, client_id, command.language, command.version, request.now_ms)
+    return Member(
+        request.conn,
+        client_id,
+        command.language,
+        command.version,
+        request.now_ms,
+        command.ext.get(ACCESS_KEY),
+    )
 
 
 def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) -> None:
@@ -93,9 +102,14 @@ def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) 
 
 @handles(RequestCode.UNREGISTER_CLIENT)
 def unregister_client(broker: Broker, request: Request) -> Command:
-    """Take the connection out of a producer or consumer group."""
+    """Take the connection out of a producer or consumer group.
+
+    With accounts, who is not in a producer group needs the right of that group.
+    """
     fields = request.command.header(UnregisterClient)
     if fields.producer_group is not None:
+        if not broker.producers.has(fields.producer_group, request.conn):
+            require_group(broker.access, request, fields.producer_group)
         broker.producers.unregister(fields.producer_group, request.conn)
     if fields.consumer_group is not None:
         name = fields.consumer_group

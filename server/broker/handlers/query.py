@@ -12,13 +12,16 @@ from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageRespon
 from server.broker.coldhandler import reads_cold
 from server.broker.filters.bloom import bit_text
 from server.broker.filters.messagefilter import MessageFilter, subscribed
+from server.broker.recode import index_keys
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.reader import RawEntry
 from storefmt.consumequeue import is_ext_address
 from storefmt.consumequeue_ext import ExtUnit
+from storefmt.errors import RecordDamaged
 from storefmt.fastjson import Json, Key, dumps
+from storefmt.message import decode_record
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 QUEUE_ENTRY_COUNT_MAX = 1_024
@@ -41,7 +44,11 @@ def view_message(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.QUERY_MESSAGE)
 @reads_cold
 def query_message(broker: Broker, request: Request) -> Command:
-    """Return the records that the index has under a key; callers compare the key itself."""
+    """Return the records of a topic that have a key, or a unique key.
+
+    The index knows only the hash of topic and key, which records of other topics may share: each
+    record is compared before it is given. Java leaves that to the client.
+    """
     fields = request.command.header(QueryMessage)
     count_max = max(0, fields.max_num)
     if request.command.ext.get(UNIQUE_KEY_QUERY) == "true":
@@ -57,8 +64,12 @@ def query_message(broker: Broker, request: Request) -> Command:
         index_last_update_timestamp=found.index_last_update_ms,
         index_last_update_phyoffset=found.index_last_log_offset,
     )
+    records = [one for one in found.records if _is_under(one, fields.topic, fields.key)]
+    if records:
+        return request.command.response(header=header, body=b"".join(records))
     if found.records:
-        return request.command.response(header=header, body=b"".join(found.records))
+        # As for a key without any: nobody learns what else has the hash.
+        header = QueryMessageResponse(index_last_update_timestamp=0, index_last_update_phyoffset=0)
     return request.command.response(
         ResponseCode.QUERY_NOT_FOUND,
         remark="can not find message, maybe time range not correct",
@@ -66,10 +77,19 @@ def query_message(broker: Broker, request: Request) -> Command:
     )
 
 
+def _is_under(data: bytes, topic: str, key: str) -> bool:
+    """Tell whether a record is one of this topic and has this key, or this unique key."""
+    try:
+        record = decode_record(data, check_crc=False)
+    except RecordDamaged:
+        return False
+    return record.topic == topic and key in index_keys(record.properties)
+
+
 @handles(RequestCode.QUERY_CONSUME_QUEUE)
 @reads_cold
 def query_consume_queue(broker: Broker, request: Request) -> Command:
-    """Return entries of one queue; one that nobody wrote to has none.
+    """Return entries of one queue; one that nobody wrote to is refused.
 
     Whether the group's filter may take an entry (``eval``) is only told for entries with an
     ext unit, as in Java, and by the unit alone.
@@ -79,12 +99,11 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     if topic is None:
         remark = "the field topic is missing; say which topic's queue is meant"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
-    end = broker.store.max_offset(topic, queue_id)
-    if end == 0 and not _is_there(broker, topic, queue_id):
+    if not broker.store.has(topic, queue_id):
         remark = f"{queue_id}@{topic} is not exist!"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
     body = QueryConsumeQueueResponseBody(
-        max_queue_index=end,
+        max_queue_index=broker.store.max_offset(topic, queue_id),
         min_queue_index=broker.store.min_offset(topic, queue_id),
     )
     wants = None
@@ -106,14 +125,6 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
         )
     body.queue_data = [_shown(entry, wants) for entry in entries[: max(0, count)]]
     return request.command.response(remark=UNSET_REMARK, body=body.encode())
-
-
-def _is_there(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Return whether a topic has a queue; Java also takes any that was asked for before."""
-    config = broker.topics.get(topic)
-    return config is not None and 0 <= queue_id < max(
-        config.read_queue_nums, config.write_queue_nums
-    )
 
 
 def _shown(entry: RawEntry, wants: MessageFilter | None) -> ConsumeQueueData:

@@ -6,6 +6,7 @@ broker's name), the client's answer comes back unchanged; no answer in 10 s is c
 Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessageDirectly.
 """
 
+from remoting.acl import OF_THE_SIGNATURE
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
@@ -79,7 +80,9 @@ def _relay(
         request.reply(response)
 
     ask = Command.request(command.code, body=body)
-    ask.ext, ask.ext_written = dict(command.ext), True
+    # Java passes the signature on, too: with it the client could ask in the name of who asked.
+    ask.ext = {name: text for name, text in command.ext.items() if name not in OF_THE_SIGNATURE}
+    ask.ext_written = True
     broker.calls.call(
         member.conn, ask, deadline_ms=request.now_ms + ANSWER_WAIT_MS, answered=answered
     )

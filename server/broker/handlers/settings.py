@@ -1,103 +1,52 @@
 """The broker's own settings and numbers: read (26), change (25), runtime information (28).
 
-Rule: a setting is changed over the wire only when its key is on the list below, and only with
-a legal value; a request is taken whole or not at all. Who may ask is decided before.
-Changes last until the broker stops: the configuration file is never written.
+Rule: what may change, and where a change is kept, is decided in ``server.broker.livesettings``.
 
-Source: broker/processor/AdminBrokerProcessor.java; the list is ours (Java takes any key,
-CVE-2023-33246).
+Source: broker/processor/AdminBrokerProcessor.java.
 """
-
-import os
-from typing import Final
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetBrokerConfigResponse
 from server.broker.coldhandler import reads_cold
-from server.broker.config import BrokerConfig, printed
+from server.broker.livesettings import FILE_NAME
 from server.broker.runtimeinfo import runtime_info
+from server.broker.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.runtime.settings import SettingsError, Value, convert, keys_of
-
-CHANGEABLE: Final = frozenset({
-    "autoCreateSubscriptionGroup",
-    "autoCreateTopicEnable",
-    "brokerPermission",
-    "compressedRegister",
-    "defaultQueryMaxNum",
-    "forceRegister",
-    "longPollingEnable",
-    "notifyConsumerIdsChangedEnable",
-    "rejectTransactionMessage",
-    "shortPollingTimeMills",
-    "slaveReadEnable",
-    "storeReplyMessageEnable",
-    "transactionCheckMax",
-    "transactionTimeOut",
-})  # fmt: skip
-"""Keys that may be changed while the broker runs: none names a path, address or class."""
-
-TOOLS_ASK_FOR: Final = {
-    "clientCallbackExecutorThreads": str(os.cpu_count() or 1),
-    "filterServerNums": "0",
-    "slaveReadEnable": "false",
-    "useTLS": "false",
-}
-"""Java's keys without which its tools fail (exportConfigs, exportMetrics), and what they are
-here, where nobody sets them."""
+from server.runtime.settings import SettingsError, Value
 
 
 @handles(RequestCode.GET_BROKER_CONFIG)
 def get_broker_config(broker: Broker, request: Request) -> Command:
     """Return every setting as ``key=value`` lines."""
-    settings = {**TOOLS_ASK_FOR, **dict(printed(broker.config))}
-    lines = "".join(f"{key}={text}\n" for key, text in settings.items())
+    lines = "".join(f"{key}={text}\n" for key, text in broker.settings.told().items())
     header = GetBrokerConfigResponse(version=broker.version_text)
     return request.command.response(header=header, body=lines.encode())
 
 
 @handles(RequestCode.UPDATE_BROKER_CONFIG)
-def update_broker_config(broker: Broker, request: Request) -> Command:
-    """Change settings on the list; anything else is refused by name."""
+def update_broker_config(broker: Broker, request: Request) -> Command | None:
+    """Change settings now and for the next start; what may not change is refused by name."""
     command = request.command
     try:
-        changes = _read(command.body)
+        entries = parse_properties(command.body.decode())
+        idle = broker.settings.change(
+            Value(entry.key, entry.value.strip(), f"line {entry.line}") for entry in entries
+        )
     except (SettingsError, BadProperties, UnicodeDecodeError) as error:
         return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-    for attribute, value in changes.items():
-        setattr(broker.config, attribute, value)
-    if changes:
-        broker.settings_changed(now_ms=request.now_ms)
-    if "broker_permission" in changes:
+    if not entries:
+        return command.response()
+    broker.settings_changed(now_ms=request.now_ms)
+    if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
-    return command.response(
-        remark="applied until the broker stops; its configuration file is not changed"
-    )
-
-
-def _read(body: bytes) -> dict[str, object]:
-    """Return attribute and value of every change.
-
-    Raises:
-        SettingsError: a key that is unknown or may not change, or a value that is wrong.
-    """
-    keys = keys_of(BrokerConfig)
-    changes = {}
-    for entry in parse_properties(body.decode()):
-        if entry.key not in CHANGEABLE or entry.key not in keys:
-            raise SettingsError(
-                f"line {entry.line}: {entry.key} cannot be changed while the broker runs; "
-                f"these can: {', '.join(sorted(CHANGEABLE))}"
-            )
-        key = keys[entry.key]
-        value = Value(entry.key, entry.value.strip(), f"line {entry.line}")
-        changes[key.attribute] = convert(value, key)
-    return changes
+    remark = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
+    answer_when_saved(broker.files, request, name=FILE_NAME, remark=remark)
+    return None
 
 
 @handles(RequestCode.GET_BROKER_RUNTIME_INFO)

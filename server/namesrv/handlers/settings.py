@@ -16,7 +16,7 @@ from server.namesrv.state import NamesrvState
 from server.runtime.properties import BadProperties, format_properties, parse_properties
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.settings import SettingsError, Value, convert, format_settings, keys_of
+from server.runtime.settings import SettingsError, Value, convert, keys_of
 
 LOG = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ PATHS = ("kvConfigPath", "configStorePath")
 @handles(RequestCode.GET_NAMESRV_CONFIG)
 def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
     """Answer every setting as ``key=value`` lines."""
-    body = format_properties(format_settings(state.config)).encode()
+    body = format_properties(state.config.told().items()).encode()
     return request.command.response(body=body)
 
 

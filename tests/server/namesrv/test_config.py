@@ -1,5 +1,6 @@
 """A name server's file gives typed settings; other keys of Java are only warned about."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -44,3 +45,17 @@ def test_every_key_is_javas_but_a_few() -> None:
 def test_no_path_can_be_changed_over_the_wire() -> None:
     assert keys_of(NamesrvConfig).keys() >= CHANGEABLE
     assert not [key for key in CHANGEABLE if "path" in key.lower() or "address" in key.lower()]
+
+
+def test_every_key_of_java_is_told(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKETMQ_HOME", "/opt/rocketmq")
+    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+    java = {**facts["NettyServerConfig"]["fields"], **facts["NamesrvConfig"]["fields"]}
+
+    told = config(productEnvName="mine").told()
+
+    assert java.keys() <= told.keys()
+    assert told["configStorePath"] == str(Path.home() / "namesrv" / "namesrv.properties")
+    assert (told["productEnvName"], told["rocketmqHome"]) == ("mine", "/opt/rocketmq")
+    assert told["serverWorkerThreads"] == str(java["serverWorkerThreads"]["default"])
+    assert "tls" not in " ".join(told).lower()

@@ -92,7 +92,7 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
                 await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0)),
             )
 
-    found, behind, empty, unknown = asyncio.run(run())
+    found, behind, unwritten, unknown = asyncio.run(run())
     body = QueryConsumeQueueResponseBody.decode(found.body)
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
@@ -100,7 +100,7 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
         (string_hash("A"), False)
     ] * 2
     assert (behind.code, behind.remark) == (0, "Index 9 of 0@T is not exist!")
-    assert (empty.code, empty.remark) == (0, "Index 0 of 1@T is not exist!")
+    assert (unwritten.code, unwritten.remark) == (1, "1@T is not exist!")
     assert (unknown.code, unknown.remark) == (1, "0@Nowhere is not exist!")
 
 

@@ -1,12 +1,13 @@
 """Questions that a live consumer answers, over the wire."""
 
 import asyncio
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.header import Header
+from remoting.header import Header, key
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
 from server.broker.handlers.relay import ANSWER_WAIT_MS
 from storefmt.message import decode_record
@@ -39,6 +40,30 @@ def test_running_info_goes_to_the_client_and_back_unchanged(tmp_path: Path) -> N
 
     assert asked.ext == header.to_ext()
     assert (response.code, response.remark, response.body) == (0, "mine", b"{}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed(GetConsumerRunningInfo):
+    """The same question with the fields of a signature."""
+
+    access_key: str = field(default="admin", metadata=key("AccessKey"))
+    security_token: str = field(default="token", metadata=key("SecurityToken"))
+    signature: str = field(default="proof", metadata=key("Signature"))
+
+
+def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) -> None:
+    header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2")
+    signed = Signed(consumer_group=GROUP, client_id="c2")
+
+    async def run() -> tuple[Command, list[Command]]:
+        async with running(tmp_path) as desk:
+            return await relayed(desk, signed, RequestCode.GET_CONSUMER_RUNNING_INFO)
+
+    response, (asked,) = asyncio.run(run())
+
+    assert signed.to_ext().keys() >= {"AccessKey", "SecurityToken", "Signature"}
+    assert asked.ext == header.to_ext()
+    assert response.code == 0
 
 
 def test_message_is_handed_to_a_client_with_the_brokers_name(tmp_path: Path) -> None:

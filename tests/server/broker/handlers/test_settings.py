@@ -8,6 +8,9 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from remoting.command import Command
+from server.broker.config import broker_config
+from server.broker.livesettings import FILE_NAME, LiveSettings
+from server.runtime.settings import Value
 from tests.golden import Golden
 from tests.server.broker.desk import running
 
@@ -85,3 +88,31 @@ def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str)
 
     assert (answer.code, permission) == (1, 6)
     assert text in (answer.remark or "")
+
+
+def test_no_setting_that_is_told_is_a_secret(tmp_path: Path) -> None:
+    tls = {"tls.test.mode.enable": "true", "tls.server.keyPassword": "a secret"}
+    config = broker_config(Value(key, text, "a test") for key, text in tls.items())
+
+    told = LiveSettings(config).told()
+
+    assert not any("secret" in text or key.startswith("tls") for key, text in told.items())
+
+
+def test_a_change_that_the_disk_does_not_keep_is_said_so(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            # A directory in the place of the file that becomes the new one.
+            fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
+            fresh.mkdir()
+            body = b"transactionCheckMax=3\n"
+            answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+            fresh.rmdir()
+            return answer
+
+    answer = asyncio.run(run())
+
+    assert answer.code == 1
+    assert (answer.remark or "").startswith(
+        f"changed in memory, and {FILE_NAME} could not be written: "
+    )
