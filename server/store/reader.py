@@ -34,7 +34,7 @@ from storefmt.sysflag import BORN_HOST_V6
 LOG = logging.getLogger(__name__)
 
 SCAN_COUNT: Final = 800
-"""Queue entries that one get looks at, at most (more only if more messages are asked for)."""
+"""Queue entries that one get looks at, at most (more only if it may return more messages)."""
 _HEAD: Final = struct.Struct(">ii20xqi")
 _TIME_V4: Final = struct.Struct(">q")
 _STORE_MS_POS: Final = 56
@@ -82,7 +82,8 @@ class Reader:
             size_max: bytes wanted, None for the configured limit; the first message
                 comes whatever its size.
             accept: tells by the tags code of an entry whether its message is wanted.
-            wants: tells it by more than that; ``accept`` is asked first.
+            wants: tells it by more than that; ``accept`` is asked first. What it may cost is
+                bounded, so that fewer entries may be looked at.
 
         Raises:
             OSError: the disk cannot be read there.
@@ -96,7 +97,7 @@ class Reader:
                 result = self._run(queue, queue_offset, count_max, size_max, accept)
                 if result is not None:
                     return result
-            data = queue.read(queue_offset, max(SCAN_COUNT, count_max))
+            data = queue.read(queue_offset, max(SCAN_COUNT, min(count_max, self._count_max)))
             if data:
                 return self._scan(queue, data, queue_offset, count_max, size_max, accept, wants)
             skip = queue.file_entry_count
@@ -185,6 +186,9 @@ class Reader:
             if log_offset < skip_until or size == FILLER_SIZE:
                 scanned += 1
                 continue
+            if window is not None and window.work_left <= 0:
+                # The next pull goes on here.
+                break
             if picked:
                 if in_memory:
                     if len(picked) >= enough or total + size > limit:
