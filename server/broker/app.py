@@ -312,7 +312,8 @@ class BrokerApp:
 
     def _expire_pulls(self) -> None:
         self._expiry = None
-        # A timer may fire a tick early; one ms covers it, so that it need not fire twice.
+        # A timer may fire a tick early; one ms covers it, so that it need not fire twice. Where
+        # more pulls are due than may be answered at once, the next timer is due immediately.
         self.broker.puller.answer_expired(self._clock.now_ms() + 1)
         deadline_ms = self.broker.hold.next_deadline_ms()
         if deadline_ms is not None:

@@ -109,7 +109,7 @@ class Broker:
         self.filter_servers = FilterServers()
         self.locks = LockTable()
         self.calls = ClientCalls()
-        self.hold: Hold[Waiting] = Hold()
+        self.hold: Hold[Waiting] = Hold(count_max=config.held_pull_count_max)
         self.cold = ColdReads(clock)
         answers = self._make_answers()
         self.turn = self._make_turn(answers, sends)

@@ -34,7 +34,7 @@ _V6_MORE: Final = 12
 _RECORD_WORK: Final = 4
 _SIZE_PER_WORK: Final = 4_096
 _PROPERTIES_SIZE_PER_WORK: Final = 10
-_OPERAND_WORK: Final = 2
+OPERAND_WORK: Final = 2
 
 
 class MessageFilter(NamedTuple):
@@ -62,7 +62,7 @@ class MessageFilter(NamedTuple):
             _RECORD_WORK
             + len(record) // _SIZE_PER_WORK
             + properties_size // _PROPERTIES_SIZE_PER_WORK
-            + self.operand_count * _OPERAND_WORK
+            + self.operand_count * OPERAND_WORK
         )
 
 
