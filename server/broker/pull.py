@@ -164,8 +164,8 @@ class Puller:
         if tries:
             self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
-        may_wait = code is ResponseCode.PULL_NOT_FOUND and wait_ms is not None
-        if may_wait and self._hold.has_room(waiting.conn):
+        is_empty = code is ResponseCode.PULL_NOT_FOUND
+        if is_empty and wait_ms is not None and self._hold.has_room(waiting.conn):
             self._suspend(waiting, wait_ms, now_ms)
         else:
             self._answer(waiting, result, code, now_ms)

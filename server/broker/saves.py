@@ -3,7 +3,8 @@
     mark("topics")  ->  one worker thread writes the newest content  ->  who waits is told
     close()         ->  every file is written once more
 
-Rule: one write at a time; a file that is marked while it is written is written again.
+Rule: one write at a time; a file that is marked while it is written is written again. The loop
+only takes a snapshot, the worker makes the text of it.
 A write that fails is told to who waits, logged and tried again by the next mark.
 
 Source: common/ConfigManager.java#persist.
@@ -25,11 +26,14 @@ LOG = logging.getLogger(__name__)
 Saved = Callable[[OSError | None], None]
 """Told once the content at the time of the mark is on disk, or why it is not."""
 
+Content = Callable[[], Callable[[], str]]
+"""Takes a snapshot on the loop, and returns what makes the text of it in a thread."""
+
 
 @dataclass(slots=True)
 class _File:
     path: Path
-    content: Callable[[], str]
+    content: Content
     marked: bool = False
     waiting: list[Saved] = field(default_factory=list)
 
@@ -48,7 +52,7 @@ class StateFiles:
         self._task: asyncio.Task[None] | None = None
         self._is_open = False
 
-    def add(self, path: Path, content: Callable[[], str], *, name: str | None = None) -> None:
+    def add(self, path: Path, content: Content, *, name: str | None = None) -> None:
         """Declare a file and who gives its content; its name is the file name's stem."""
         self._files[name or path.stem] = _File(path, content)
 
@@ -79,13 +83,16 @@ class StateFiles:
         failed: OSError | None = None
         for file in self._files.values():
             try:
-                self._write(file.path, file.content())
+                self._write(file.path, file.content()())
             except OSError as error:
                 LOG.error("cannot write %s: %s", file.path, error)
                 failed = error
         self._worker.shutdown()
         if failed is not None:
             raise failed
+
+    def _write_text(self, path: Path, text: Callable[[], str]) -> None:
+        self._write(path, text())
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
@@ -104,7 +111,7 @@ class StateFiles:
             text = file.content()
             error: OSError | None = None
             try:
-                await loop.run_in_executor(self._worker, self._write, file.path, text)
+                await loop.run_in_executor(self._worker, self._write_text, file.path, text)
             except OSError as failure:
                 LOG.error("cannot write %s: %s", file.path, failure)
                 error = failure

@@ -61,10 +61,17 @@ def get_broker_config(broker: Broker, request: Request) -> Command:
     return request.command.response(header=header, body=lines.encode())
 
 
+BODY_SIZE_MAX = 16_384
+"""Bytes of settings that one request may change."""
+
+
 @handles(RequestCode.UPDATE_BROKER_CONFIG)
 def update_broker_config(broker: Broker, request: Request) -> Command:
     """Change settings on the list; anything else is refused by name."""
     command = request.command
+    if len(command.body) > BODY_SIZE_MAX:
+        remark = f"settings have {len(command.body)} bytes, the limit is {BODY_SIZE_MAX}"
+        return command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
     try:
         changes = _read(command.body)
     except (SettingsError, BadProperties, UnicodeDecodeError) as error:
