@@ -119,9 +119,9 @@ takes connections until its process has no file descriptors left.
 
 Both servers do everything on one thread, so nobody may make them do much at once:
 
-- **SQL92** expressions have a limit of text and operands (docs/filters.md), and a pull stops looking
-  when its tests have cost some 10 ms: it answers with what it has, and the client goes on from
-  there. A heartbeat may hold 64 expressions.
+- **SQL92** expressions have a limit of text and operands (docs/filters.md), and a pull stops
+  looking when its tests have cost some 10 ms: it answers with what it has, and the client goes on
+  from there. A heartbeat may hold 64 expressions.
 - **Pulls that wait** are `heldPullCountMax` (65,536) in all, and one connection may take as many
   places as it leaves free, 10,000 at most. A pull that finds no room is answered at once, as if its
   time were over. Waiting pulls are answered in slices of some 2 ms, in order.

@@ -13,7 +13,8 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 import logging
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from operator import add
 from typing import Final
 
@@ -182,13 +183,10 @@ class Reader:
         total, scanned, log_offset, skip_until = 0, 0, 0, -1
         status = GetStatus.NO_MATCHED_MESSAGE
         window = None if wants is None else LogWindow.of(self._log, wants)
-        for log_offset, size, tags_code in CQ_ENTRY.iter_unpack(data):
+        for log_offset, size, tags_code in _affordable(data, window):
             if log_offset < skip_until or size == FILLER_SIZE:
                 scanned += 1
                 continue
-            if window is not None and window.work_left <= 0:
-                # The next pull goes on here.
-                break
             if picked:
                 if in_memory:
                     if len(picked) >= enough or total + size > limit:
@@ -374,6 +372,14 @@ class Reader:
         if not offsets:
             return QueryResult([], 0, 0)
         return QueryResult(found, last.end_ms, last.end_log_offset)
+
+
+def _affordable(
+    data: bytes | bytearray, window: LogWindow | None
+) -> Iterator[tuple[int, int, int]]:
+    """Return the entries until the tests of their records cost too much; the next pull goes on."""
+    entries = CQ_ENTRY.iter_unpack(data)
+    return entries if window is None else takewhile(lambda _: window.work_left > 0, entries)
 
 
 def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:
