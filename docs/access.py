@@ -198,6 +198,25 @@ A broker takes `connectionsMax` connections (65,536), and `connectionsPerAddress
 to its first request and closed; beyond 64 that wait for that, it is closed without a word. 4.9.7
 takes connections until its process has no file descriptors left.
 
+## What one request may cost
+
+Both servers do everything on one thread, so nobody may make them do much at once:
+
+- **SQL92** expressions have a limit of text and operands (docs/filters.md), and a pull stops
+  looking when its tests have cost some 10 ms: it answers with what it has, and the client goes on
+  from there. A heartbeat may hold 64 expressions.
+- **Pulls that wait** are `heldPullCountMax` (65,536) in all, and one connection may take as many
+  places as it leaves free, 10,000 at most. A pull that finds no room is answered at once, as if its
+  time were over. Waiting pulls are answered in slices of some 2 ms, in order.
+- **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
+  queues or clients) are worked on in slices of some milliseconds; a thread reads and writes the
+  large bodies. 256 of them may be under way, one more is answered SYSTEM_BUSY.
+
+`tests/server/test_loop_watchdog.py` holds the worst input of every request code against 20 ms, with
+5,000 topics and clients and 8,192 queues in a topic. Two requests are as long as they are large,
+because they are taken as a whole: a batch (20 ms for some 5,000 messages) and, at a name server, a
+registration (20 ms for some 30,000 topics).
+
 ## A name server
 
 Who may connect at all: `allowedAddresses`, by default `*`. Whatever only an administrator sends is

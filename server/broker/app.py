@@ -15,6 +15,7 @@ import logging
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -167,6 +168,7 @@ class BrokerApp:
         broker.when_registered = self._when_registered
         broker.turn.open(loop)
         broker.cold.open(loop, broker.turn)
+        broker.slices.open(loop)
         self._declare_files(broker, paths)
         for name in absent(stored):
             self._files.mark(name)
@@ -203,6 +205,7 @@ class BrokerApp:
         if self._expiry is not None:
             self._expiry.cancel()
         broker.cold.close()
+        broker.slices.close()
         if self._replication is not None:
             await self._replication.stop_following()
         await broker.turn.close()
@@ -237,25 +240,26 @@ class BrokerApp:
     def _declare_files(self, broker: Broker, paths: StorePaths) -> None:
         paths.config.mkdir(parents=True, exist_ok=True)
         files = self._files
-        files.add(paths.config_file("topics.json"), lambda: broker.topics.table().encode())
-        files.add(
-            paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode()
-        )
+        files.add(paths.config_file("topics.json"), lambda: broker.topics.table().encode)
+        files.add(paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode)
         files.add(
             paths.config_file(offset_files(self._config.store)[0]),
-            lambda: broker.offsets.table().encode(),
+            lambda: broker.offsets.table().encode,
             name="consumerOffset",
         )
         files.add(
-            paths.config_file("delayOffset.json"), lambda: broker.delay.durable_offsets().encode()
+            paths.config_file("delayOffset.json"), lambda: broker.delay.durable_offsets().encode
         )
         files.add(
             paths.config_file("consumerFilter.json"),
-            lambda: broker.filters.encode(self._clock.now_ms()),
+            lambda: partial(str, broker.filters.encode(self._clock.now_ms())),
         )
         settings = self._settings
         files.add(
-            settings.path, settings.text, name=SETTINGS_FILE, is_needed=bool(settings.changed)
+            settings.path,
+            lambda: partial(str, settings.text()),
+            name=SETTINGS_FILE,
+            is_needed=bool(settings.changed),
         )
         files.open()
 
@@ -342,7 +346,8 @@ class BrokerApp:
 
     def _expire_pulls(self) -> None:
         self._expiry = None
-        # A timer may fire a tick early; one ms covers it, so that it need not fire twice.
+        # A timer may fire a tick early; one ms covers it, so that it need not fire twice. Where
+        # more pulls are due than may be answered at once, the next timer is due immediately.
         self.broker.puller.answer_expired(self._clock.now_ms() + 1)
         deadline_ms = self.broker.hold.next_deadline_ms()
         if deadline_ms is not None:

@@ -28,6 +28,8 @@ from remoting.bodies import (
 LOG = logging.getLogger(__name__)
 
 SILENCE_MS_MAX: Final = 120_000
+_TOLD_COUNT_MAX: Final = 10
+"""Topics that are named in one line of the log."""
 
 
 @dataclass(slots=True)
@@ -88,11 +90,16 @@ class ConsumerGroup:
             if known is None or subscription.sub_version > known.sub_version:
                 changed = changed or known is None
                 self.subscriptions[topic] = subscription
-        for topic in self.subscriptions.keys() - said.keys():
-            LOG.warning("group %s does not subscribe to topic %s any more", self.name, topic)
+        gone = self.subscriptions.keys() - said.keys()
+        for topic in gone:
             del self.subscriptions[topic]
-            changed = True
-        return changed
+        if gone:
+            told = ", ".join(sorted(gone)[:_TOLD_COUNT_MAX])
+            count = len(gone)
+            LOG.warning(
+                "group %s does not subscribe to %d topics any more: %s", self.name, count, told
+            )
+        return changed or bool(gone)
 
 
 class Consumers:

@@ -7,7 +7,8 @@ Rule: a thread only brings bytes into the page cache; what a pull is answered is
 the loop, each time anew, as if the pull had come then. After a number of tries the loop
 waits itself: memory that is so short would never let the pull through. Where the file
 system cannot tell what is cached (tmpfs), nothing is ever cold. Of a pull of much that is in
-memory the loop reads a piece at a time, as long as sockets or sends wait for it.
+memory the loop reads a piece at a time, as long as sockets or sends wait for it. Whoever has
+much to do for other reasons does a slice of it and asks to be called ``soon``.
 """
 
 import asyncio
@@ -61,6 +62,12 @@ class ColdReads:
             return
         self.count += 1
         self._run(cold.warm, again)
+
+    def soon(self, again: Again) -> None:
+        """Call ``again`` when those who wait for the loop now have had their turn."""
+        if self._loop is not None:
+            # A timer's turn comes behind that of the sockets.
+            self._loop.call_later(0, self._ended, again)
 
     def go_on(self, begun: Begun, again: Again) -> None:
         """Call ``again`` when those who wait for the loop have had their turn."""

@@ -4,7 +4,8 @@
                          └ ColdRead ─ thread reads it ─ loop ────> handler again
 
     beside_reads a gate that reads what it judges is part of the handler, and read likewise
-    each(reads)  reads that do not need each other: what is cold of all of them is read at once
+    each(reads)  many reads that do not need each other, in slices: what is cold of a slice is read
+                 at once
 
 Rule: such a handler changes nothing before its last read, so that it may begin again. A
 handler that is called again answers by ``reply``, errors as the dispatcher does: code 1.
@@ -13,7 +14,8 @@ handler that is called again answers by ``reply``, errors as the dispatcher does
 import logging
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TypeVar
+from itertools import count, islice
+from typing import Final, TypeVar
 
 from remoting.codes import ResponseCode
 from remoting.command import Command
@@ -21,6 +23,7 @@ from server.broker.acl.rules import READS_LOG
 from server.broker.state import Broker
 from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
+from server.runtime.slices import Steps
 from server.store.nowait import ColdRead, may_wait, no_wait
 
 LOG = logging.getLogger(__name__)
@@ -28,6 +31,7 @@ LOG = logging.getLogger(__name__)
 Handler = Callable[[Broker, Request], Command | None]
 Gate = Callable[[Request], None]
 _T = TypeVar("_T")
+READS_PER_SLICE: Final = 32
 
 
 def reads_cold(handler: Handler) -> Handler:
@@ -88,22 +92,37 @@ def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
     return judge, Handlers({**found.ordinary, **judged}, {})
 
 
-def each(reads: Iterable[Callable[[], _T]]) -> list[_T]:
-    """Return what each read gives, in order.
+def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
+    """Return what each read gives, in order; for a handler that is done in slices.
 
-    Raises:
-        ColdRead: for all of those that would have waited for the disk, together.
+    What is cold of a slice is read at once, by a thread.
     """
     found: list[_T] = []
+    waiting = iter(reads)
+    while part := list(islice(waiting, READS_PER_SLICE)):
+        for tries in count():
+            results: list[_T] = []
+            with no_wait(tries < broker.cold.tries_max):
+                cold = _read(part, results)
+            if cold is None:
+                break
+            broker.cold.count += 1
+            yield cold.warm
+        found += results
+        if len(part) == READS_PER_SLICE:
+            yield None
+    return found
+
+
+def _read(reads: Iterable[Callable[[], _T]], results: list[_T]) -> ColdRead | None:
+    """Add what each read gives; return what is cold of all of them."""
     cold: ColdRead | None = None
     for read in reads:
         try:
-            found.append(read())
+            results.append(read())
         except ColdRead as error:
             if cold is None:
                 cold = error
             else:
                 cold.join(error)
-    if cold is not None:
-        raise cold
-    return found
+    return cold

@@ -21,6 +21,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from server.broker.hold import HELD_COUNT_MAX
 from server.runtime.gate import address_list
 from server.runtime.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
@@ -175,6 +176,8 @@ class BrokerConfig:
     """Ours: cut a slave's log, when it starts, where it was found to part from its master's."""
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
+    held_pull_count_max: int = setting(HELD_COUNT_MAX, low=0)
+    """Ours: pulls that may wait for messages in all; one more is answered at once."""
     notify_consumer_ids_changed_enable: bool = setting(True)
     enable_property_filter: bool = setting(False)
     """Let consumers filter by SQL92 expressions."""

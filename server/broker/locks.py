@@ -76,6 +76,9 @@ class LockTable:
     def __init__(self) -> None:
         self._groups: dict[str, dict[MessageQueue, _Lock]] = {}
 
+    def __len__(self) -> int:
+        return sum(map(len, self._groups.values()))
+
     def lock(
         self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
     ) -> list[MessageQueue]:
@@ -110,6 +113,12 @@ class LockTable:
                 del locks[queue]
         if not locks:
             del self._groups[group]
+
+    def copy(self) -> "LockTable":
+        """Return a table of the same locks, for a thread to read."""
+        copied = LockTable()
+        copied._groups = {group: dict(locks) for group, locks in self._groups.items()}
+        return copied
 
     def held(self, now_ms: int) -> list[HeldLock]:
         """Return every lock that has not expired, ordered by group and queue."""

@@ -74,6 +74,13 @@ class Offsets:
         """Return the topics in which a group has offsets."""
         return [topic for topic, owner in self._table if owner == group]
 
+    def topics_by_group(self) -> dict[str, list[str]]:
+        """Return the topics in which each group has offsets."""
+        found: dict[str, list[str]] = {}
+        for topic, group in self._table:
+            found.setdefault(group, []).append(topic)
+        return found
+
     def groups_of(self, topic: str) -> list[str]:
         """Return the groups that have offsets in a topic."""
         return [group for name, group in self._table if name == topic]

@@ -3,14 +3,18 @@
     checks (Java's order and texts) -> store.get_message -> found   -> answered
                                                          -> nothing -> may wait? held
                                                                     -> else answered 19
-    woken or expired -> read once more, answered whatever there is, never held again
+    woken or expired -> checked and read once more, answered whatever there is, never held again
 
-Rule: a pull that waits was already checked and has committed its offset; waking it costs
-one read. What a pull wants is told by the tests of its ``MessageFilter``.
+Rule: a pull that waits has committed its offset. The subscription that it came with decides
+which message wakes it; what it is answered then is decided by the checks and the subscription of
+that moment, as if it had come just now. Pulls are woken in slices, so that however many wait,
+sends and other pulls run in between. What a pull wants is told by the tests of its
+``MessageFilter``.
 
 Source: broker/processor/PullMessageProcessor.java.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -23,8 +27,8 @@ from server.broker import names
 from server.broker.answers import pull_refused, pulled
 from server.broker.cold import ColdReads
 from server.broker.config import BrokerConfig
-from server.broker.filters.messagefilter import MessageFilter, raw_properties
-from server.broker.hold import OWNED_COUNT_MAX, WAIT_MS_MAX, HeldPull, Hold
+from server.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
+from server.broker.hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, Hold
 from server.broker.offsets import Offsets
 from server.broker.pullcheck import PullChecks
 from server.broker.pullfields import PullFields
@@ -32,11 +36,14 @@ from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
 from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
+from server.store.logwindow import WORK_MAX
 from server.store.nowait import ColdRead
 from server.store.pieces import OthersWait
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
 from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
+
+LOG = logging.getLogger(__name__)
 
 COMMIT: Final = 1
 SUSPEND: Final = 2
@@ -63,11 +70,7 @@ class Waiting(NamedTuple):
     conn: ServerConn
     opaque: int
     serialize: int
-    group: str
-    topic: str
-    queue_id: int
-    queue_offset: int
-    count_max: int
+    pull: PullFields
     wants: MessageFilter
 
 
@@ -77,6 +80,10 @@ MovedEvents = Callable[[PutMessage, int], None]
 
 def _nothing(tag_code: int) -> bool:
     return False
+
+
+def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: Refused) -> None:
+    conn.send(pull_refused(serialize, opaque, code=refused.code, remark=refused.remark))
 
 
 class Puller:
@@ -107,7 +114,7 @@ class Puller:
         self._put_event = put_event
         self._on_hold = on_hold
         self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
-        self._woken: list[HeldPull[Waiting]] = []
+        self._is_waking = False
 
     def take(
         self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
@@ -116,20 +123,9 @@ class Puller:
         try:
             wants = self._checks.check(conn, pull, now_ms)
         except Refused as refused:
-            code, remark = refused.code, refused.remark
-            conn.send(pull_refused(serialize, opaque, code=code, remark=remark))
+            _refuse(conn, serialize, opaque, refused)
             return
-        waiting = Waiting(
-            conn,
-            opaque,
-            serialize,
-            pull.consumer_group,
-            pull.topic,
-            pull.queue_id,
-            pull.queue_offset,
-            pull.max_msg_nums,
-            wants,
-        )
+        waiting = Waiting(conn, opaque, serialize, pull, wants)
         self._serve(
             waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
         )
@@ -167,8 +163,8 @@ class Puller:
         if tries:
             self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
-        has_room = self._hold.owned_count(waiting.conn) < OWNED_COUNT_MAX
-        if code is ResponseCode.PULL_NOT_FOUND and wait_ms is not None and has_room:
+        is_empty = code is ResponseCode.PULL_NOT_FOUND
+        if is_empty and wait_ms is not None and self._hold.has_room(waiting.conn):
             self._suspend(waiting, wait_ms, now_ms)
         else:
             self._answer(waiting, result, code, now_ms)
@@ -186,13 +182,13 @@ class Puller:
             conn.send(pull_refused(serialize, opaque, code=_ERROR, remark=remark))
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
-        """Note which waiting pulls the messages that became visible wake."""
+        """Note the messages that became visible, for the pulls that wait for them."""
         hold = self._hold
         if not len(hold):
             return
         for entry in entries:
             if hold.is_waited_for(entry.topic, entry.queue_id):
-                self._woken += hold.arrived(
+                hold.arrived(
                     entry.topic,
                     entry.queue_id,
                     queue_offset=entry.queue_offset,
@@ -201,26 +197,44 @@ class Puller:
                 )
 
     def _properties_at(self, log_offset: int) -> dict[str, str]:
-        record = self._store.read_record(log_offset)
+        try:
+            record = self._store.read_record(log_offset)
+        except OSError as error:
+            # Whoever waits is told when its time is over and it reads this message itself.
+            LOG.error("the record at %d cannot be read: %s", log_offset, error)
+            record = None
         return {} if record is None else parse_properties(raw_properties(record))
 
     def answer_woken(self, now_ms: int) -> None:
-        """Answer the pulls that were woken since the last call."""
-        if self._woken:
-            woken, self._woken = self._woken, []
-            self._answer_held(woken, now_ms)
+        """Answer the first pulls that were woken, and the others a slice a turn of the loop."""
+        if not self._is_waking and self._hold.has_news:
+            self._wake_some(now_ms)
+
+    def _wake_some(self, now_ms: int) -> None:
+        self._is_waking = False
+        self._answer_held(self._hold.wake(), now_ms)
+        if self._hold.has_news:
+            self._is_waking = True
+            self._cold.soon(self._wake_some)
 
     def answer_expired(self, now_ms: int) -> None:
-        """Answer the pulls that waited long enough."""
+        """Answer the next pulls that waited long enough; there may be more of them."""
         self._answer_held(self._hold.expired(now_ms), now_ms)
 
     def drop_topic(self, topic: str, *, now_ms: int) -> None:
         """Answer the pulls that wait for a topic that was deleted."""
-        self._answer_held(self._hold.drop_topic(topic), now_ms)
+        self._hold.drop_topic(topic)
+        self.answer_woken(now_ms)
 
     def _answer_held(self, pulls: Iterable[HeldPull[Waiting]], now_ms: int) -> None:
         for held in pulls:
-            self._serve(held.pull, None, now_ms)
+            waiting = held.pull
+            try:
+                wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
+            except Refused as refused:
+                _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
+            else:
+                self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
 
     def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
         accepts, wants = waiting.wants.by_tag, waiting.wants.by_properties
@@ -229,11 +243,14 @@ class Puller:
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
         self._hold.hold(
             HeldPull(
-                topic=waiting.topic,
-                queue_id=waiting.queue_id,
-                queue_offset=waiting.queue_offset,
+                topic=waiting.pull.topic,
+                queue_id=waiting.pull.queue_id,
+                queue_offset=waiting.pull.queue_offset,
                 accepts=accepts,
                 wants=wants,
+                wants_work=waiting.wants.operand_count * OPERAND_WORK,
+                # A read with an expression may cost all that one read may cost.
+                answer_work=ANSWER_WORK if wants is None else WORK_MAX,
                 deadline_ms=deadline_ms,
                 owner=waiting.conn,
                 pull=waiting,
@@ -244,10 +261,10 @@ class Puller:
     def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
         with self._cold.pieces:
             return self._store.get_message(
-                waiting.topic,
-                waiting.queue_id,
-                waiting.queue_offset,
-                count_max=waiting.count_max,
+                waiting.pull.topic,
+                waiting.pull.queue_id,
+                waiting.pull.queue_offset,
+                count_max=waiting.pull.max_msg_nums,
                 accept=waiting.wants.by_tag,
                 wants=waiting.wants,
                 may_wait=may_wait,
@@ -255,7 +272,7 @@ class Puller:
 
     @staticmethod
     def _code_of(waiting: Waiting, result: GetResult) -> ResponseCode:
-        if result.status in _EMPTY and waiting.queue_offset != 0:
+        if result.status in _EMPTY and waiting.pull.queue_offset != 0:
             return ResponseCode.PULL_OFFSET_MOVED
         return _CODES[result.status]
 
@@ -269,7 +286,7 @@ class Puller:
         moved = code is ResponseCode.PULL_OFFSET_MOVED and not self._config.offset_check_in_slave
         if not moved and self._config.slave_read_enable:
             return result, code
-        next_offset = waiting.queue_offset if moved else result.next_offset
+        next_offset = waiting.pull.queue_offset if moved else result.next_offset
         empty = replace(result, chunks=[], next_offset=next_offset)
         return empty, ResponseCode.PULL_RETRY_IMMEDIATELY
 
@@ -286,7 +303,9 @@ class Puller:
             min_offset=result.min_offset,
             max_offset=result.max_offset,
             chunks=result.chunks,
-            suggested_broker_id=self._checks.suggested(waiting.group, is_slow=result.suggest_slave),
+            suggested_broker_id=self._checks.suggested(
+                waiting.pull.consumer_group, is_slow=result.suggest_slave
+            ),
         )
         waiting.conn.send(frame)
         if code is ResponseCode.SUCCESS:
@@ -298,10 +317,10 @@ class Puller:
 
     def _count(self, waiting: Waiting, result: GetResult) -> None:
         stats = self._stats
-        key = (waiting.topic, waiting.group)
+        key = (waiting.pull.topic, waiting.pull.consumer_group)
         got = self._got.get(key)
         if got is None:
-            name = f"{waiting.topic}@{waiting.group}"
+            name = f"{waiting.pull.topic}@{waiting.pull.consumer_group}"
             got = (stats.counter(GROUP_GET_NUMS, name), stats.counter(GROUP_GET_SIZE, name))
             self._got[key] = got
         nums, size = got
@@ -319,16 +338,18 @@ class Puller:
 
     def _tell_moved(self, waiting: Waiting, queue_offset: int, now_ms: int) -> None:
         event = OffsetMovedEvent(
-            consumer_group=waiting.group,
+            consumer_group=waiting.pull.consumer_group,
             message_queue=MessageQueue(
-                topic=waiting.topic,
+                topic=waiting.pull.topic,
                 broker_name=self._config.broker_name,
-                queue_id=waiting.queue_id,
+                queue_id=waiting.pull.queue_id,
             ),
-            offset_request=waiting.queue_offset,
+            offset_request=waiting.pull.queue_offset,
             offset_new=queue_offset,
         )
-        properties = in_java_order({TAGS: waiting.group, DELAY: "0", KEYS: waiting.group})
+        properties = in_java_order(
+            {TAGS: waiting.pull.consumer_group, DELAY: "0", KEYS: waiting.pull.consumer_group}
+        )
         message = PutMessage(
             names.OFFSET_MOVED_TOPIC,
             names.OFFSET_MOVED_TOPIC.encode(),
@@ -342,7 +363,7 @@ class Puller:
             self._store_host,
             0,
             0,
-            tags_code(waiting.group),
-            (waiting.group,),
+            tags_code(waiting.pull.consumer_group),
+            (waiting.pull.consumer_group,),
         )
         self._put_event(message, now_ms)

@@ -6,7 +6,8 @@
 
 Rule: the first check that fails answers, with the code and text of the real broker. An
 expression that a pull carries and that cannot be compiled filters nothing, as there,
-unless ``strictFilters`` refuses it; whoever is concerned can read it in the log.
+unless ``strictFilters`` refuses it; whoever is concerned can read it in the log. One that is
+longer than this broker evaluates is always refused.
 
 Source: broker/processor/PullMessageProcessor.java#processRequest, common/filter/FilterAPI.java.
 """
@@ -21,10 +22,11 @@ from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.clients import Consumers
 from server.broker.config import BrokerConfig
-from server.broker.filters.lexer import BadExpression
+from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.messagefilter import (
     EVERYTHING,
     MessageFilter,
+    carried_filter,
     registered_filter,
     with_retry,
 )
@@ -139,13 +141,13 @@ class PullChecks:
         try:
             expression = compiled(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
-            if self._config.strict_filters:
+            if self._config.strict_filters or isinstance(error, TooLong):
                 raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
             self._warn(pull, f"filter {text!r} cannot be compiled and filters nothing: {error}")
             return EVERYTHING
         if expression.ignored:
             self._warn(pull, f"{expression.ignored!r} after the filter is ignored")
-        return MessageFilter(by_properties=expression.matches)
+        return carried_filter(expression)
 
     def _warn(self, pull: PullFields, text: str) -> None:
         """Say once what the real broker does in silence."""
@@ -191,6 +193,7 @@ class PullChecks:
         found = self._filters.get(pull.topic, pull.consumer_group)
         if found is None:
             text = "The broker's consumer filter data is not exist!Your expression may be wrong!"
+            text += self._why_too_long(subscription)
             raise Refused(ResponseCode.FILTER_DATA_NOT_EXIST, text)
         if found.data.client_version < pull.sub_version:
             text = "the consumer's consumer filter data not latest"
@@ -199,6 +202,20 @@ class PullChecks:
         if subscription.class_filter_mode:
             return EVERYTHING
         return registered_filter(found, self._filters)
+
+    def _why_too_long(self, subscription: SubscriptionData) -> str:
+        """Return which limit an expression passes; empty where it is bad for Java, too."""
+        try:
+            compiled(
+                subscription.sub_string,
+                subscription.expression_type,
+                strict=self._config.strict_filters,
+            )
+        except TooLong as error:
+            return f" {error}"
+        except BadExpression:
+            pass
+        return ""
 
     def _check_enabled(self, expression_type: str | None) -> None:
         if not self._config.enable_property_filter:

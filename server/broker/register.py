@@ -146,7 +146,9 @@ class Registration:
     async def _register(self) -> None:
         config = self._config
         body = self._body()
-        data = body.encode_compressed() if config.compressed_register else body.encode()
+        encode = body.encode_compressed if config.compressed_register else body.encode
+        # A thread does it: very many topics take long.
+        data = await asyncio.get_running_loop().run_in_executor(None, encode)
         header = RegisterBroker(
             broker_name=config.broker_name,
             broker_addr=config.broker_addr,

@@ -3,7 +3,8 @@
     mark("topics")  ->  one worker thread writes the newest content  ->  who waits is told
     close()         ->  every file is written once more
 
-Rule: one write at a time; a file that is marked while it is written is written again.
+Rule: one write at a time; a file that is marked while it is written is written again. The loop
+only takes a snapshot, the worker makes the text of it.
 A write that fails is told to who waits, logged and tried again by the next mark.
 
 Source: common/ConfigManager.java#persist.
@@ -27,11 +28,14 @@ LOG = logging.getLogger(__name__)
 Saved = Callable[[OSError | None], None]
 """Told once the content at the time of the mark is on disk, or why it is not."""
 
+Content = Callable[[], Callable[[], str]]
+"""Takes a snapshot on the loop, and returns what makes the text of it in a thread."""
+
 
 @dataclass(slots=True)
 class _File:
     path: Path
-    content: Callable[[], str]
+    content: Content
     is_needed: bool
     """False for one that is only there when it was marked once."""
     marked: bool = False
@@ -55,7 +59,7 @@ class StateFiles:
     def add(
         self,
         path: Path,
-        content: Callable[[], str],
+        content: Content,
         *,
         name: str | None = None,
         is_needed: bool = True,
@@ -105,13 +109,16 @@ class StateFiles:
             if not file.is_needed:
                 continue
             try:
-                self._write(file.path, file.content())
+                self._write(file.path, file.content()())
             except OSError as error:
                 LOG.error("cannot write %s: %s", file.path, error)
                 failed = error
         self._worker.shutdown()
         if failed is not None:
             raise failed
+
+    def _write_text(self, path: Path, text: Callable[[], str]) -> None:
+        self._write(path, text())
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
@@ -130,7 +137,7 @@ class StateFiles:
             text = file.content()
             error: OSError | None = None
             try:
-                await loop.run_in_executor(self._worker, self._write, file.path, text)
+                await loop.run_in_executor(self._worker, self._write_text, file.path, text)
             except OSError as failure:
                 LOG.error("cannot write %s: %s", file.path, failure)
                 error = failure

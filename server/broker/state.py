@@ -13,7 +13,7 @@ Source: broker/BrokerController.java.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from remoting.aio.server import ServerConn
@@ -49,6 +49,7 @@ from server.broker.transactionrounds import run_round
 from server.broker.transactionrules import HOUR_MS, CheckRules
 from server.broker.turn import Done, Sends, Turn
 from server.runtime.clock import Clock, Times, read_together
+from server.runtime.slices import Slices, pieces
 from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
@@ -60,6 +61,9 @@ from storefmt.message import decode_record
 from storefmt.vocabulary import is_light
 
 LOG = logging.getLogger(__name__)
+
+MEMBERS_PER_SLICE = 256
+"""Members of a group that are told of a change before others have their turn."""
 
 
 Promote = Callable[[BrokerRole, bool], Awaitable[tuple[int, str]]]
@@ -120,8 +124,9 @@ class Broker:
         self.filter_servers = FilterServers()
         self.locks = LockTable()
         self.calls = ClientCalls()
-        self.hold: Hold[Waiting] = Hold()
+        self.hold: Hold[Waiting] = Hold(count_max=config.held_pull_count_max)
         self.cold = ColdReads(clock)
+        self.slices = Slices()
         self._answers = self._make_answers()
         self.turn = self._make_turn(self._answers, sends)
         self.sender = self._make_sender(self._answers)
@@ -298,15 +303,18 @@ class Broker:
         found = self.consumers.group(group)
         if found is None or not self.config.notify_consumer_ids_changed_enable:
             return
-        for conn in list(found.members):
-            self.calls.oneway(
-                conn,
-                Command.request(
-                    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
-                    NotifyConsumerIdsChanged(consumer_group=group),
-                    oneway=True,
-                ),
-            )
+        header = NotifyConsumerIdsChanged(consumer_group=group)
+
+        def notify(members: Sequence[ServerConn]) -> None:
+            for conn in members:
+                note = Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, oneway=True)
+                self.calls.oneway(conn, note)
+
+        for number, members in enumerate(pieces(list(found.members), MEMBERS_PER_SLICE)):
+            if number == 0:
+                notify(members)
+            else:
+                self.slices.later(partial(notify, members))
 
     def connection_closed(self, conn: ServerConn) -> None:
         """Forget a connection; the groups it was in learn of it."""

@@ -10,6 +10,7 @@ Source: namesrv/NamesrvController.java, namesrv/NamesrvStartup.java,
 namesrv/routeinfo/BrokerHousekeepingService.java.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -73,12 +74,14 @@ class NamesrvApp:
         """
         config = self.state.config
         port = await self._server.start(config.bind_address, config.listen_port)
+        self.state.slices.open(asyncio.get_running_loop())
         self._services.start()
         return port
 
     async def stop(self) -> None:
         """Close every connection; the key values are on the disk already."""
         await self._services.stop()
+        self.state.slices.close()
         await self._server.stop()
 
 

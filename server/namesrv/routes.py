@@ -11,7 +11,7 @@ numbers. Topics are added or changed by a registration, never removed by one.
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
@@ -31,6 +31,8 @@ UNIT_SUB_FLAG: Final = 2
 
 NAME_SIZE_MAX: Final = 255
 ADDRESS_SIZE_MAX: Final = 255
+TOPICS_PER_SLICE: Final = 1_000
+"""Topics that are looked at before others have their turn."""
 
 
 class BadRegistration(ValueError):
@@ -66,6 +68,9 @@ class _Queues(NamedTuple):
     write_count: int
     perm: int
     sys_flag: int
+
+
+Announced = Mapping[str, _Queues]
 
 
 @dataclass(slots=True)
@@ -107,16 +112,21 @@ class RouteTable:
         conn_id: int,
         now_ms: int,
         filter_servers: tuple[str, ...] = (),
+        announced: Announced | None = None,
     ) -> Master:
         """Take in what a broker announces, and tell a slave where its master is.
 
         Topics count only from a master, and only when ``data_version`` is not the one of
         its last registration, or when it is new.
 
+        Args:
+            announced: what ``announce`` returned for ``topics``, if it was asked already.
+
         Raises:
             BadRegistration: a name or address that cannot be one; nothing was changed.
         """
-        _check(broker, topics)
+        announced = announce(topics) if announced is None else announced
+        _check(broker)
         name, address = broker.broker_name, broker.broker_addr
         self._clusters.setdefault(broker.cluster_name, {})[name] = None
         group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
@@ -127,13 +137,13 @@ class RouteTable:
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
         if broker.broker_id == MASTER_ID and (is_new or self.is_changed(address, data_version)):
-            for topic in topics.values():
-                self._topics.setdefault(topic.topic_name, {})[name] = _Queues(
-                    topic.read_queue_nums,
-                    topic.write_queue_nums,
-                    topic.perm,
-                    topic.topic_sys_flag,
-                )
+            known = self._topics
+            for topic, queues in announced.items():
+                brokers = known.get(topic)
+                if brokers is None:
+                    known[topic] = {name: queues}
+                else:
+                    brokers[name] = queues
         self._alive[address] = _Alive(
             name, now_ms, data_version, conn_id, broker.ha_server_addr, filter_servers
         )
@@ -198,23 +208,29 @@ class RouteTable:
             cluster_addr_table={c: list(names) for c, names in self._clusters.items()},
         )
 
+    @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+        return len(self._topics)
+
     def topics(self) -> TopicList:
         """Return the names of all topics."""
         return TopicList(topic_list=list(self._topics))
 
     def topics_of_cluster(self, cluster: str) -> TopicList:
-        """Return the topics that have queues on a broker of ``cluster``."""
-        names = self._clusters.get(cluster, {}).keys()
-        return TopicList(topic_list=[t for t, q in self._topics.items() if not names.isdisjoint(q)])
+        """Return the topics that have queues on a broker of ``cluster``; a thread may ask."""
+        names = frozenset(self._clusters.get(cluster, ()))
+        topics = list(self._topics.items())
+        return TopicList(topic_list=[t for t, q in topics if not names.isdisjoint(q)])
 
     def unit_topics(self, unit: Unit) -> TopicList:
-        """Return the topics whose flags are what ``unit`` asks for."""
+        """Return the topics whose flags are what ``unit`` asks for; a thread may ask."""
         wanted, mask = unit.value
         return TopicList(
             topic_list=[
                 topic
-                for topic, queues in self._topics.items()
-                if next(iter(queues.values())).sys_flag & mask == wanted
+                for topic, queues in list(self._topics.items())
+                if any(found.sys_flag & mask == wanted for found in list(queues.values())[:1])
             ]
         )
 
@@ -227,11 +243,11 @@ class RouteTable:
         addresses = (a for broker in self._brokers.values() for a in broker.addresses.values())
         return TopicList(topic_list=list(names), broker_addr=next(addresses, None))
 
-    def wipe_write_perm(self, broker_name: str) -> int:
+    def wipe_write_perm(self, broker_name: str) -> Generator[None, None, int]:
         """Take the write permission from all topics of a broker; return how many it has."""
         return self._set_perm(broker_name, None)
 
-    def add_write_perm(self, broker_name: str) -> int:
+    def add_write_perm(self, broker_name: str) -> Generator[None, None, int]:
         """Give read and write permission to all topics of a broker; return how many.
 
         The permission becomes exactly 6, as in Java: the inherit bit of TBW102 is lost.
@@ -250,14 +266,16 @@ class RouteTable:
             if not queues:
                 del self._topics[topic]
 
-    def _set_perm(self, broker_name: str, perm: int | None) -> int:
+    def _set_perm(self, broker_name: str, perm: int | None) -> Generator[None, None, int]:
         count = 0
-        for queues in self._topics.values():
+        for number, queues in enumerate(list(self._topics.values()), start=1):
             queue = queues.get(broker_name)
             if queue is not None:
                 changed = queue.perm & ~PERM_WRITE if perm is None else perm
                 queues[broker_name] = queue._replace(perm=changed)
                 count += 1
+            if number % TOPICS_PER_SLICE == 0:
+                yield
         return count
 
     def _master_of(self, group: _Broker) -> Master:
@@ -310,7 +328,23 @@ def _broker_data(broker: _Broker) -> BrokerData:
     )
 
 
-def _check(broker: RegisterBroker, topics: dict[str, TopicConfig]) -> None:
+def announce(topics: Mapping[str, TopicConfig]) -> Announced:
+    """Return the queues of each topic that a broker announces; a thread may ask.
+
+    Raises:
+        BadRegistration: a topic has no name, or one that cannot be one.
+    """
+    for topic in topics.values():
+        _check_text("topic", topic.topic_name, NAME_SIZE_MAX)
+    return {
+        topic.topic_name: _Queues(
+            topic.read_queue_nums, topic.write_queue_nums, topic.perm, topic.topic_sys_flag
+        )
+        for topic in topics.values()
+    }
+
+
+def _check(broker: RegisterBroker) -> None:
     for what, name in (("cluster name", broker.cluster_name), ("broker name", broker.broker_name)):
         _check_text(what, name, NAME_SIZE_MAX)
     _check_address("broker address", broker.broker_addr)
@@ -318,8 +352,6 @@ def _check(broker: RegisterBroker, topics: dict[str, TopicConfig]) -> None:
         _check_address("HA address", broker.ha_server_addr)
     if broker.broker_id < 0:
         raise BadRegistration(f"broker id is {broker.broker_id}, expected 0 or more")
-    for topic in topics.values():
-        _check_text("topic", topic.topic_name, NAME_SIZE_MAX)
 
 
 def _check_text(what: str, text: str | None, size_max: int) -> None:

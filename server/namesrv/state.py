@@ -10,6 +10,7 @@ from remoting.aio.server import ServerConn
 from server.namesrv.config import NamesrvConfig
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.routes import RouteTable
+from server.runtime.slices import Slices
 
 LOG = logging.getLogger(__name__)
 
@@ -21,6 +22,7 @@ class NamesrvState:
     config: NamesrvConfig
     kv: KvConfig
     routes: RouteTable = field(default_factory=RouteTable)
+    slices: Slices = field(default_factory=Slices)
     broker_conns: dict[int, ServerConn] = field(default_factory=dict)
     """Connections that brokers registered on, by their id."""
 

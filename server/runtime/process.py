@@ -21,6 +21,8 @@ from remoting.errors import BadCall
 from server.runtime.settings import SettingsError
 from server.runtime.turns import new_loop
 
+SWITCH_S: Final = 0.001
+"""How long a thread runs before another one that waits may; 5 ms by default in Python."""
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
@@ -81,6 +83,8 @@ def serve(
         expected: errors of a start that are told in one line, without a traceback.
     """
     configure_logging()
+    # A thread that makes the text of a large answer lets the loop go first, soon.
+    sys.setswitchinterval(SWITCH_S)
     # BadCall: files of TLS that cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:

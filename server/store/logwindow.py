@@ -3,7 +3,8 @@
     record(offset, size)   in the window: a slice        else: the window moves there
 
 Rule: offsets are asked in rising order, as a queue has them; the window is larger than a
-record only when the record lies near the one before.
+record only when the record lies near the one before. The window counts what its tests cost:
+whoever reads stops when nothing is left, and goes on with the next read.
 
 Source: store/CommitLog.java#getMessage (which slices a mapped file).
 """
@@ -14,6 +15,8 @@ from server.store.logfile import CommitLog
 from storefmt.consumequeue_ext import ExtUnit
 
 WINDOW_SIZE: Final = 64 << 10
+WORK_MAX: Final = 10_000
+"""What one read may cost to find out which records are wanted, in units of some microsecond."""
 
 
 class Wants(Protocol):
@@ -32,11 +35,17 @@ class Wants(Protocol):
         """Tell by its bytes whether a record is wanted."""
         ...
 
+    def work_for(self, record: bytes) -> int:
+        """Return what ``takes_record`` costs for a record, in units of some microsecond."""
+        ...
+
 
 class LogWindow:
     """One moving window over a log."""
 
     def __init__(self, log: CommitLog, wants: Wants) -> None:
+        self.work_left = WORK_MAX
+        """What further tests may cost; the one that passes it is still made."""
         self._log = log
         self._wants = wants
         self._start = 0
@@ -55,7 +64,10 @@ class LogWindow:
             OSError: the disk cannot be read there.
         """
         record = self.record(log_offset, size)
-        return record is None or self._wants.takes_record(record)
+        if record is None:
+            return True
+        self.work_left -= self._wants.work_for(record)
+        return self._wants.takes_record(record)
 
     def record(self, log_offset: int, size: int) -> bytes | None:
         """Return the bytes of a record, None where the log ends before it does."""

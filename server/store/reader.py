@@ -13,7 +13,8 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 import logging
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from operator import add
 from typing import Final
 
@@ -34,7 +35,7 @@ from storefmt.sysflag import BORN_HOST_V6
 LOG = logging.getLogger(__name__)
 
 SCAN_COUNT: Final = 800
-"""Queue entries that one get looks at, at most (more only if more messages are asked for)."""
+"""Queue entries that one get looks at, at most (more only if it may return more messages)."""
 _HEAD: Final = struct.Struct(">ii20xqi")
 _TIME_V4: Final = struct.Struct(">q")
 _STORE_MS_POS: Final = 56
@@ -86,7 +87,8 @@ class Reader:
             size_max: bytes wanted, None for the configured limit; the first message
                 comes whatever its size.
             accept: tells by the tags code of an entry whether its message is wanted.
-            wants: tells it by more than that; ``accept`` is asked first.
+            wants: tells it by more than that; ``accept`` is asked first. What it may cost is
+                bounded, so that fewer entries may be looked at.
 
         Raises:
             OSError: the disk cannot be read there.
@@ -100,7 +102,7 @@ class Reader:
                 result = self._run(queue, queue_offset, count_max, size_max, accept)
                 if result is not None:
                     return result
-            data = queue.read(queue_offset, max(SCAN_COUNT, count_max))
+            data = queue.read(queue_offset, max(SCAN_COUNT, min(count_max, self._count_max)))
             if data:
                 return self._scan(queue, data, queue_offset, count_max, size_max, accept, wants)
             skip = queue.file_entry_count
@@ -185,7 +187,7 @@ class Reader:
         total, scanned, log_offset, skip_until = 0, 0, 0, -1
         status = GetStatus.NO_MATCHED_MESSAGE
         window = None if wants is None else LogWindow.of(self._log, wants)
-        for log_offset, size, tags_code in CQ_ENTRY.iter_unpack(data):
+        for log_offset, size, tags_code in _affordable(data, window):
             if log_offset < skip_until or size == FILLER_SIZE:
                 scanned += 1
                 continue
@@ -374,6 +376,14 @@ class Reader:
         if not offsets:
             return QueryResult([], 0, 0)
         return QueryResult(found, last.end_ms, last.end_log_offset)
+
+
+def _affordable(
+    data: bytes | bytearray, window: LogWindow | None
+) -> Iterator[tuple[int, int, int]]:
+    """Return the entries until the tests of their records cost too much; the next pull goes on."""
+    entries = CQ_ENTRY.iter_unpack(data)
+    return entries if window is None else takewhile(lambda _: window.work_left > 0, entries)
 
 
 def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:

@@ -3,18 +3,23 @@
     stored message ──> each filter on its topic: does it match? ──> its bits are set
 
 Rule: all filters of a topic are asked, of dead groups too, so that a group that comes back
-finds what it missed by its bits. A topic without filters has no bit maps.
+finds what it missed by its bits. A topic without filters has no bit maps, nor has one whose
+filters have too many operands in all: whoever reads evaluates its own expression then.
 
 Source: broker/filter/CommitLogDispatcherCalcBitMap.java (4.9.7).
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from server.broker.filters.bloom import bit_map
 from server.broker.filters.messagefilter import raw_properties
 from server.broker.filters.table import FilterTable
 from server.store.calls import DispatchEntry
 from storefmt.properties import parse_properties
+
+BIT_MAP_OPERANDS_MAX: Final = 2_048
+"""Operands of all filters of a topic that are evaluated for each of its messages."""
 
 
 class BitMaps:
@@ -35,6 +40,11 @@ class BitMaps:
             OSError: the message cannot be read.
         """
         filters = self._table.on_topic(entry.topic)
+        operand_count = sum(
+            found.expression.operand_count for found in filters if found.expression is not None
+        )
+        if operand_count > BIT_MAP_OPERANDS_MAX:
+            return b""
         record = self._read_record(entry.log_offset) if filters else None
         if record is None:
             return b""

@@ -21,6 +21,10 @@ class BadExpression(StoreError):
     """An expression that cannot be compiled; the text is what a consumer is told."""
 
 
+class TooLong(BadExpression):
+    """An expression beyond the limits of this broker, which the real one would take."""
+
+
 class Kind(StrEnum):
     """What a word is; the value is how Java prints it in an error."""
 

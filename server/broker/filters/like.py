@@ -4,7 +4,7 @@
                                       those between where they are found first
 
 Rule: a piece repeats nothing and is looked for once, so that no pattern of a hostile
-consumer takes more than pattern size times text size.
+consumer takes more than pattern size times text size. Both sizes are bounded by who asks.
 
 Source: ISO/IEC 9075 (like predicate); the real 4.9.7 broker has none.
 """

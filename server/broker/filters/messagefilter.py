@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import has_all
+from server.broker.filters.sql import OPERANDS_MAX, Expression
 from server.broker.filters.table import Filter, FilterTable
 from server.broker.filters.terms import Properties
 from server.broker.names import RETRY_PREFIX
@@ -29,6 +30,11 @@ _SIZE: Final = struct.Struct(">i")
 _SIZE_SHORT: Final = struct.Struct(">H")
 _BODY_POS_V4: Final = 84
 _V6_MORE: Final = 12
+# What it costs to read a record, to parse its properties and to look at one operand, as measured.
+_RECORD_WORK: Final = 4
+_SIZE_PER_WORK: Final = 4_096
+_PROPERTIES_SIZE_PER_WORK: Final = 10
+OPERAND_WORK: Final = 2
 
 
 class MessageFilter(NamedTuple):
@@ -37,6 +43,8 @@ class MessageFilter(NamedTuple):
     by_tag: Accepts | None = None
     by_bits: Callable[[ExtUnit], bool] | None = None
     by_properties: Callable[[Properties], bool] | None = None
+    operand_count: int = 0
+    """Operands of the expression that ``by_properties`` evaluates."""
 
     def takes_unit(self, unit: ExtUnit) -> bool:
         """Tell by the bit map of its ext unit whether a message may be wanted."""
@@ -47,8 +55,23 @@ class MessageFilter(NamedTuple):
         test = self.by_properties
         return test is None or test(parse_properties(raw_properties(record)))
 
+    def work_for(self, record: bytes) -> int:
+        """Return what ``takes_record`` costs for a record, in units of some microsecond."""
+        properties_size = len(raw_properties(record))
+        return (
+            _RECORD_WORK
+            + len(record) // _SIZE_PER_WORK
+            + properties_size // _PROPERTIES_SIZE_PER_WORK
+            + self.operand_count * OPERAND_WORK
+        )
+
 
 EVERYTHING: Final = MessageFilter()
+
+
+def carried_filter(expression: Expression) -> MessageFilter:
+    """Return the tests for an expression that a pull carries."""
+    return MessageFilter(by_properties=expression.matches, operand_count=expression.operand_count)
 
 
 def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
@@ -64,7 +87,7 @@ def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
             return True
         return has_all(unit.bit_map, positions)
 
-    return MessageFilter(by_bits=by_bits, by_properties=found.expression.matches)
+    return carried_filter(found.expression)._replace(by_bits=by_bits)
 
 
 def subscribed(
@@ -90,7 +113,8 @@ def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageF
             return True
         return found.expression.matches(properties)
 
-    return tests._replace(by_properties=by_properties)
+    # Each message may have another filter, the largest among them.
+    return tests._replace(by_properties=by_properties, operand_count=OPERANDS_MAX)
 
 
 def raw_properties(record: bytes) -> bytes:

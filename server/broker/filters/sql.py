@@ -10,7 +10,8 @@
 Rule: the result is that of the real broker, oddities included: what follows a whole
 expression is dropped, ``NOT a = 1`` is ``(NOT a) = 1``, a number as text must have the type
 of the literal, and what cannot be evaluated does not match. A strict expression has to
-end where its text ends, and knows LIKE. Nesting is bounded, because this parser recurses.
+end where its text ends, and knows LIKE. Nesting is bounded, because this parser recurses; text
+and operands are bounded, because everybody waits while one is compiled or evaluated.
 
 Source: filter/parser/SelectorParser.jj, filter/SqlFilter.java (4.9.7).
 """
@@ -19,7 +20,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from server.broker.filters import terms
-from server.broker.filters.lexer import BadExpression, Kind, Lexer
+from server.broker.filters.lexer import BadExpression, Kind, Lexer, TooLong
 from server.broker.filters.terms import Comparison, Properties, Term
 from server.broker.filters.values import INT_MAX, LONG_MAX, Fault, Long, Truth, Value
 from storefmt.fastjson import java_double
@@ -27,6 +28,13 @@ from storefmt.fastjson import java_double
 SQL92: Final = "SQL92"
 NESTED_MAX: Final = 64
 """How many parentheses may be open at once."""
+EXPRESSION_SIZE_MAX: Final = 4_096
+"""Characters of an expression."""
+OPERANDS_MAX: Final = 512
+"""Names and literals in an expression; the texts of IN count as one, a pattern of LIKE by its
+characters."""
+COMPILED_COUNT_MAX: Final = 128
+"""Compiled expressions that are kept, besides those of the consumer groups."""
 _FLOAT_MAX: Final = 1.7976931348623157e308
 _FLOAT_MIN: Final = 5e-324
 
@@ -59,6 +67,8 @@ class Expression(NamedTuple):
     term: Term
     ignored: str
     """What follows the expression in its text and has no effect."""
+    operand_count: int
+    """How many names and literals it has, which is what evaluating it costs."""
 
     def evaluate(self, properties: Properties) -> Truth:
         """Return true, false, or None for unknown.
@@ -77,21 +87,41 @@ class Expression(NamedTuple):
             return False
 
 
-@lru_cache(maxsize=256)
 def compile_sql(text: str, *, strict: bool = False) -> Expression:
     """Return the expression that a text begins with.
+
+    The last results are kept, refusals as well, so that a pull which carries its expression
+    does not have it compiled each time.
 
     Args:
         strict: refuse what follows it, and know LIKE.
 
     Raises:
+        TooLong: it is longer or has more operands than this broker evaluates.
         BadExpression: it is none; the text is that of the real broker where it matters.
     """
-    lexer = Lexer(text, strict=strict)
-    term = terms.as_truth(_Parser(lexer, strict=strict).any_of())
-    if strict and lexer.peek().kind is not Kind.END:
-        raise lexer.unexpected(Kind.END)
-    return Expression(text, term, lexer.rest())
+    if len(text) > EXPRESSION_SIZE_MAX:
+        raise TooLong(
+            f"the expression has {len(text)} characters, the limit is {EXPRESSION_SIZE_MAX}"
+        )
+    found = _compiled(text, strict)
+    if isinstance(found, BadExpression):
+        raise type(found)(str(found))
+    return found
+
+
+@lru_cache(maxsize=COMPILED_COUNT_MAX)
+def _compiled(text: str, strict: bool) -> Expression | BadExpression:
+    try:
+        lexer = Lexer(text, strict=strict)
+        parser = _Parser(lexer, strict=strict)
+        term = terms.as_truth(parser.any_of())
+        if strict and lexer.peek().kind is not Kind.END:
+            raise lexer.unexpected(Kind.END)
+        return Expression(text, term, lexer.rest(), parser.operand_count)
+    except BadExpression as error:
+        # What is kept holds no frames of this call.
+        return error.with_traceback(None)
 
 
 class _Parser:
@@ -101,6 +131,15 @@ class _Parser:
         self._lexer = lexer
         self._strict = strict
         self._open_count = 0
+        self.operand_count = 0
+
+    def _count(self, operands: int = 1) -> None:
+        self.operand_count += operands
+        if self.operand_count > OPERANDS_MAX:
+            raise TooLong(
+                f"the expression has more than {OPERANDS_MAX} operands (names and literals), "
+                "which is the limit"
+            )
 
     def _skip(self, kind: Kind) -> bool:
         if self._lexer.peek().kind is not kind:
@@ -166,12 +205,14 @@ class _Parser:
             return terms.member(left, self._texts(), negate=negate)
         if self._skip(Kind.LIKE):
             pattern = self._text()
+            self._count(len(pattern))
             escape = self._text() if self._skip(Kind.ESCAPE) else ""
             return terms.like(left, pattern, escape, negate=negate)
         raise self._lexer.unexpected(Kind.BETWEEN, Kind.IN, *_COMPARISONS, at=first)
 
     def _texts(self) -> list[str]:
         self._lexer.expect(Kind.OPEN)
+        self._count()
         texts = [self._text()]
         while self._skip(Kind.COMMA):
             texts.append(self._text())
@@ -195,6 +236,8 @@ class _Parser:
 
     def _primary(self) -> Term:
         kind = self._lexer.peek().kind
+        if kind is not Kind.OPEN:
+            self._count()
         if kind is Kind.NAME:
             return terms.prop(self._lexer.take().text)
         if kind is Kind.STRING:

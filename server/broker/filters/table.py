@@ -7,7 +7,8 @@
     broker starts                   -> all are dead until their groups come back
 
 Rule: a filter is known to the pulls of its group as long as it is in the table, dead or
-not. An expression that cannot be compiled removes what was there, and the pull says so.
+not. An expression that cannot be compiled removes what was there, and the pull says so. One that
+is too long for this broker is not taken out of a file either.
 A table that another bloom filter made is not read, because its bits mean nothing now.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7).
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
 from remoting.errors import BadBody
 from server.broker.filters.bloom import BloomFilter
-from server.broker.filters.lexer import BadExpression
+from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.sql import SQL92, Expression, compile_sql
 from server.broker.subscription import is_tag_type
 from storefmt.fastjson import Json, Key, dumps, loads
@@ -190,8 +191,8 @@ class FilterTable:
             for group, value in table_of(as_object(content, str(topic)), "groupFilterData"):
                 try:
                     found = self._loaded(ConsumerFilterData.from_json(value), now_ms)
-                except BadBody as error:
-                    LOG.warning("filter of %s on %s cannot be read: %s", group, topic, error)
+                except (BadBody, TooLong) as error:
+                    LOG.warning("filter of %s on %s is not used: %s", group, topic, error)
                     continue
                 if found is None:
                     LOG.warning("consumerFilter.json is of another bloom filter and not used")
@@ -205,6 +206,8 @@ class FilterTable:
             return None
         try:
             expression = compiled(data.expression, data.expression_type, strict=self.strict)
+        except TooLong:
+            raise
         except BadExpression as error:
             LOG.warning("stored filter of %s on %s: %s", data.consumer_group, data.topic, error)
             expression = None

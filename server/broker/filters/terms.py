@@ -39,6 +39,8 @@ Evaluate = Callable[[Properties], Value]
 DEPTH_MAX: Final = 200
 """How deep parts may lie in each other; a Java broker goes on until its stack ends."""
 _SET_COUNT_MIN: Final = 5
+LIKE_TEXT_SIZE_MAX: Final = 4_096
+"""Characters of a property that LIKE looks at; a message with a longer one is not wanted."""
 
 
 class Form(Enum):
@@ -364,7 +366,11 @@ def like(part: Term, pattern: str, escape: str, *, negate: bool) -> Term:
 
     def evaluate(properties: Properties) -> Truth:
         text = properties.get(name)
-        return None if text is None else test.matches(text) is not negate
+        if text is None:
+            return None
+        if len(text) > LIKE_TEXT_SIZE_MAX:
+            raise Fault(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
+        return test.matches(text) is not negate
 
     word = "NOT LIKE" if negate else "LIKE"
     return _term(Form.TRUTH, evaluate, lambda: f"({name} {word} {_shown(pattern)})", part)

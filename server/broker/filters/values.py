@@ -9,7 +9,8 @@
     a truth value        with text: "true" in any case is true; with a number: not equal
 
 Rule: what cannot be read or compared is a ``Fault``, which ends the evaluation; a message
-for which that happens is not wanted.
+for which that happens is not wanted. A number of more than 1,024 characters is not read, where
+Java reads it: that would take long, and no number is so long.
 
 Source: filter/expression/ComparisonExpression.java#__compare, UnaryExpression.java#negate.
 """
@@ -40,6 +41,8 @@ _HEXADECIMAL: Final = re.compile(
     r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?"
 )
 _DIGITS_MAX: Final = 64
+NUMBER_SIZE_MAX: Final = 1_024
+"""Characters of a property that is read as a number."""
 # Java trims what is not above a blank.
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 
@@ -56,7 +59,7 @@ def read_long(text: str) -> int:
 
 def _integer(text: str, high: int) -> int:
     # Java takes digits of any script, but sees no digit in half of a character.
-    if _INTEGER.fullmatch(text) is None or max(text) > "\uffff":
+    if len(text) > NUMBER_SIZE_MAX or _INTEGER.fullmatch(text) is None or max(text) > "\uffff":
         raise _unreadable(text)
     # Python refuses very long numbers; leading zeros are all that may be left out.
     digits = text if len(text) <= _DIGITS_MAX else _without_zeros(text)
@@ -67,7 +70,7 @@ def _integer(text: str, high: int) -> int:
 
 
 def _unreadable(text: str) -> Fault:
-    return Fault(f'java.lang.NumberFormatException: For input string: "{text}"')
+    return Fault(f'java.lang.NumberFormatException: For input string: "{text[:NUMBER_SIZE_MAX]}"')
 
 
 def _without_zeros(text: str) -> str:
@@ -78,6 +81,8 @@ def _without_zeros(text: str) -> str:
 
 def read_float(text: str) -> float:
     """Return what Double.valueOf reads; Fault when it does not."""
+    if len(text) > NUMBER_SIZE_MAX:
+        raise _unreadable(text)
     text = text.strip(_BLANKS)
     if _DECIMAL.fullmatch(text) is not None:
         if text.endswith(("NaN", "Infinity")):
@@ -94,7 +99,7 @@ def read_float(text: str) -> float:
 
 def read_truth(text: str) -> bool:
     """Return what Boolean.valueOf reads."""
-    return text.lower() == "true"
+    return len(text) == len("true") and text.lower() == "true"
 
 
 def negated(value: Value) -> Value:

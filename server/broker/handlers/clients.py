@@ -6,6 +6,9 @@ subscription understood), 203, 204, 328 (connections).
 Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java.
 """
 
+from contextlib import suppress
+from functools import partial
+
 from remoting.acl import ACCESS_KEY
 from remoting.bodies import (
     CheckClientRequestBody,
@@ -38,23 +41,59 @@ from server.broker.subscription import is_tag_type
 from server.broker.topics import UNIT_SUB_FLAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large, pieces
+
+FILTERS_MAX = 64
+"""SQL92 expressions that one heartbeat may hold, all of which are compiled for it."""
+SUBSCRIPTIONS_PER_SLICE = 256
+_GROUP_COST = 16
+"""A group that joins costs as much as so many subscriptions."""
 
 
 @handles(RequestCode.HEART_BEAT)
-def heartbeat(broker: Broker, request: Request) -> Command:
+@in_slices
+def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
     """Make the connection a member of its groups, and tell the others about a newcomer."""
     command = request.command
-    data = HeartbeatData.decode(command.body)
-    fault = _fault(data)
+    strict, body = broker.config.strict_filters, command.body
+    data, fault = yield from large(lambda: _read(body, strict=strict), size=len(body))
     if fault is not None:
         return command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    client_id, left = data.client_id or "", SUBSCRIPTIONS_PER_SLICE
     for consumer in data.consumer_data_set:
-        _join(broker, request, data.client_id or "", consumer)
-    for producer in data.producer_data_set:
-        broker.producers.register(
-            producer.group_name, member=_member(request, data.client_id or "")
-        )
+        _join(broker, request, client_id, consumer)
+        left -= _GROUP_COST + len(consumer.subscription_data_set)
+        if left <= 0:
+            left = SUBSCRIPTIONS_PER_SLICE
+            yield None
+    for producers in pieces(data.producer_data_set, SUBSCRIPTIONS_PER_SLICE):
+        for producer in producers:
+            broker.producers.register(producer.group_name, member=_member(request, client_id))
+        if len(producers) == SUBSCRIPTIONS_PER_SLICE:
+            yield None
     return command.response()
+
+
+def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
+    """Return a heartbeat and what is wrong with it, its expressions compiled."""
+    data = HeartbeatData.decode(body)
+    fault = _fault(data)
+    expressions = [
+        subscription
+        for consumer in data.consumer_data_set
+        for subscription in consumer.subscription_data_set
+        if not is_tag_type(subscription.expression_type)
+    ]
+    if fault is None and len(expressions) > FILTERS_MAX:
+        fault = (
+            f"the heartbeat has {len(expressions)} SQL92 expressions, the limit is {FILTERS_MAX}"
+        )
+    if fault is None:
+        for one in expressions:
+            # The outcome is kept, and found when the filters are registered.
+            with suppress(BadExpression):
+                compiled(one.sub_string, one.expression_type, strict=strict)
+    return data, fault
 
 
 def _fault(data: HeartbeatData) -> str | None:
@@ -122,7 +161,8 @@ def unregister_client(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
-def get_consumer_list(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_consumer_list(broker: Broker, request: Request) -> Steps[Command]:
     """Return the client ids of a group's members."""
     name = request.command.header(GetConsumerListByGroup).consumer_group
     group = broker.consumers.group(name)
@@ -134,7 +174,8 @@ def get_consumer_list(broker: Broker, request: Request) -> Command:
             header=header,
         )
     body = GetConsumerListByGroupResponseBody(consumer_id_list=group.client_ids())
-    return request.command.response(header=header, body=body.encode())
+    text = yield from large(body.encode, count=len(group.members))
+    return request.command.response(header=header, body=text)
 
 
 @handles(RequestCode.CHECK_CLIENT_CONFIG)
@@ -155,7 +196,8 @@ def check_client_config(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_CONSUMER_CONNECTION_LIST)
-def get_consumer_connections(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_consumer_connections(broker: Broker, request: Request) -> Steps[Command]:
     """Return a consumer group's members and subscriptions."""
     name = request.command.header(GetConsumerConnectionList).consumer_group
     group = broker.consumers.group(name)
@@ -163,18 +205,24 @@ def get_consumer_connections(broker: Broker, request: Request) -> Command:
         return request.command.response(
             ResponseCode.CONSUMER_NOT_ONLINE, remark=f"the consumer group[{name}] not online"
         )
-    body = ConsumerConnection(
-        connection_set=[_connection(member) for member in group.members.values()],
-        subscription_table=dict(group.subscriptions),
-        consume_type=group.consume_type,
-        message_model=group.message_model,
-        consume_from_where=group.consume_from_where,
-    )
-    return request.command.response(body=body.encode())
+    members, subscriptions = list(group.members.values()), dict(group.subscriptions)
+
+    def encode() -> bytes:
+        return ConsumerConnection(
+            connection_set=[_connection(member) for member in members],
+            subscription_table=subscriptions,
+            consume_type=group.consume_type,
+            message_model=group.message_model,
+            consume_from_where=group.consume_from_where,
+        ).encode()
+
+    count = len(members) + len(subscriptions)
+    return request.command.response(body=(yield from large(encode, count=count)))
 
 
 @handles(RequestCode.GET_PRODUCER_CONNECTION_LIST)
-def get_producer_connections(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_producer_connections(broker: Broker, request: Request) -> Steps[Command]:
     """Return a producer group's members."""
     name = request.command.header(GetProducerConnectionList).producer_group
     members = broker.producers.members(name)
@@ -182,13 +230,28 @@ def get_producer_connections(broker: Broker, request: Request) -> Command:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR, remark=f"the producer group[{name}] not exist"
         )
-    body = ProducerConnection(connection_set=[_connection(member) for member in members])
-    return request.command.response(body=body.encode())
+
+    def encode() -> bytes:
+        return ProducerConnection(
+            connection_set=[_connection(member) for member in members]
+        ).encode()
+
+    return request.command.response(body=(yield from large(encode, count=len(members))))
 
 
 @handles(RequestCode.GET_ALL_PRODUCER_INFO)
-def get_all_producers(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_producers(broker: Broker, request: Request) -> Steps[Command]:
     """Return every producer group and its members."""
+    groups, count = {}, 0
+    for group, found in broker.producers.groups().items():
+        groups[group] = list(found.values())
+        count += len(found)
+    text = yield from large(partial(_producer_table, groups), count=count)
+    return request.command.response(body=text)
+
+
+def _producer_table(groups: dict[str, list[Member]]) -> bytes:
     data = {
         group: [
             ProducerInfo(
@@ -198,11 +261,11 @@ def get_all_producers(broker: Broker, request: Request) -> Command:
                 version=member.version,
                 last_update_timestamp=member.seen_ms,
             )
-            for member in members.values()
+            for member in members
         ]
-        for group, members in broker.producers.groups().items()
+        for group, members in groups.items()
     }
-    return request.command.response(body=ProducerTableInfo(data=data).encode())
+    return ProducerTableInfo(data=data).encode()
 
 
 def _connection(member: Member) -> Connection:

@@ -12,15 +12,18 @@ from server.broker.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 from storefmt.configs import SubscriptionGroup
 
 RETRY_QUEUE_COUNT_MAX = 1_024
 
 
 @handles(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
-def create_group(broker: Broker, request: Request) -> Command | None:
+@in_slices
+def create_group(broker: Broker, request: Request) -> Steps[Command | None]:
     """Create a group or replace its settings; answered when subscriptionGroup.json has it."""
-    group = decode_value(SubscriptionGroup, request.command.body)
+    body = request.command.body
+    group = yield from large(lambda: decode_value(SubscriptionGroup, body), size=len(body))
     fault = names.group_fault(group.group_name)
     if fault is None and not 0 <= group.retry_queue_nums <= RETRY_QUEUE_COUNT_MAX:
         fault = f"retryQueueNums is {group.retry_queue_nums}, expected 0 to {RETRY_QUEUE_COUNT_MAX}"
@@ -32,13 +35,15 @@ def create_group(broker: Broker, request: Request) -> Command | None:
 
 
 @handles(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
-def get_all_groups(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_groups(broker: Broker, request: Request) -> Steps[Command]:
     """Return every group with the table's version."""
     table = broker.groups.table()
     body = SubscriptionGroupWrapper(
         subscription_group_table=table.groups, data_version=table.data_version
     )
-    return request.command.response(body=body.encode())
+    text = yield from large(body.encode, count=len(table.groups))
+    return request.command.response(body=text)
 
 
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)

@@ -3,45 +3,78 @@
 Source: broker/processor/AdminBrokerProcessor.java#lockBatchMQ, #unlockBatchMQ.
 """
 
-from remoting.bodies import LockBatchRequestBody, LockBatchResponseBody, UnlockBatchRequestBody
+from remoting.bodies import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
 from server.broker import names
-from server.broker.locks import LOCK_LIFE_MS
+from server.broker.locks import LOCK_LIFE_MS, HeldLock
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large, pieces
 from storefmt.fastjson import Json, Key, dumps
+
+QUEUES_PER_SLICE = 1_000
 
 
 @handles(RequestCode.LOCK_BATCH_MQ)
-def lock_queues(broker: Broker, request: Request) -> Command:
+@in_slices
+def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """Lock queues for a client; the answer lists those it holds now."""
-    body = LockBatchRequestBody.decode(request.command.body)
+    data = request.command.body
+    body = yield from large(lambda: _lock_body(data), size=len(data))
     fault = names.group_fault(body.consumer_group)
     if fault is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
-    held = broker.locks.lock(
-        body.consumer_group, body.client_id, queues=body.mq_set, now_ms=request.now_ms
-    )
-    return request.command.response(body=LockBatchResponseBody(lock_ok_mq_set=held).encode())
+    held: list[MessageQueue] = []
+    for queues in pieces(body.mq_set, QUEUES_PER_SLICE):
+        held += broker.locks.lock(
+            body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms
+        )
+        if len(queues) == QUEUES_PER_SLICE:
+            yield None
+    answer = LockBatchResponseBody(lock_ok_mq_set=held)
+    return request.command.response(body=(yield from large(answer.encode, count=len(held))))
+
+
+def _lock_body(data: bytes) -> LockBatchRequestBody:
+    body = LockBatchRequestBody.decode(data)
+    body.mq_set = list(dict.fromkeys(body.mq_set))
+    return body
 
 
 @handles(RequestCode.UNLOCK_BATCH_MQ)
-def unlock_queues(broker: Broker, request: Request) -> Command:
+@in_slices
+def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """Free the queues that a client holds."""
-    body = UnlockBatchRequestBody.decode(request.command.body)
-    broker.locks.unlock(
-        body.consumer_group, body.client_id, queues=body.mq_set, now_ms=request.now_ms
-    )
+    data = request.command.body
+    body = yield from large(lambda: UnlockBatchRequestBody.decode(data), size=len(data))
+    for queues in pieces(body.mq_set, QUEUES_PER_SLICE):
+        broker.locks.unlock(
+            body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms
+        )
+        if len(queues) == QUEUES_PER_SLICE:
+            yield None
     return request.command.response()
 
 
 @handles(ExtensionCode.GET_LOCK_TABLE)
-def get_lock_table(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_lock_table(broker: Broker, request: Request) -> Steps[Command]:
     """Return every lock that has not expired, as a JSON list of objects."""
+    table, now_ms = broker.locks.copy(), request.now_ms
+    text = yield from large(lambda: _rows(table.held(now_ms)), count=len(table))
+    return request.command.response(body=text)
+
+
+def _rows(held: list[HeldLock]) -> bytes:
     rows: list[Json] = []
-    for lock in broker.locks.held(request.now_ms):
+    for lock in held:
         row: dict[Key, Json] = {
             "brokerName": lock.queue.broker_name,
             "clientId": lock.client_id,
@@ -52,4 +85,4 @@ def get_lock_table(broker: Broker, request: Request) -> Command:
             "topic": lock.queue.topic,
         }
         rows.append(row)
-    return request.command.response(body=dumps(rows).encode())
+    return dumps(rows).encode()

@@ -31,6 +31,7 @@ from server.broker.offsets import LONG_MAX, NO_OFFSET
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 from storefmt.fastjson import dumps
 
 
@@ -111,9 +112,13 @@ def get_earliest_store_time(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_ALL_CONSUMER_OFFSET)
-def get_all_consumer_offsets(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_consumer_offsets(broker: Broker, request: Request) -> Steps[Command]:
     """Return the whole offset table."""
-    return request.command.response(body=dumps(broker.offsets.table().to_json()).encode())
+    table = broker.offsets.table()
+    count = len(table.offsets) + len(table.lmq_offsets or ())
+    text = yield from large(lambda: dumps(table.to_json()).encode(), count=count)
+    return request.command.response(body=text)
 
 
 @handles(RequestCode.GET_ALL_DELAY_OFFSET)

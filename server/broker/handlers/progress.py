@@ -23,17 +23,18 @@ from remoting.headers import (
     QueryConsumeTimeSpan,
     ViewBrokerStatsData,
 )
-from server.broker.coldhandler import each, reads_cold
+from server.broker.coldhandler import each
 from server.broker.state import Broker
 from server.broker.stats import Snapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 from storefmt.configs import TopicConfig
 
 
 @handles(RequestCode.GET_CONSUME_STATS)
-@reads_cold
-def get_consume_stats(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
     """Return a group's position and the end of every queue it reads."""
     fields = request.command.header(GetConsumeStats)
     group = fields.consumer_group
@@ -42,31 +43,36 @@ def get_consume_stats(broker: Broker, request: Request) -> Command:
     for topic in broker.offsets.topics_of(group) if blank else [fields.topic or ""]:
         config = _readable(broker, group, topic)
         if config is not None:
-            _add(broker, stats, group, config, config.read_queue_nums)
-    return request.command.response(body=stats.encode())
+            yield from _add(broker, stats, group, config, config.read_queue_nums)
+    text = yield from large(stats.encode, count=len(stats.offset_table))
+    return request.command.response(body=text)
 
 
 @handles(RequestCode.GET_BROKER_CONSUME_STATS)
-@reads_cold
-def get_all_consume_stats(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
     """Return the progress of every group, one entry a topic."""
     ordered_only = request.command.header(GetConsumeStatsInBroker).is_order
-    rows, behind = [], 0
+    rows, behind, queue_count = [], 0, 0
+    topics = broker.offsets.topics_by_group()
     for group in broker.groups.names():
         found = []
-        for topic in broker.offsets.topics_of(group):
+        for topic in topics.get(group, ()):
             config = _readable(broker, group, topic)
             if config is None or (ordered_only and not config.order):
                 continue
             stats = ConsumeStats()
-            _add(broker, stats, group, config, config.write_queue_nums)
+            yield from _add(broker, stats, group, config, config.write_queue_nums)
+            yield None
             behind += stats.total_diff()
+            queue_count += len(stats.offset_table)
             found.append(stats)
         rows.append({group: found})
     body = ConsumeStatsList(
         consume_stats_list=rows, broker_addr=broker.config.broker_addr, total_diff=behind
     )
-    return request.command.response(body=body.encode())
+    text = yield from large(body.encode, count=len(rows) + queue_count)
+    return request.command.response(body=text)
 
 
 def _readable(broker: Broker, group: str, topic: str) -> TopicConfig | None:
@@ -79,7 +85,7 @@ def _readable(broker: Broker, group: str, topic: str) -> TopicConfig | None:
 
 def _add(
     broker: Broker, stats: ConsumeStats, group: str, config: TopicConfig, queue_count: int
-) -> None:
+) -> Steps[None]:
     topic, store = config.topic_name, broker.store
 
     def progress(queue_id: int) -> OffsetWrapper:
@@ -92,7 +98,8 @@ def _add(
         )
 
     queue_ids = range(queue_count)
-    for queue_id, wrapper in enumerate(each(partial(progress, number) for number in queue_ids)):
+    found = yield from each(broker, (partial(progress, number) for number in queue_ids))
+    for queue_id, wrapper in enumerate(found):
         stats.offset_table[_queue(broker, topic, queue_id)] = wrapper
     stats.consume_tps += broker.stats.group_get_tps(topic, group)
 
@@ -102,8 +109,8 @@ def _queue(broker: Broker, topic: str, queue_id: int) -> MessageQueue:
 
 
 @handles(RequestCode.QUERY_CONSUME_TIME_SPAN)
-@reads_cold
-def query_time_span(broker: Broker, request: Request) -> Command:
+@in_slices
+def query_time_span(broker: Broker, request: Request) -> Steps[Command]:
     """Return the store times of each queue's ends and of the group's position in it."""
     fields = request.command.header(QueryConsumeTimeSpan)
     topic = fields.topic
@@ -112,12 +119,12 @@ def query_time_span(broker: Broker, request: Request) -> Command:
         return request.command.response(
             ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
         )
-    spans = each(
-        partial(_time_span, broker, fields, queue_id, request.now_ms)
-        for queue_id in range(config.write_queue_nums)
+    queue_ids, now_ms = range(config.write_queue_nums), request.now_ms
+    spans = yield from each(
+        broker, (partial(_time_span, broker, fields, queue_id, now_ms) for queue_id in queue_ids)
     )
     body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
-    return request.command.response(body=body.encode())
+    return request.command.response(body=(yield from large(body.encode, count=len(spans))))
 
 
 def _time_span(

@@ -25,11 +25,12 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients import ConsumerGroup, Member
-from server.broker.coldhandler import each, reads_cold
+from server.broker.coldhandler import each
 from server.broker.offsets import NO_OFFSET
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 
 LOG = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ STATUS_WAIT_MS = 5_000
 
 
 @handles(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
-@reads_cold
-def reset_offset(broker: Broker, request: Request) -> Command:
+@in_slices
+def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
     """Compute a group's offsets at a time and push them to its members."""
     fields = request.command.header(ResetOffset)
     topic = broker.topics.get(fields.topic)
@@ -50,7 +51,7 @@ def reset_offset(broker: Broker, request: Request) -> Command:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR, remark=f"{text}topic={fields.topic}"
         )
-    table = _table(broker, fields, topic.write_queue_nums)
+    table = yield from _table(broker, fields, topic.write_queue_nums)
     if table is None:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR, remark=f"THe consumer group <{fields.group}> not exist"
@@ -65,20 +66,23 @@ def reset_offset(broker: Broker, request: Request) -> Command:
     old = _too_old(group)
     if old is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_too_old_text(old))
-    body = ResetOffsetBody(offset_table=table).encode()
+    body = yield from large(ResetOffsetBody(offset_table=table).encode, count=len(table))
     pushed = body
     if request.command.language == LanguageCode.CPP:
-        pushed = _for_c(table)
+        pushed = yield from large(partial(_for_c, table), count=len(table))
     header = ResetOffset(topic=fields.topic, group=fields.group, timestamp=fields.timestamp)
     for conn in list(group.members):
         push = Command.request(
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed, oneway=True
         )
         broker.calls.oneway(conn, push)
+        yield None
     return request.command.response(remark=UNSET_REMARK, body=body)
 
 
-def _table(broker: Broker, fields: ResetOffset, queue_count: int) -> dict[MessageQueue, int] | None:
+def _table(
+    broker: Broker, fields: ResetOffset, queue_count: int
+) -> Steps[dict[MessageQueue, int] | None]:
     """Return the new offset of every queue, None when the group has none in one of them."""
     positions = [
         broker.offsets.get(fields.group, fields.topic, queue_id=queue_id)
@@ -93,7 +97,8 @@ def _table(broker: Broker, fields: ResetOffset, queue_count: int) -> dict[Messag
         return broker.store.offset_by_time(fields.topic, queue_id, fields.timestamp)
 
     table = {}
-    targets = each(partial(target_in, queue_id) for queue_id in range(queue_count))
+    queue_ids = range(queue_count)
+    targets = yield from each(broker, (partial(target_in, queue_id) for queue_id in queue_ids))
     for queue_id, (reached, target) in enumerate(zip(positions, targets, strict=True)):
         queue = MessageQueue(
             topic=fields.topic, broker_name=broker.config.broker_name, queue_id=queue_id

@@ -28,10 +28,17 @@ def get_broker_config(broker: Broker, request: Request) -> Command:
     return request.command.response(header=header, body=lines.encode())
 
 
+BODY_SIZE_MAX = 16_384
+"""Bytes of settings that one request may change."""
+
+
 @handles(RequestCode.UPDATE_BROKER_CONFIG)
 def update_broker_config(broker: Broker, request: Request) -> Command | None:
     """Change settings now and for the next start; what may not change is refused by name."""
     command = request.command
+    if len(command.body) > BODY_SIZE_MAX:
+        remark = f"settings have {len(command.body)} bytes, the limit is {BODY_SIZE_MAX}"
+        return command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
     try:
         entries = parse_properties(command.body.decode())
         idle = broker.settings.change(
@@ -44,8 +51,8 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
     broker.settings_changed(now_ms=request.now_ms)
     if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
-    remark = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
-    answer_when_saved(broker.files, request, name=FILE_NAME, remark=remark)
+    told = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
+    answer_when_saved(broker.files, request, name=FILE_NAME, remark=told)
     return None
 
 

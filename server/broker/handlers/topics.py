@@ -24,12 +24,13 @@ from remoting.headers import (
     QueryTopicConsumeByWho,
 )
 from server.broker import names
-from server.broker.coldhandler import each, reads_cold
+from server.broker.coldhandler import each
 from server.broker.saves import answer_when_saved
 from server.broker.state import Broker
 from server.broker.topics import MULTI_TAG, SINGLE_TAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 from storefmt.configs import TopicConfig
 
 QUEUE_COUNT_MAX = 65_536
@@ -104,13 +105,15 @@ def _bad_numbers(fields: CreateTopic) -> str | None:
 
 
 @handles(RequestCode.GET_ALL_TOPIC_CONFIG)
-def get_all_topics(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_topics(broker: Broker, request: Request) -> Steps[Command]:
     """Return every topic with the table's version."""
     table = broker.topics.table()
     body = TopicConfigSerializeWrapper(
         topic_config_table=table.topics, data_version=table.data_version
     )
-    return request.command.response(header=GetAllTopicConfigResponse(), body=body.encode())
+    text = yield from large(body.encode, count=len(table.topics))
+    return request.command.response(header=GetAllTopicConfigResponse(), body=text)
 
 
 @handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
@@ -121,8 +124,8 @@ def get_system_topics(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_TOPIC_STATS_INFO)
-@reads_cold
-def get_topic_stats(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
     """Return where each write queue of a topic begins and ends, and its last store time."""
     topic = request.command.header(GetTopicStatsInfo).topic
     config = broker.topics.get(topic)
@@ -140,13 +143,18 @@ def get_topic_stats(broker: Broker, request: Request) -> Command:
             last_update_timestamp=store.store_time(topic, queue_id, last - 1) if last else 0,
         )
 
-    found = each(partial(ends, queue_id) for queue_id in range(config.write_queue_nums))
+    queue_ids = range(config.write_queue_nums)
+    found = yield from each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
     name = broker.config.broker_name
-    table = {
-        MessageQueue(topic=topic, broker_name=name, queue_id=queue_id): offsets
-        for queue_id, offsets in enumerate(found)
-    }
-    return request.command.response(body=TopicStatsTable(offset_table=table).encode())
+
+    def encode() -> bytes:
+        table = {
+            MessageQueue(topic=topic, broker_name=name, queue_id=queue_id): offsets
+            for queue_id, offsets in enumerate(found)
+        }
+        return TopicStatsTable(offset_table=table).encode()
+
+    return request.command.response(body=(yield from large(encode, count=len(found))))
 
 
 @handles(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO)
@@ -158,7 +166,8 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
-def clean_unused_topics(broker: Broker, request: Request) -> Command | None:
+@in_slices
+def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | None]:
     """Remove the queues of topics that have no configuration; answered when they are gone."""
     kept = broker.topics.names() | broker.topics.system_names
     left = {topic for topic, _ in broker.store.queues()} - kept
@@ -177,4 +186,5 @@ def clean_unused_topics(broker: Broker, request: Request) -> Command | None:
         return request.command.response()
     for topic in sorted(left):
         broker.delete_topic(topic, now_ms=request.now_ms, done=partial(done, topic))
+        yield None
     return None

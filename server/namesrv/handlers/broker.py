@@ -27,10 +27,11 @@ from remoting.headers import (
     WipeWritePermOfBrokerResponse,
 )
 from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
-from server.namesrv.routes import BadRegistration
+from server.namesrv.routes import Announced, BadRegistration, announce
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
+from server.runtime.slices import Steps, in_slices, large
 from storefmt.configs import DataVersion
 
 FILTER_SERVERS_VERSION: Final = 37
@@ -40,7 +41,8 @@ CRC_MASK: Final = 0x7FFFFFFF
 
 
 @handles(RequestCode.REGISTER_BROKER)
-def register_broker(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
     """Take in a broker and its topics; a slave is told where its master is."""
     command = request.command
     header = command.header(RegisterBroker)
@@ -49,9 +51,11 @@ def register_broker(state: NamesrvState, request: Request) -> Command:
         return command.response(
             ResponseCode.SYSTEM_ERROR, remark="crc32 not match", header=RegisterBrokerResponse()
         )
-    body = _registration(command, compressed=header.compressed)
-    topics = body.topic_config_serialize_wrapper
     try:
+        body, announced = yield from large(
+            lambda: _registration(command, compressed=header.compressed), size=len(command.body)
+        )
+        topics = body.topic_config_serialize_wrapper
         master = state.routes.register(
             header,
             topics.topic_config_table,
@@ -59,6 +63,7 @@ def register_broker(state: NamesrvState, request: Request) -> Command:
             conn_id=request.conn.id,
             now_ms=request.now_ms,
             filter_servers=tuple(body.filter_server_list),
+            announced=announced,
         )
     except BadRegistration as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
@@ -84,11 +89,14 @@ def unregister_broker(state: NamesrvState, request: Request) -> Command:
 
 
 @handles(RequestCode.QUERY_DATA_VERSION)
-def query_data_version(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer whether a broker's topics changed since it registered; if not, it lives on."""
     header = request.command.header(QueryDataVersion)
     address = header.broker_addr
-    changed = state.routes.is_changed(address, decode_value(DataVersion, request.command.body))
+    body = request.command.body
+    version = yield from large(lambda: decode_value(DataVersion, body), size=len(body))
+    changed = state.routes.is_changed(address, version)
     if not changed:
         state.routes.touch(address, request.now_ms)
     known = state.routes.data_version(address)
@@ -99,22 +107,29 @@ def query_data_version(state: NamesrvState, request: Request) -> Command:
 
 
 @handles(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
-def wipe_write_perm(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def wipe_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
     """Keep producers away from a broker until it registers changed topics."""
     header = request.command.header(WipeWritePermOfBroker)
-    count = state.routes.wipe_write_perm(header.broker_name)
+    count = yield from state.routes.wipe_write_perm(header.broker_name)
     return request.command.response(header=WipeWritePermOfBrokerResponse(wipe_topic_count=count))
 
 
 @handles(RequestCode.ADD_WRITE_PERM_OF_BROKER)
-def add_write_perm(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def add_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
     """Let producers back to a broker."""
     header = request.command.header(AddWritePermOfBroker)
-    count = state.routes.add_write_perm(header.broker_name)
+    count = yield from state.routes.add_write_perm(header.broker_name)
     return request.command.response(header=AddWritePermOfBrokerResponse(add_topic_count=count))
 
 
-def _registration(command: Command, *, compressed: bool) -> RegisterBrokerBody:
+def _registration(command: Command, *, compressed: bool) -> tuple[RegisterBrokerBody, Announced]:
+    body = _body(command, compressed=compressed)
+    return body, announce(body.topic_config_serialize_wrapper.topic_config_table)
+
+
+def _body(command: Command, *, compressed: bool) -> RegisterBrokerBody:
     if not command.body:
         return RegisterBrokerBody()
     if command.version < FILTER_SERVERS_VERSION:

@@ -20,6 +20,7 @@ from server.runtime.settings import SettingsError, Value, convert, keys_of
 
 LOG = logging.getLogger(__name__)
 
+SETTINGS_SIZE_MAX = 16_384
 PATHS = ("kvConfigPath", "configStorePath")
 
 
@@ -56,6 +57,11 @@ def update_namesrv_config(state: NamesrvState, request: Request) -> Command:
 
 
 def _values(request: Request) -> list[Value]:
+    if len(request.command.body) > SETTINGS_SIZE_MAX:
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR,
+            f"settings body: {len(request.command.body)} bytes, the limit is {SETTINGS_SIZE_MAX}",
+        )
     try:
         entries = parse_properties(request.command.body.decode())
     except (UnicodeDecodeError, BadProperties) as error:

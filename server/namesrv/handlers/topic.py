@@ -3,6 +3,9 @@
 Source: namesrv/processor/ClientRequestProcessor.java, DefaultRequestProcessor.java.
 """
 
+from collections.abc import Callable
+
+from remoting.bodies import TopicList
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import DeleteTopicFromNamesrv, GetTopicsByCluster
@@ -11,6 +14,7 @@ from server.namesrv.routes import Unit
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices, large
 
 FAQ_HINT = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
@@ -35,22 +39,29 @@ def get_route(state: NamesrvState, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_BROKER_CLUSTER_INFO)
-def get_cluster_info(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_cluster_info(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer all brokers and clusters, with bare integer keys whatever the version."""
-    return request.command.response(body=state.routes.cluster_info().encode())
+    info = state.routes.cluster_info()
+    text = yield from large(info.encode, count=len(info.broker_addr_table))
+    return request.command.response(body=text)
 
 
 @handles(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
-def get_topics(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer the names of all topics."""
-    return request.command.response(body=state.routes.topics().encode())
+    return (yield from _answer(request, state.routes.topics()))
 
 
 @handles(RequestCode.GET_TOPICS_BY_CLUSTER)
-def get_topics_of_cluster(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_topics_of_cluster(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer the topics of one cluster; an unknown one has none."""
     header = request.command.header(GetTopicsByCluster)
-    return request.command.response(body=state.routes.topics_of_cluster(header.cluster).encode())
+    return (
+        yield from _list(state, request, lambda: state.routes.topics_of_cluster(header.cluster))
+    )
 
 
 @handles(RequestCode.DELETE_TOPIC_IN_NAMESRV)
@@ -62,24 +73,41 @@ def delete_topic(state: NamesrvState, request: Request) -> Command:
 
 
 @handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
-def get_system_topics(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_system_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer cluster and broker names, and a broker that knows the other system topics."""
-    return request.command.response(body=state.routes.system_topics().encode())
+    return (yield from _answer(request, state.routes.system_topics()))
 
 
 @handles(RequestCode.GET_UNIT_TOPIC_LIST)
-def get_unit_topics(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer the topics with the unit flag."""
-    return request.command.response(body=state.routes.unit_topics(Unit.UNIT).encode())
+    return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
-def get_unit_sub_topics(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_unit_sub_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer the topics with the unit subscription flag."""
-    return request.command.response(body=state.routes.unit_topics(Unit.UNIT_SUB).encode())
+    return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
-def get_unit_sub_not_unit_topics(state: NamesrvState, request: Request) -> Command:
+@in_slices
+def get_unit_sub_not_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer the topics with the unit subscription flag that are no unit topics."""
-    return request.command.response(body=state.routes.unit_topics(Unit.UNIT_SUB_NOT_UNIT).encode())
+    return (
+        yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB_NOT_UNIT))
+    )
+
+
+def _answer(request: Request, topics: TopicList) -> Steps[Command]:
+    text = yield from large(topics.encode, count=len(topics.topic_list))
+    return request.command.response(body=text)
+
+
+def _list(state: NamesrvState, request: Request, find: Callable[[], TopicList]) -> Steps[Command]:
+    """Answer topics that have to be looked for among all there are."""
+    text = yield from large(lambda: find().encode(), count=state.routes.topic_count)
+    return request.command.response(body=text)

@@ -17,7 +17,7 @@ from remoting.headers import (
     SearchOffsetResponse,
     ViewMessage,
 )
-from server.broker.coldhandler import each
+from server.broker.coldhandler import READS_PER_SLICE, each
 from server.store import nowait
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import fill, forget
@@ -110,13 +110,35 @@ def test_progress_and_resets_in_cold_data_go_by_way_of_threads(tmp_path: Path) -
 def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
+    is_cold = True
 
-    def cold() -> int:
-        raise nowait.ColdRead(fd, 1, 0)
+    def read() -> int:
+        if is_cold:
+            raise nowait.ColdRead(fd, 1, 0)
+        return 2
 
-    assert each([lambda: 1, lambda: 2]) == [1, 2]
-    with pytest.raises(nowait.ColdRead) as caught:
-        each([lambda: 1, cold, cold, cold])
-    assert len(caught.value._reads) == 3
-    caught.value.warm()
+    async def run() -> list[int]:
+        nonlocal is_cold
+        async with running(tmp_path / "store") as desk:
+            steps = each(desk.app.broker, [lambda: 1, read, read, read])
+            warm = next(steps)
+            assert warm is not None
+            assert len(warm.__self__._reads) == 3  # type: ignore[attr-defined]
+            warm()
+            is_cold = False
+            with pytest.raises(StopIteration) as ended:
+                next(steps)
+            found: list[int] = ended.value.value
+            return found
+
+    assert asyncio.run(run()) == [1, 2, 2, 2]
     os.close(fd)
+
+
+def test_many_reads_let_others_go_first(tmp_path: Path) -> None:
+    async def run() -> list[object]:
+        async with running(tmp_path) as desk:
+            reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
+            return list(each(desk.app.broker, reads))
+
+    assert asyncio.run(run()) == [None, None]

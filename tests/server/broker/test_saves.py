@@ -25,7 +25,7 @@ def test_marks_of_one_turn_share_a_write_and_each_is_told() -> None:
     async def run() -> tuple[list[tuple[str, str]], list[OSError | None]]:
         disk, told = Disk(), []
         files = StateFiles(write=disk.write)
-        files.add(Path("topics.json"), lambda: "content")
+        files.add(Path("topics.json"), lambda: lambda: "content")
         files.open()
         both = asyncio.Event()
 
@@ -51,8 +51,8 @@ def test_nothing_is_written_before_open_and_all_of_it_at_the_end() -> None:
     async def run() -> tuple[int, list[tuple[str, str]]]:
         disk = Disk()
         files = StateFiles(write=disk.write)
-        files.add(Path("a.json"), lambda: "A")
-        files.add(Path("b.json"), lambda: "B")
+        files.add(Path("a.json"), lambda: lambda: "A")
+        files.add(Path("b.json"), lambda: lambda: "B")
         files.mark("a")
         await asyncio.sleep(0)
         before = len(disk.written)
@@ -66,7 +66,7 @@ def test_refusing_disk_is_told_and_the_next_mark_tries_again() -> None:
     async def run() -> list[OSError | None]:
         disk, told = Disk(), []
         files = StateFiles(write=disk.write)
-        files.add(Path("a.json"), lambda: "A")
+        files.add(Path("a.json"), lambda: lambda: "A")
         files.open()
         for disk.broken in (True, False):
             done = asyncio.Event()
@@ -95,8 +95,8 @@ def test_close_writes_the_others_and_raises_when_one_fails() -> None:
             disk.write(path, text)
 
         files = StateFiles(write=write)
-        files.add(Path("a.json"), lambda: "A")
-        files.add(Path("b.json"), lambda: "B")
+        files.add(Path("a.json"), lambda: lambda: "A")
+        files.add(Path("b.json"), lambda: lambda: "B")
         files.open()
         with pytest.raises(OSError, match="no space"):
             await files.close()

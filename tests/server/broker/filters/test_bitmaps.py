@@ -3,11 +3,17 @@
 import asyncio
 from pathlib import Path
 
-from server.broker.filters.bloom import bit_map
+from server.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
+from server.broker.filters.bloom import BloomFilter, bit_map
+from server.broker.filters.sql import OPERANDS_MAX
+from server.broker.filters.table import FilterTable
+from server.store.calls import DispatchEntry
 from storefmt.consumequeue_ext import decode_units
 from storefmt.properties import format_properties
 from tests.server.broker import desk
 from tests.server.broker.desk import GROUP, TOPIC
+from tests.server.broker.filters.test_messagefilter import record_of
+from tests.server.broker.filters.test_table import sql
 from tests.server.broker.handlers.test_filters import said
 
 
@@ -30,3 +36,18 @@ def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -> None
     units = [unit for _, unit in decode_units(path.read_bytes())]
 
     assert [unit.bit_map for unit in units] == [bit_map(112, positions), bytes(14)]
+
+
+def test_a_topic_whose_filters_have_too_many_operands_has_no_bit_maps() -> None:
+    table = FilterTable(BloomFilter(20, 32), keep_ms=1, strict=False)
+    maps = BitMaps(table, read_record=lambda log_offset: record_of())
+    entry = DispatchEntry("T", 1, 2, 3, 4, 5, 6, 0, ())
+    text = " OR ".join(["a = 2"] * (OPERANDS_MAX // 2))
+
+    for number in range(BIT_MAP_OPERANDS_MAX // OPERANDS_MAX):
+        table.register(f"G{number}", [sql("T", text)], now_ms=1)
+    few = maps.of(entry)
+    table.register("one more", [sql("T", "a = 1")], now_ms=1)
+
+    assert len(few) * 8 == table.bloom.bit_count
+    assert maps.of(entry) == b""

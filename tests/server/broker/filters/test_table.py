@@ -7,6 +7,7 @@ import pytest
 from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression
+from server.broker.filters.sql import EXPRESSION_SIZE_MAX
 from server.broker.filters.table import FilterTable, compiled
 
 DAY_MS = 24 * 3_600_000
@@ -164,3 +165,14 @@ def test_a_tail_is_dropped_or_refused() -> None:
 def test_other_types_and_no_text_cannot_be_compiled(text: str | None, kind: str) -> None:
     with pytest.raises(BadExpression):
         compiled(text, kind, strict=False)
+
+
+def test_a_stored_expression_that_is_too_long_is_not_used() -> None:
+    filters = table()
+    filters.register("G", [sql("T", "a = 1"), sql("U", "b = 2")], now_ms=1)
+    long = "a = 1".ljust(EXPRESSION_SIZE_MAX + 1)
+
+    filters.load(filters.encode(1).replace("a = 1", long).encode(), now_ms=1)
+
+    assert filters.get("T", "G") is None
+    assert filters.get("U", "G") is not None

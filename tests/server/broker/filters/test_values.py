@@ -19,7 +19,7 @@ from server.broker.filters.values import (
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("5", 5), ("+5", 5), ("-0", 0), ("007", 7), ("٥", 5), ("0" * 5000 + "9", 9)],
+    [("5", 5), ("+5", 5), ("-0", 0), ("007", 7), ("٥", 5), ("0" * 1_000 + "9", 9)],
 )
 def test_integers_are_read_as_java_reads_them(text: str, value: int) -> None:
     assert read_int(text) == read_long(text) == value

@@ -8,6 +8,8 @@ import pytest
 from remoting.bodies import CheckClientRequestBody, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
+from server.broker.filters.sql import EXPRESSION_SIZE_MAX, OPERANDS_MAX
+from server.store.logwindow import WORK_MAX
 from storefmt.message import decode_records
 from storefmt.properties import format_properties
 from tests.server.broker import desk
@@ -241,3 +243,55 @@ def test_filters_die_with_their_group_and_outlive_a_restart(tmp_path: Path) -> N
     asyncio.run(go())
     text = (tmp_path / "config" / "consumerFilter.json").read_text()
     assert '"expression":"n = 1"' in text
+
+
+COSTLY = " OR ".join(["n = 'no'"] * (OPERANDS_MAX // 2 - 1)) + " OR n = '{n}'"
+"""As many operands as there may be, all of which are looked at."""
+
+
+def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(tmp_path: Path) -> None:
+    async def go() -> tuple[Command, list[str]]:
+        async with desk.running(tmp_path, **OPEN) as one:
+            await one.create_topic()
+            for n in range(60):
+                await put(one, n=str(n))
+            wanted = COSTLY.format(n=50)
+            first = await one.pull(subscription=wanted, expression_type="SQL92")
+
+            answer, queue_offset = first, 0
+            while answer.code == 20:
+                queue_offset = int(answer.ext["nextBeginOffset"])
+                answer = await one.pull(
+                    subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
+                )
+            return first, [record.properties["n"] for record in decode_records(answer.body)]
+
+    first, found = asyncio.run(go())
+
+    assert (first.code, first.remark) == (20, "NO_MATCHED_MESSAGE")
+    assert 0 < int(first.ext["nextBeginOffset"]) <= WORK_MAX // OPERANDS_MAX
+    assert found == ["50"]
+
+
+TOO_LONG = ["n = 1".ljust(EXPRESSION_SIZE_MAX + 1), "n = 1" + " AND n = 1" * (OPERANDS_MAX // 2)]
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+def test_an_expression_beyond_the_limits_is_refused_and_says_which(
+    tmp_path: Path, text: str
+) -> None:
+    async def go() -> None:
+        async with desk.running(tmp_path, **OPEN) as one:
+            await one.create_topic()
+            await put(one, n="1")
+
+            checked = await check(one, text)
+            carried = await one.pull(subscription=text, expression_type="SQL92")
+            await said(one, text)
+            registered = await one.pull(sys_flag=0, sub_version=1)
+
+            assert (checked.code, carried.code, registered.code) == (23, 23, 27)
+            for answer in (checked, carried, registered):
+                assert "limit" in (answer.remark or "")
+
+    asyncio.run(go())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from remoting.aio.client import RemotingClient
 from remoting.codes import LaterCode, RequestCode, SerializeType
 from remoting.command import Command
 from remoting.headers import GetMaxOffset, PullMessage, PullMessageResponse
@@ -248,7 +249,7 @@ def queue_of(header: PullMessage) -> GetMaxOffset:
 def test_connection_may_hold_only_so_many_pulls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.broker.pull.OWNED_COUNT_MAX", 1)
+    monkeypatch.setattr("server.broker.hold.OWNED_COUNT_MAX", 1)
 
     async def run() -> Command:
         async with running(tmp_path) as desk:
@@ -262,6 +263,73 @@ def test_connection_may_hold_only_so_many_pulls(
             return answer
 
     assert asyncio.run(run()).code == 19
+
+
+def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path, held_pull_count_max=1) as desk:
+            await filled(desk)
+            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+            first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            other = RemotingClient()
+            request = Command.request(RequestCode.PULL_MESSAGE, header)
+            answer = await other.invoke(desk.address, request, timeout_s=60)
+            await other.close()
+            await desk.send()
+            await first
+            return answer
+
+    assert asyncio.run(run()).code == 19
+
+
+def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> None:
+    count = 1_000
+
+    async def run() -> tuple[int, list[Command]]:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+            waiting = [
+                asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+                for _ in range(count)
+            ]
+            while len(desk.app.broker.hold) < count:
+                await asyncio.sleep(0)
+            await desk.send()
+            left_count = len(desk.app.broker.hold)
+            return left_count, await asyncio.gather(*waiting)
+
+    left_count, answers = asyncio.run(run())
+
+    assert left_count > 0
+    assert {answer.code for answer in answers} == {0}
+
+
+@pytest.mark.parametrize(
+    ("now", "code", "tags"), [("A", 0, 1), ("B", 20, 0), ("A || B", 0, 1), (None, 24, 0)]
+)
+def test_held_pull_is_answered_by_the_subscription_of_now(
+    tmp_path: Path, now: str | None, code: int, tags: int
+) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await filled(desk)
+            await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
+            header = pull(
+                sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1
+            )
+            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            topics = () if now is None else (TOPIC,)
+            changed = heartbeat(topics=topics, expression=now or "", version=2)
+            await desk.ask(RequestCode.HEART_BEAT, body=changed)
+            await desk.send(b"a", properties="TAGS\1A")
+            return await waiting
+
+    answer = asyncio.run(run())
+
+    assert (answer.code, answer.body.count(b"TAGS\1A")) == (code, tags)
 
 
 @pytest.mark.parametrize(("enabled", "suggested"), [(False, "0"), (True, "3")])

@@ -1,0 +1,192 @@
+"""Requests that take long, done in slices so that none of them holds the loop.
+
+    handler ── first slice ── at its end ──────────────────> answered at once
+                     ├─ yield ── others ── next slice ─ … ──> answered later
+                     └─ yield from aside(work) ── a thread works ── next slice ─ …
+
+    @handles(RequestCode.GET_ALL_TOPIC_CONFIG)
+    @in_slices
+    def get_all_topics(broker: Broker, request: Request) -> Steps[Command]:
+        table = broker.topics.table()
+        return request.command.response(body=(yield from large(table.encode, count=len(table))))
+
+Rule: such a handler is a generator that yields after each bounded piece of work; what it
+reads may have changed when it goes on. One slice is done in a turn of the loop, however many
+requests are in slices, and they take turns. A thread gets what only turns values into bytes, or
+bytes into values: the interpreter lets the loop go first every millisecond. A failure is answered
+as the dispatcher answers one.
+
+Source: ours; a Java broker has threads for every kind of request.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from typing import Final, Protocol, TypeVar
+
+from remoting.codes import ResponseCode
+from remoting.command import Command
+from server.runtime.request import Request, RequestRefused
+from storefmt import fastjson
+
+LOG = logging.getLogger(__name__)
+
+RUNNING_COUNT_MAX: Final = 256
+"""Requests that may be in slices; one more is refused as the server's being busy."""
+SMALL_COUNT: Final = 128
+"""Values that are turned into bytes at once."""
+SMALL_SIZE: Final = 4_096
+"""Bytes that are turned into values at once."""
+
+T = TypeVar("T")
+Step = Callable[[], object] | None
+"""What a thread is to do before the next slice; None for nothing."""
+Steps = Generator[Step, None, T]
+
+
+def aside(work: Callable[[], T]) -> Steps[T]:
+    """Let a thread do ``work``, and return or raise what it does."""
+    found: list[T] = []
+    yield lambda: found.append(work())
+    return found[0]
+
+
+def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
+    """Return what ``work`` makes of values or bytes; a thread does it when they are many."""
+    if count <= SMALL_COUNT and size <= SMALL_SIZE:
+        return work()
+    return (yield from aside(work))
+
+
+def pieces(values: Sequence[T], count: int) -> Generator[Sequence[T], None, None]:
+    """Yield ``values`` in pieces of ``count``, the last one shorter."""
+    for begin in range(0, len(values), count):
+        yield values[begin : begin + count]
+
+
+class Slices:
+    """The requests of one server that are done in slices."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self._ready: deque[Callable[[], None]] = deque()
+        self._running_count = 0
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work on this loop from now on; until then whatever begins is done at once."""
+        self._loop = loop
+        self._worker = ThreadPoolExecutor(1, "long-requests", initializer=fastjson.be_patient)
+
+    def close(self) -> None:
+        """Wait for the thread; nobody is answered any more."""
+        worker, self._worker = self._worker, None
+        self._ready.clear()
+        if worker is not None:
+            worker.shutdown(cancel_futures=True)
+
+    def begin(self, steps: Steps[Command | None], request: Request) -> Command | None:
+        """Do the first slice; return the answer, or None where it comes later or not at all.
+
+        Raises:
+            RequestRefused: too many requests are in slices already, or the handler says no.
+        """
+        if self._running_count >= RUNNING_COUNT_MAX:
+            remark = f"[REJECTREQUEST]{RUNNING_COUNT_MAX} long requests are being worked on"
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, remark)
+        try:
+            while True:
+                step = next(steps)
+                if self._worker is not None:
+                    break
+                if step is not None:
+                    step()
+        except StopIteration as end:
+            answer: Command | None = end.value
+            return answer
+        self._running_count += 1
+        self._go_on(steps, request, step)
+        return None
+
+    def later(self, piece: Callable[[], None]) -> None:
+        """Do a bounded piece of work when others have had their turn."""
+        if self._worker is None or self._loop is None:
+            piece()
+            return
+        self._ready.append(piece)
+        if len(self._ready) == 1:
+            # A timer's turn comes behind that of the sockets.
+            self._loop.call_later(0, self._turn)
+
+    def _turn(self) -> None:
+        if self._ready and self._loop is not None:
+            piece = self._ready[0]
+            try:
+                piece()
+            finally:
+                self._ready.popleft()
+                if self._ready:
+                    self._loop.call_later(0, self._turn)
+
+    def _go_on(self, steps: Steps[Command | None], request: Request, step: Step) -> None:
+        if step is None or self._worker is None or self._loop is None:
+            self.later(partial(self._next, steps, request))
+            return
+        future = self._loop.run_in_executor(self._worker, step)
+        future.add_done_callback(partial(self._ended, steps, request))
+
+    def _ended(
+        self, steps: Steps[Command | None], request: Request, done: asyncio.Future[object]
+    ) -> None:
+        if self._worker is not None and not done.cancelled():
+            self.later(partial(self._next, steps, request, done.exception()))
+
+    def _next(
+        self,
+        steps: Steps[Command | None],
+        request: Request,
+        error: BaseException | None = None,
+    ) -> None:
+        command = request.command
+        try:
+            step = next(steps) if error is None else steps.throw(error)
+        except StopIteration as end:
+            answer: Command | None = end.value
+        except RequestRefused as refused:
+            answer = command.response(refused.code, remark=refused.remark)
+        except Exception as fault:
+            LOG.warning("request code %d of %s", command.code, request.conn, exc_info=fault)
+            remark = f"{type(fault).__name__}: {fault}"
+            answer = command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        else:
+            self._go_on(steps, request, step)
+            return
+        self._running_count -= 1
+        if answer is not None:
+            request.reply(answer)
+
+
+class HasSlices(Protocol):
+    """A server whose handlers may be done in slices."""
+
+    @property
+    def slices(self) -> Slices: ...
+
+
+AppT = TypeVar("AppT", bound=HasSlices)
+_AnswerT = TypeVar("_AnswerT", Command, Command | None)
+
+
+def in_slices(
+    handler: Callable[[AppT, Request], Steps[_AnswerT]],
+) -> Callable[[AppT, Request], Command | None]:
+    """Return a handler that does its work in slices."""
+
+    @wraps(handler)
+    def first(app: AppT, request: Request) -> Command | None:
+        return app.slices.begin(handler(app, request), request)
+
+    return first

@@ -1,0 +1,448 @@
+"""No request holds the loop: the longest callback that its worst allowed input needs, as CPU time.
+
+    calibration    a loop in Python that takes some 20 ms here, however fast this machine is
+    request        the worst input that limits allow -> CPU time of the longest callback
+
+Rule: time is that of the server's own thread (``thread_time``), held against the calibration of
+the same moment, the best of some tries: neither other processes nor the disk count. Every request
+code that is handled is in a table, with its input; a code that is not there fails.
+"""
+
+import asyncio
+import gc
+import itertools
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pytest
+
+from remoting.codes import ExtensionCode, LaterCode, RequestCode
+from remoting.command import Command
+from remoting.frame import FrameReader, decode_frame, encode_frame
+from server.broker import handlers
+from server.broker.app import BrokerApp
+from server.broker.clients import ConsumerGroup, Member
+from server.broker.filters.sql import OPERANDS_MAX
+from server.broker.topics import topic_config
+from server.namesrv import handlers as namesrv_handlers
+from server.namesrv.app import NamesrvApp
+from server.namesrv.config import NamesrvConfig
+from server.runtime.clock import SystemClock
+from server.runtime.registry import collect
+from server.runtime.turns import new_loop
+from storefmt.batch import BatchEntry, join_batch
+from storefmt.configs import SubscriptionGroup
+from tests.server.broker.desk import broker_settings
+from tests.server.doubles import FakeConn
+
+T = TypeVar("T")
+TRIES: Final = 3
+CALIBRATION_COUNT: Final = 300_000
+"""Turns of the calibration loop, which take some 20 ms."""
+TOPIC_COUNT: Final = 5_000
+QUEUE_COUNT: Final = 8_192
+MEMBER_COUNT: Final = 5_000
+LONG_MAX: Final = 2**63 - 1
+WIDE: Final = "Wide"
+"""A topic with very many queues."""
+FILLED: Final = "Filled"
+"""A topic with messages, all with one key."""
+GROUP: Final = "G"
+
+EXT: Final[Mapping[str, str]] = {
+    "topic": FILLED, "consumerGroup": GROUP, "group": GROUP, "producerGroup": "PG",
+    "groupName": GROUP, "clientId": "c1", "clientID": "c1", "queueId": "0", "queueOffset": "0",
+    "offset": "0", "timestamp": "0", "maxNum": "2147483647", "maxMsgNums": "2147483647",
+    "key": "k", "beginTimestamp": "0", "endTimestamp": str(LONG_MAX), "sysFlag": "4",
+    "commitOffset": "0", "suspendTimeoutMillis": "0", "subscription": "*", "subVersion": "1",
+    "expressionType": "TAG", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
+    "readQueueNums": "65536", "writeQueueNums": "65536", "perm": "6",
+    "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false", "bornTimestamp": "1",
+    "flag": "0", "properties": "", "reconsumeTimes": "0", "unitMode": "false", "batch": "false",
+    "index": "0", "count": "2147483647", "isForce": "true", "isOrder": "false",
+    "statsName": "TOPIC_PUT_NUMS", "statsKey": FILLED, "compareGroup": GROUP, "filterGroups": "",
+    "srcGroup": GROUP, "destGroup": "H", "offline": "true", "delayLevel": "1",
+    "originMsgId": "7F00000100002A9F0000000000000000", "msgId": "7F00000100002A9F0000000000000000",
+    "originTopic": FILLED, "maxReconsumeTimes": "16", "tranStateTableOffset": "0",
+    "commitLogOffset": "0", "commitOrRollback": "8", "fromTransactionCheck": "false",
+    "removeOffset": "true", "filterServerAddr": "127.0.0.1:9000", "className": "C", "classCRC": "0",
+    "accessKey": "a", "secretKey": "s", "admin": "false", "globalWhiteAddrs": "1.1.1.1",
+    "namespace": "N", "value": "v" * 60_000, "cluster": "C", "brokerName": "broker-a",
+    "brokerAddr": "127.0.0.1:10911", "clusterName": "C", "haServerAddr": "127.0.0.1:10912",
+    "brokerId": "0", "bodyCrc32": "0", "compressed": "false", "role": "ASYNC_MASTER",
+    "force": "false", "consumeMessageDirectly": "false", "jstackEnable": "false",
+}  # fmt: skip
+"""A value for every field that a header may have; each reads those that it knows."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request: what differs from ``EXT``, and its body."""
+
+    ext: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    is_answered: bool = True
+
+
+class Server:
+    """A server in a thread of its own, whose callbacks are timed."""
+
+    def __init__(self) -> None:
+        self.longest_ns = 0
+        self._loop = new_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self._opaques = itertools.count(1)
+        self._socket: socket.socket | None = None
+        self._reader = FrameReader()
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do something in the server's thread."""
+
+        async def call() -> T:
+            return work()
+
+        return self.wait(call())
+
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return future.result(60)
+
+    def connect(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+
+    def stop(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def ask(self, code: int, ask: Ask) -> Command | None:
+        """Send one request and wait for its answer."""
+        command = Command(code=int(code), opaque=next(self._opaques), body=ask.body, version=407)
+        command.ext, command.ext_written = {**EXT, **ask.ext}, True
+        after = Command(code=-1, opaque=next(self._opaques), version=407)
+        assert self._socket is not None
+        self._socket.sendall(encode_frame(command))
+        if not ask.is_answered:
+            # What nobody handles is answered by a broker when all before it was read.
+            self._socket.sendall(encode_frame(after))
+        wanted = command.opaque if ask.is_answered else after.opaque
+        while True:
+            for raw in self._reader.feed(self._socket.recv(1 << 20)):
+                answer = decode_frame(raw)
+                if answer.is_response and answer.opaque == wanted:
+                    return answer
+
+    def timed(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
+        def timed(handle: asyncio.Handle) -> None:
+            if threading.current_thread() is not self._thread:
+                run(handle)
+                return
+            began = time.thread_time_ns()
+            run(handle)
+            self.longest_ns = max(self.longest_ns, time.thread_time_ns() - began)
+
+        return timed
+
+
+def calibration_ns() -> int:
+    """Return the CPU time of what takes some 20 ms on an ordinary machine."""
+    found = []
+    for _ in range(3):
+        began, total = time.thread_time_ns(), 0
+        for number in range(CALIBRATION_COUNT):
+            total += number & 7
+        found.append(time.thread_time_ns() - began)
+    return min(found)
+
+
+def load_of(server: Server, code: int, asks: Iterator[Ask]) -> float:
+    """Return the longest callback of one request, in units of the calibration."""
+    loads = []
+    for ask in itertools.islice(asks, TRIES):
+        limit_ns = calibration_ns()
+        server.run(lambda: setattr(server, "longest_ns", 0))
+        server.ask(code, ask)
+        loads.append(server.longest_ns / limit_ns)
+        if loads[-1] < 1:
+            break
+    return min(loads)
+
+
+@contextmanager
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    server = Server()
+    monkeypatch.setattr(asyncio.Handle, "_run", server.timed(asyncio.Handle._run))
+    gc.collect()
+    # Collections hit whoever allocates just then.
+    gc.disable()
+    try:
+        yield server
+    finally:
+        gc.enable()
+        server.stop()
+
+
+# Bodies.
+
+
+def text(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def queues(count: int) -> list[dict[str, object]]:
+    return [{"brokerName": "broker-a", "queueId": i, "topic": WIDE} for i in range(count)]
+
+
+def subscriptions(count: int, **more: object) -> list[dict[str, object]]:
+    return [
+        {
+            "classFilterMode": False, "codeSet": [], "expressionType": "TAG", "subString": "*",
+            "subVersion": 1, "tagsSet": [], "topic": f"t{i}", **more,
+        }
+        for i in range(count)
+    ]  # fmt: skip
+
+
+def heartbeat(group_count: int, subscription_count: int, **more: object) -> bytes:
+    consumers = [
+        {
+            "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY",
+            "groupName": f"H{i}", "messageModel": "CLUSTERING", "unitMode": False,
+            "subscriptionDataSet": subscriptions(subscription_count, **more),
+        }
+        for i in range(group_count)
+    ]  # fmt: skip
+    producers = [{"groupName": f"P{i}"} for i in range(group_count)]
+    return text({"clientID": "c", "consumerDataSet": consumers, "producerDataSet": producers})
+
+
+def costly(salt: int) -> str:
+    """Return an expression that looks at all of its operands, for each message."""
+    return " OR ".join(["a > b"] * (OPERANDS_MAX // 2 - 1)) + f" OR a = {salt}"
+
+
+def topic_rows(count: int) -> dict[str, object]:
+    return {
+        f"topic{i}": {
+            "order": False, "perm": 6, "readQueueNums": 4, "topicFilterType": "SINGLE_TAG",
+            "topicName": f"topic{i}", "topicSysFlag": 0, "writeQueueNums": 4,
+        }
+        for i in range(count)
+    }  # fmt: skip
+
+
+def registration(version: int) -> bytes:
+    wrapper = {
+        "dataVersion": {"counter": version, "timestamp": version},
+        "topicConfigTable": topic_rows(20_000),
+    }
+    return text({"filterServerList": [], "topicConfigSerializeWrapper": wrapper})
+
+
+def same(ask: Ask) -> Iterator[Ask]:
+    return itertools.repeat(ask)
+
+
+BIG_BODY: Final = b"x" * (4 << 20)
+PROPERTIES: Final = "\2".join(f"{i:x}\1{i}" for i in range(3_000))
+LOCKS: Final = text({"clientId": "c1", "consumerGroup": GROUP, "mqSet": queues(100_000)})
+ON_WIDE: Final = Ask({"topic": WIDE})
+SEND: Final = Ask({"properties": PROPERTIES, "sysFlag": "0"}, BIG_BODY)
+SEND_V2: Final = Ask(
+    {
+        "a": "PG", "b": FILLED, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0",
+        "i": PROPERTIES, "j": "0", "k": "false", "l": "16", "m": "false",
+    },
+    BIG_BODY,
+)  # fmt: skip
+
+SMALL_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"")] * 4_000)
+
+R = RequestCode
+BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
+    R.SEND_MESSAGE: SEND,
+    R.SEND_MESSAGE_V2: SEND_V2,
+    R.SEND_BATCH_MESSAGE: Ask({**SEND_V2.ext, "i": "", "m": "true"}, SMALL_BATCH),
+    R.SEND_REPLY_MESSAGE: SEND,
+    R.SEND_REPLY_MESSAGE_V2: SEND_V2,
+    R.PULL_MESSAGE: lambda salt: Ask({"expressionType": "SQL92", "subscription": costly(salt)}),
+    LaterCode.LITE_PULL_MESSAGE: Ask({"subscription": " || ".join(map(str, range(2_000)))}),
+    R.QUERY_MESSAGE: Ask(),
+    R.QUERY_CONSUMER_OFFSET: Ask({"consumerGroup": "new"}),
+    R.UPDATE_CONSUMER_OFFSET: Ask(body=BIG_BODY),
+    R.UPDATE_AND_CREATE_TOPIC: lambda salt: Ask({"topic": f"new{salt}"}),
+    R.GET_ALL_TOPIC_CONFIG: Ask(),
+    R.UPDATE_BROKER_CONFIG: Ask(body=b"a=b\n" * 100_000),
+    R.GET_BROKER_CONFIG: Ask(),
+    R.GET_BROKER_RUNTIME_INFO: Ask(),
+    R.SEARCH_OFFSET_BY_TIMESTAMP: Ask(),
+    R.GET_MAX_OFFSET: Ask(body=BIG_BODY),
+    R.GET_MIN_OFFSET: Ask(body=BIG_BODY),
+    R.GET_EARLIEST_MSG_STORETIME: Ask(),
+    R.VIEW_MESSAGE_BY_ID: Ask(),
+    R.HEART_BEAT: lambda salt: Ask(
+        body=heartbeat(1_000, 10) if salt % 2 else heartbeat(1, 20_000, subVersion=salt)
+    ),
+    R.UNREGISTER_CLIENT: Ask(),
+    R.CONSUMER_SEND_MSG_BACK: Ask(),
+    R.END_TRANSACTION: Ask(),
+    R.GET_CONSUMER_LIST_BY_GROUP: Ask(),
+    R.LOCK_BATCH_MQ: Ask(body=LOCKS),
+    R.UNLOCK_BATCH_MQ: Ask(body=LOCKS),
+    R.GET_ALL_CONSUMER_OFFSET: Ask(),
+    R.GET_ALL_DELAY_OFFSET: Ask(),
+    R.CHECK_CLIENT_CONFIG: lambda salt: Ask(
+        body=text(
+            {
+                "clientId": "c1",
+                "group": GROUP,
+                "subscriptionData": subscriptions(
+                    1, subString=costly(salt), expressionType="SQL92"
+                )[0],
+            }
+        )
+    ),
+    R.UPDATE_AND_CREATE_ACL_CONFIG: Ask(),
+    R.DELETE_ACL_CONFIG: Ask(),
+    R.GET_BROKER_CLUSTER_ACL_INFO: Ask(),
+    R.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: Ask(),
+    R.GET_BROKER_CLUSTER_ACL_CONFIG: Ask(),
+    R.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: lambda salt: Ask(
+        body=text({"groupName": f"new{salt}", "unknown": ["x"] * 100_000})
+    ),
+    R.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: Ask(),
+    R.GET_TOPIC_STATS_INFO: ON_WIDE,
+    R.GET_CONSUMER_CONNECTION_LIST: Ask(),
+    R.GET_PRODUCER_CONNECTION_LIST: Ask(),
+    R.DELETE_SUBSCRIPTIONGROUP: lambda salt: Ask({"groupName": f"group{salt}"}),
+    R.GET_CONSUME_STATS: ON_WIDE,
+    R.DELETE_TOPIC_IN_BROKER: lambda salt: Ask({"topic": f"topic{salt}"}),
+    R.INVOKE_BROKER_TO_RESET_OFFSET: ON_WIDE,
+    R.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Ask({"clientAddr": "c1"}),
+    R.QUERY_TOPIC_CONSUME_BY_WHO: ON_WIDE,
+    R.REGISTER_FILTER_SERVER: Ask(),
+    R.REGISTER_MESSAGE_FILTER_CLASS: Ask(body=BIG_BODY),
+    R.QUERY_CONSUME_TIME_SPAN: ON_WIDE,
+    R.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: Ask(),
+    R.CLEAN_EXPIRED_CONSUMEQUEUE: Ask(),
+    R.GET_CONSUMER_RUNNING_INFO: Ask({"clientId": "nobody"}),
+    R.QUERY_CORRECTION_OFFSET: ON_WIDE,
+    R.CONSUME_MESSAGE_DIRECTLY: Ask({"clientId": "nobody"}),
+    R.CLONE_GROUP_OFFSET: Ask({"topic": ""}),
+    R.VIEW_BROKER_STATS_DATA: Ask(),
+    R.GET_BROKER_CONSUME_STATS: Ask(),
+    R.QUERY_CONSUME_QUEUE: Ask(),
+    R.RESUME_CHECK_HALF_MESSAGE: Ask(),
+    R.GET_ALL_PRODUCER_INFO: Ask(),
+    R.DELETE_EXPIRED_COMMITLOG: Ask(),
+    ExtensionCode.GET_LOCK_TABLE: Ask(),
+    ExtensionCode.GET_OPEN_TRANSACTIONS: Ask(),
+    ExtensionCode.PROMOTE_SLAVE: Ask(),
+    R.CLEAN_UNUSED_TOPIC: Ask(),
+}
+NAMESRV: Final[dict[int, Ask | Callable[[int], Ask]]] = {
+    R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),
+    R.PUT_KV_CONFIG: lambda salt: Ask({"key": f"k{salt}"}),
+    R.GET_KV_CONFIG: Ask(),
+    R.GET_KVLIST_BY_NAMESPACE: Ask(),
+    R.DELETE_KV_CONFIG: Ask({"key": "k1"}),
+    R.GET_ROUTEINFO_BY_TOPIC: Ask({"topic": "topic1"}),
+    R.GET_BROKER_CLUSTER_INFO: Ask(),
+    R.WIPE_WRITE_PERM_OF_BROKER: Ask(),
+    R.ADD_WRITE_PERM_OF_BROKER: Ask(),
+    R.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: Ask(),
+    R.GET_TOPICS_BY_CLUSTER: Ask(),
+    R.GET_SYSTEM_TOPIC_LIST_FROM_NS: Ask(),
+    R.GET_UNIT_TOPIC_LIST: Ask(),
+    R.GET_HAS_UNIT_SUB_TOPIC_LIST: Ask(),
+    R.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Ask(),
+    R.UPDATE_NAMESRV_CONFIG: Ask(body=b"a=b\n" * 100_000),
+    R.GET_NAMESRV_CONFIG: Ask(),
+    R.QUERY_DATA_VERSION: Ask(body=text({"counter": 1, "timestamp": 1, "x": ["y"] * 100_000})),
+    R.DELETE_TOPIC_IN_NAMESRV: Ask({"topic": "topic1"}),
+    R.UNREGISTER_BROKER: Ask(),
+}
+
+
+def fill(app: BrokerApp) -> None:
+    """Give a broker very much of everything."""
+    broker = app.broker
+    for number in range(TOPIC_COUNT):
+        name = f"topic{number}"
+        broker.topics._topics[name] = topic_config(name, queue_count=4)
+        group = f"group{number}"
+        broker.groups._groups[group] = SubscriptionGroup(group_name=group)
+        broker.offsets.commit(group, name, queue_id=0, queue_offset=0)
+    broker.topics._topics[WIDE] = topic_config(WIDE, queue_count=QUEUE_COUNT)
+    broker.topics._topics[FILLED] = topic_config(FILLED, queue_count=1)
+    for queue_id in range(QUEUE_COUNT):
+        broker.offsets.commit(GROUP, WIDE, queue_id=queue_id, queue_offset=0)
+    group = broker.consumers._groups[GROUP] = ConsumerGroup(GROUP, None, None, None)
+    for number in range(MEMBER_COUNT):
+        member = Member(FakeConn(number), f"c{number}", 0, 407, 2**62)  # type: ignore[arg-type]
+        group.members[member.conn] = member
+        broker.producers.register("PG", member=member)
+
+
+def loads(server: Server, table: Mapping[int, Ask | Callable[[int], Ask]]) -> dict[str, float]:
+    """Return the load of each request, the worst first."""
+    found = {}
+    salts = itertools.count(1)
+    for code, ask in table.items():
+        asks = (ask(salt) if callable(ask) else ask for salt in salts)
+        found[getattr(code, "name", str(code))] = load_of(server, code, asks)
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def test_every_request_code_is_timed() -> None:
+    assert BROKER.keys() == collect(handlers).codes()
+    assert NAMESRV.keys() == collect(namesrv_handlers).codes()
+
+
+def test_no_request_holds_the_loop_of_a_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(monkeypatch) as server:
+        app = BrokerApp(broker_settings(tmp_path, enable_property_filter=True), SystemClock())
+        server.connect(server.wait(app.start()))
+        server.run(lambda: fill(app))
+        small = "\2".join(["KEYS\1k", "a\0015.5", "b\0016.5"])
+        for _ in range(1_000):
+            server.ask(R.SEND_MESSAGE, Ask({"properties": small, "sysFlag": "0"}, b"x"))
+
+        found = loads(server, BROKER)
+
+        server.wait(app.stop())
+    print(found)
+    held = {code: round(load, 2) for code, load in found.items() if load >= 1}
+    assert not held, f"these hold the loop, in units of 20 ms: {held}"
+
+
+def test_no_request_holds_the_loop_of_a_name_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(monkeypatch) as server:
+        path = str(tmp_path / "kvConfig.json")
+        app = NamesrvApp(
+            NamesrvConfig(listen_port=0, bind_address="127.0.0.1", kv_config_path=path),
+            SystemClock(),
+        )
+        server.connect(server.wait(app.start()))
+
+        found = loads(server, NAMESRV)
+
+        server.wait(app.stop())
+    print(found)
+    held = {code: round(load, 2) for code, load in found.items() if load >= 1}
+    assert not held, f"these hold the loop, in units of 20 ms: {held}"
