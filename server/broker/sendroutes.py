@@ -87,7 +87,7 @@ class Routes:
     """The routes of one broker, by topic.
 
     Args:
-        slave_refuses: says why a slave stores nothing.
+        refusal: says why a broker stores nothing; empty when it does.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Routes:
         config: BrokerConfig,
         topics: Topics,
         stats: Statistics,
-        slave_refuses: Callable[[], str],
+        refusal: Callable[[], str],
     ) -> None:
-        self._slave_refuses = slave_refuses
+        self._refusal = refusal
         self._config = config
         self._topics = topics
         self._stats = stats
@@ -124,8 +124,8 @@ class Routes:
         """
         if not self._is_open:
             raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
-        if self._config.is_slave:
-            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, self._slave_refuses())
+        if why := self._refusal():
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         topic = send.topic
         config = self._topics.get(topic)
         if config is not None and config.order and not is_writable(self._config.broker_permission):

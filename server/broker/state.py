@@ -56,11 +56,18 @@ from storefmt.hosts import pack_host
 LOG = logging.getLogger(__name__)
 
 
-Promote = Callable[[BrokerRole, bool], Awaitable[tuple[int, str]]]
+Promote = Callable[[BrokerRole | None, bool], Awaitable[tuple[int, str]]]
 """Returns code and remark of the answer."""
+Demote = Callable[[int, bool, bool], tuple[int, str]]
+"""Makes a broker a slave, given its id, whether to cut its log, and whether to insist; returns
+code and remark of the answer."""
 
 
-async def _no_promotion(role: BrokerRole, force: bool) -> tuple[int, str]:
+async def _no_promotion(role: BrokerRole | None, force: bool) -> tuple[int, str]:
+    return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+
+
+def _no_demotion(broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
     return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
 
 
@@ -120,6 +127,7 @@ class Broker:
         self.delay.cold = self.cold
         self.promote: Promote = _no_promotion
         """Makes this broker the master; the role and whether to insist."""
+        self.demote: Demote = _no_demotion
         self.ha_numbers: Callable[[], dict[str, str]] = dict
         """What the runtime information tells of replication."""
         self.access: AccessControl | None = None
