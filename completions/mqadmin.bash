@@ -72,7 +72,7 @@ __mqadmin_of() {
       arguments='@topic|'
       ;;
     'broker')
-      words='clean config connections consume-stats list promote stats status write-perm'
+      words='clean config connections consume-stats demote list promote stats status write-perm'
       ;;
     'broker clean')
       words='expired-log expired-queues unused-topics'
@@ -110,6 +110,11 @@ __mqadmin_of() {
     'broker consume-stats')
       options='--broker --cluster --min-lag --order'
       values='--broker=@broker|-b=@broker|--cluster=@cluster|--min-lag=|--order=true false'
+      ;;
+    'broker demote')
+      options='--broker-id --cut-tail --force'
+      values='--broker-id='
+      arguments='@broker|'
       ;;
     'broker list')
       options='--cluster'

@@ -3,7 +3,7 @@
     facts (mqadmin.checkupfacts)  -->  one function a check  -->  Finding, Finding, ...
 
     address       a broker that the name server knows does not answer
-    master        a broker name has no master
+    master        a broker name has no master, or two, or one that was replaced
     disk          a store's disk is nearly full
     clock         a broker's clock is not ours
     slave         a slave is far behind its master
@@ -91,6 +91,11 @@ class BrokerFacts:
         role = "" if self.place.broker_id == MASTER else f" (slave {self.place.broker_id})"
         return f"{self.place.broker}{role} at {self.place.address}"
 
+    @property
+    def is_fenced(self) -> bool:
+        """Tell whether it is a master that takes no messages, because another was promoted."""
+        return bool(self.runtime.get("haFence"))
+
     def number(self, key: str) -> float | None:
         """Return one of its numbers, None where it says none."""
         try:
@@ -116,7 +121,15 @@ def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Findi
         yield from _clock(one, limits.skew_ms)
     by_name: dict[tuple[str, str], dict[int, BrokerFacts]] = defaultdict(dict)
     for one in brokers:
-        by_name[one.place.cluster, one.place.broker][one.place.broker_id] = one
+        those = by_name[one.place.cluster, one.place.broker]
+        if one.is_fenced:
+            yield _fenced(one)
+            # It is shown, and counts for nothing.
+            those.setdefault(one.place.broker_id, one)
+        elif (other := those.get(MASTER)) and one.place.broker_id == MASTER and not other.is_fenced:
+            yield _second(other, one)
+        else:
+            those[one.place.broker_id] = one
     for (_, name), those in sorted(by_name.items()):
         master = those.get(MASTER)
         if master is None:
@@ -126,6 +139,18 @@ def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Findi
         for broker_id, slave in sorted(those.items()):
             if broker_id != MASTER:
                 yield from _slave(master, slave, limits.slave_lag_size)
+
+
+def _fenced(one: BrokerFacts) -> Finding:
+    hint = f"`broker demote {one.place.address}` makes it a slave of the new master"
+    found = f"takes no messages: {one.runtime['haFence']}"
+    return Finding(Severity.ERROR, Check.MASTER, one.name, found, hint)
+
+
+def _second(one: BrokerFacts, other: BrokerFacts) -> Finding:
+    found = f"is a second master of this name, beside {one.place.address}"
+    hint = f"stop it; `broker demote {other.place.address} --force` makes it a slave"
+    return Finding(Severity.ERROR, Check.MASTER, other.name, found, hint)
 
 
 def _address(one: BrokerFacts) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mqadmin.checkup import BrokerFacts
 from mqadmin.checkupnamesrv import NamesrvView, Queues, queues_of
 from mqadmin.groups import PARALLEL_MAX, is_system
-from mqadmin.places import MASTER, Place, all_brokers
+from mqadmin.places import MASTER, Place, all_brokers, peers_of
 from mqadmin.topics import kind_of
 from mqclient.errors import ClientError, NoRoute, NotFound
 from remoting.bodies import ConsumerRunningInfo, TopicRouteData
@@ -55,7 +55,7 @@ class GroupFacts:
 
 
 async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts]:
-    """Return what every broker says of itself."""
+    """Return what every broker says of itself, those that were replaced among them."""
 
     async def ask(place: Place) -> BrokerFacts:
         asked_ms = now_ms()
@@ -65,12 +65,19 @@ async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts
             return BrokerFacts(place, {}, asked_ms, now_ms(), str(error))
         return BrokerFacts(place, runtime, asked_ms, now_ms())
 
-    return await _each(await all_brokers(admin), ask)
+    found = await _each(await all_brokers(admin), ask)
+    listed = {one.place.address for one in found}
+    peers = {peer for one in found for peer in peers_of(one.place, one.runtime)}
+    return found + await _each(sorted(peer for peer in peers if peer.address not in listed), ask)
 
 
 def masters_of(facts: Iterable[BrokerFacts]) -> list[Place]:
-    """Return the masters that answer."""
-    return [one.place for one in facts if one.place.broker_id == MASTER and one.error is None]
+    """Return the masters that answer, without those that were replaced."""
+    return [
+        one.place
+        for one in facts
+        if one.place.broker_id == MASTER and one.error is None and not one.is_fenced
+    ]
 
 
 async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:

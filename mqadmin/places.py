@@ -8,6 +8,7 @@ Rule: a name that no name server knows is "not found" (exit 3), told before anyt
 sent to a broker.
 """
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -97,6 +98,19 @@ def _in_cluster(known: list[Place], cluster: str | None) -> list[Place]:
     if not known:
         raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
     return [place for place in known if cluster in (None, place.cluster)]
+
+
+def peers_of(place: Place, numbers: Mapping[str, str]) -> list[Place]:
+    """Return the other masters of its name that a master of ours knows.
+
+    Args:
+        numbers: its runtime information.
+    """
+    return [
+        place._replace(broker_id=MASTER, address=address)
+        for key, address in sorted(numbers.items())
+        if key.startswith("haPeer_")
+    ]
 
 
 async def with_slaves(admin: "TopicCalls", places: list[Place]) -> list[Place]:

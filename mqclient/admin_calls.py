@@ -38,6 +38,7 @@ _BEFORE: Final[Mapping[int, _Version]] = {
     ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
     ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
     ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
+    ExtensionCode.DEMOTE_MASTER: (4, 9, 7),
 }
 """Brokers before this version do not know the request, and do not answer it."""
 

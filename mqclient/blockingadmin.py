@@ -62,6 +62,7 @@ class BlockingAdmin(Blocking[Admin]):
     producer_connection = waits(Admin.producer_connection)
     producers = waits(Admin.producers)
     promote_slave = waits(Admin.promote_slave)
+    demote_master = waits(Admin.demote_master)
     query_consume_queue = waits(Admin.query_consume_queue)
     query_consumer_offset = waits(Admin.query_consumer_offset)
     query_message = waits(Admin.query_message)

@@ -201,5 +201,7 @@ class ExtensionCode(IntEnum):
     """Every queue lock the broker holds, as a JSON list."""
     PROMOTE_SLAVE = 10_003
     """Make a slave the master, from the end of its log on."""
+    DEMOTE_MASTER = 10_004
+    """Make a master that was replaced a slave."""
     GET_OPEN_TRANSACTIONS = 10_002
     """Half messages that nobody decided yet, as a JSON object."""

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         UpdateGlobalWhiteAddrsConfig,
     )
     from remoting.headers.broker import (
+        DemoteMaster,
         GetBrokerConfigResponse,
+        HaEpoch,
         PromoteSlave,
         RegisterFilterServer,
         RegisterFilterServerResponse,
@@ -127,6 +129,7 @@ __all__ = [
     "DeleteSubscriptionGroup",
     "DeleteTopic",
     "DeleteTopicFromNamesrv",
+    "DemoteMaster",
     "EndTransaction",
     "EndTransactionResponse",
     "GetAllProducerInfo",
@@ -154,6 +157,7 @@ __all__ = [
     "GetRouteInfo",
     "GetTopicStatsInfo",
     "GetTopicsByCluster",
+    "HaEpoch",
     "NotifyConsumerIdsChanged",
     "PromoteSlave",
     "PullMessage",
@@ -203,8 +207,8 @@ _FAMILIES: Final = {
         "GetBrokerClusterAclConfigResponse UpdateGlobalWhiteAddrsConfig"
     ),
     "remoting.headers.broker": (
-        "GetBrokerConfigResponse PromoteSlave RegisterFilterServer RegisterFilterServerResponse "
-        "RegisterMessageFilterClass ViewBrokerStatsData"
+        "DemoteMaster GetBrokerConfigResponse HaEpoch PromoteSlave RegisterFilterServer "
+        "RegisterFilterServerResponse RegisterMessageFilterClass ViewBrokerStatsData"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "

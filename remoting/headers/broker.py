@@ -5,16 +5,41 @@ Source: common/protocol/header, common/protocol/header/filtersrv (4.9.7).
 
 from dataclasses import dataclass, field
 
-from remoting.header import Header, Int32, Int64, key
+from remoting.header import Header, Int32, Int64, key, limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteSlave(Header):
     """Make a slave the master (request code 10003, ours)."""
 
-    role: str = "ASYNC_MASTER"
+    role: str | None = None
+    """ASYNC_MASTER or SYNC_MASTER; without it the role that its master had."""
     force: bool = False
     """Also where it is known to lack messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoteMaster(Header):
+    """Make a master that was replaced a slave (request code 10004, ours)."""
+
+    broker_id: Int64 = field(metadata=limits(low=1))
+    """The id that it gets, 1 or more."""
+    cut_tail: bool = False
+    """Copy out and cut what the new master's log does not have."""
+    force: bool = False
+    """Also where it has not heard of a new master."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaEpoch(Header):
+    """What our brokers and name servers tell each other beside Java's fields.
+
+    It stands in the requests 103 and 322 and in their answers; Java ignores what it does not
+    know. A broker that tells none has epoch 0.
+    """
+
+    ha_epoch: Int64 = field(default=0, metadata=limits(low=0))
+    """When the newest promotion was ordered, in ms since 1970; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

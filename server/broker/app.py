@@ -36,6 +36,7 @@ from server.broker.replication import Replication
 from server.broker.saves import StateFiles
 from server.broker.startup import log_opening, run
 from server.broker.state import Broker
+from server.ha.epoch import EpochFile
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
 from server.runtime.registry import collect
@@ -62,11 +63,18 @@ REGISTER_FIRST_MS: Final = 10_000
 
 
 class BrokerApp:
-    """A broker that can be started and stopped once."""
+    """A broker that can be started and stopped once.
 
-    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+    Args:
+        restart: lets this one be stopped and another one be started; None where nobody does.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, *, restart: Callable[[], None] | None = None
+    ) -> None:
         self._config = config
         self._settings = LiveSettings(config)
+        self._restart = restart
         self._clock = clock
         self._files = StateFiles()
         self._services = Services(clock)
@@ -108,6 +116,7 @@ class BrokerApp:
         was_used = (paths.root / SAFE_POINT).exists()
         await loop.run_in_executor(self._disk, self._settings.load)
         ha_file = await loop.run_in_executor(self._disk, before_start, config)
+        epochs = await loop.run_in_executor(self._disk, EpochFile.read, paths.root)
         store = await loop.run_in_executor(
             self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
         )
@@ -118,7 +127,9 @@ class BrokerApp:
                 # What the real broker deleted before it crashed has queues again, too: in a
                 # store that was its alone nobody can tell, and such topics are only named.
                 broker.make_lost_topics(now_ms=now_ms)
-            replication = Replication(broker, client=self._client, file=ha_file)
+            replication = Replication(
+                broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
+            )
             self._replication = replication
             await replication.start(self._server.on_frame, any_port=any_port)
         except BaseException:
@@ -128,21 +139,38 @@ class BrokerApp:
             self._log_files.shutdown()
             raise
         log_opening(broker)
-        registration = self._registration = Registration(
-            config,
+        registration = self._registration = self._make_registration(broker, replication)
+        replication.schedule(self._services)
+        self._start_services(broker, registration)
+        # Whoever replaced this master is heard of before anybody is told of this one.
+        await replication.fence.round(self._clock.now_ms())
+        # Waited for: whoever sees the port open may ask a name server right away.
+        registered = asyncio.Event()
+        registration.soon(registered.set)
+        await registered.wait()
+        replication.fence.asked()
+        return config.listen_port
+
+    def _make_registration(self, broker: Broker, replication: Replication) -> Registration:
+        fence = replication.fence
+        registration = Registration(
+            self._config,
             broker.topics,
             filter_servers=broker.filter_servers,
             client=self._client,
             clock=self._clock,
             on_master=replication.told,
+            epoch=lambda: fence.file.epoch,
+            on_epoch=fence.heard,
+            is_fenced=lambda: fence.is_fenced,
         )
-        replication.schedule(self._services)
-        self._start_services(broker, registration)
-        # Waited for: whoever sees the port open may ask a name server right away.
-        registered = asyncio.Event()
-        registration.soon(registered.set)
-        await registered.wait()
-        return config.listen_port
+
+        def fenced() -> None:
+            replication.let_go()
+            registration.leave()
+
+        fence.on_fenced = fenced
+        return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
         """Load the state, open the port and connect the two."""
@@ -428,7 +456,7 @@ class BrokerApp:
 
 def main() -> int:
     """Run ``mqbroker`` until a signal comes, and return its exit code."""
-    return run(lambda config: BrokerApp(config, SystemClock()))
+    return run(lambda config, restart: BrokerApp(config, SystemClock(), restart=restart))
 
 
 if __name__ == "__main__":

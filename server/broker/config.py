@@ -170,6 +170,9 @@ class BrokerConfig:
     offset_check_in_slave: bool = setting(False)
     slave_addresses: str = setting("")
     """Ours: who may connect as a slave, besides this machine."""
+    broker_addresses: str = setting("")
+    """Ours: the other brokers of this name, ``host:port`` joined by ``;``, which a master asks
+    whether another one was promoted; for name servers that do not tell."""
     slave_starts_at: SlaveStart = SlaveStart.LAST_FILE
     """Ours: where an empty slave begins."""
     slave_resync: bool = setting(False)
@@ -247,8 +250,12 @@ class BrokerConfig:
     @property
     def namesrv_addrs(self) -> list[str]:
         """The name servers to register with."""
-        parts = (self.namesrv_addr or "").split(";")
-        return [part.strip() for part in parts if part.strip()]
+        return _addresses(self.namesrv_addr)
+
+    @property
+    def other_brokers(self) -> list[str]:
+        """The other brokers of this name that are known by their addresses."""
+        return _addresses(self.broker_addresses)
 
 
 def broker_config(values: Iterable[Value]) -> BrokerConfig:
@@ -319,9 +326,13 @@ def faults(config: BrokerConfig) -> Iterator[str]:
             address_list(text, key=key)
         except SettingsError as error:
             yield str(error)
-    for address in config.namesrv_addrs:
-        if not _is_address(address):
-            yield f"namesrvAddr has {address!r}, expected host:port, several joined by ;"
+    for key, addresses in (
+        ("namesrvAddr", config.namesrv_addrs),
+        ("brokerAddresses", config.other_brokers),
+    ):
+        for address in addresses:
+            if not _is_address(address):
+                yield f"{key} has {address!r}, expected host:port, several joined by ;"
     if config.ha_master_address and not _is_address(config.ha_master_address):
         yield f"haMasterAddress is {config.ha_master_address!r}, expected host:port"
     for key, text in format_settings(config.store):
@@ -337,6 +348,10 @@ def faults(config: BrokerConfig) -> Iterator[str]:
             check()
         except ValueError as error:
             yield str(error)
+
+
+def _addresses(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(";") if part.strip()]
 
 
 def _is_address(address: str) -> bool:

@@ -5,6 +5,8 @@
     answer of the first: the ordered topics -> topic table
     at stop: UNREGISTER_BROKER (104)
 
+A master that was replaced tells nothing any more, and is taken off where it still is the master.
+
 Rule: a change is told once it is made; what changes while a registration is on its way is
 told by the next one, which starts right behind it. A name server that does not answer is
 tried again with the next round, and one line a change of state says so.
@@ -21,6 +23,7 @@ from typing import Final
 
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
+    ClusterInfo,
     KVTable,
     RegisterBrokerBody,
     TopicConfigSerializeWrapper,
@@ -30,6 +33,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import (
+    HaEpoch,
     QueryDataVersion,
     QueryDataVersionResponse,
     RegisterBroker,
@@ -46,6 +50,7 @@ LOG = logging.getLogger(__name__)
 
 CRC_MASK: Final = 0x7FFFFFFF
 UNREGISTER_TIMEOUT_S: Final = 3.0
+CLUSTER_INFO_TIMEOUT_S: Final = 3.0
 
 OnMaster = Callable[[str | None, str | None], None]
 """Told the master's addresses, for clients and for slaves; None for those not known."""
@@ -61,6 +66,9 @@ class Registration:
         filter_servers: to tell, too.
         client: connections to the name servers.
         on_master: told where a slave's master is, after every answer.
+        epoch: returns the epoch to tell; 0 to tell none, as Java.
+        on_epoch: told the epoch in an answer, and which name server gave it.
+        is_fenced: tells whether another master was promoted in place of this one.
     """
 
     def __init__(
@@ -72,9 +80,16 @@ class Registration:
         client: RemotingClient,
         clock: Clock,
         on_master: OnMaster = lambda master_addr, ha_addr: None,
+        epoch: Callable[[], int] = lambda: 0,
+        on_epoch: Callable[[int, str], None] = lambda epoch, source: None,
+        is_fenced: Callable[[], bool] = lambda: False,
     ) -> None:
         self._config = config
         self._on_master = on_master
+        self._epoch = epoch
+        self._on_epoch = on_epoch
+        self._is_fenced = is_fenced
+        self._leaving: asyncio.Task[None] | None = None
         self._topics = topics
         self._filter_servers = filter_servers
         self._client = client
@@ -90,17 +105,21 @@ class Registration:
         if registered is not None:
             self._waiting.append(registered)
         self._due = True
-        if self._stopped:
+        if self._stopped or self._is_fenced():
             self._release(self._take_waiting())
         elif self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run(), name="registration")
 
     async def round(self, now_ms: int) -> None:
         """Register once more, to be called every ``registerNameServerPeriod``."""
-        if self._config.force_register or await self._is_needed():
+        if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
             self.soon()
         if self._task is not None:
             await asyncio.shield(self._task)
+
+    def leave(self) -> None:
+        """Take a master that was replaced off the name servers that still name it."""
+        self._leaving = asyncio.get_running_loop().create_task(self._leave(), name="leaving")
 
     async def stop(self) -> None:
         """Take the broker off every name server."""
@@ -109,6 +128,26 @@ class Registration:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._release(self._take_waiting())
+        if self._leaving is not None:
+            await self._leaving
+        if not self._is_fenced():
+            await self._unregister(self._config.namesrv_addrs)
+
+    async def _leave(self) -> None:
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        config = self._config
+        addresses = config.namesrv_addrs
+        infos = await asyncio.gather(*(cluster_info(self._client, at) for at in addresses))
+        named = []
+        for at, info in zip(addresses, infos, strict=True):
+            data = None if info is None else info.broker_addr_table.get(config.broker_name)
+            # A Java name server takes the place away from whoever has it, the new master too.
+            if data is not None and data.broker_addrs.get(config.broker_id) == config.broker_addr:
+                named.append(at)
+        await self._unregister(named)
+
+    async def _unregister(self, namesrvs: list[str]) -> None:
         config = self._config
         header = UnRegisterBroker(
             broker_name=config.broker_name,
@@ -119,10 +158,11 @@ class Registration:
         await self._ask_all(
             lambda: Command.request(RequestCode.UNREGISTER_BROKER, header),
             timeout_s=UNREGISTER_TIMEOUT_S,
+            addresses=namesrvs,
         )
 
     async def _run(self) -> None:
-        while self._due:
+        while self._due and not self._is_fenced():
             self._due = False
             # Changes of one turn share one registration.
             await asyncio.sleep(0)
@@ -159,7 +199,9 @@ class Registration:
             body_crc32=zlib.crc32(data) & CRC_MASK,
         )
         answers = await self._ask_all(
-            lambda: Command.request(RequestCode.REGISTER_BROKER, header, body=data),
+            lambda: self._telling_epoch(
+                Command.request(RequestCode.REGISTER_BROKER, header, body=data)
+            ),
             timeout_s=config.register_broker_timeout_ms / 1000,
         )
         answered = next((answer for answer in answers if answer is not None), None)
@@ -172,6 +214,12 @@ class Registration:
         elif answered is not None and answered.body:
             ordered = KVTable.decode(answered.body).table
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
+
+    def _telling_epoch(self, command: Command) -> Command:
+        """Add the epoch of this broker, where there was a promotion."""
+        if epoch := self._epoch():
+            command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
+        return command
 
     def _body(self) -> RegisterBrokerBody:
         table = self._topics.table()
@@ -212,10 +260,15 @@ class Registration:
         )
 
     async def _ask_all(
-        self, make: Callable[[], Command], *, timeout_s: float
+        self,
+        make: Callable[[], Command],
+        *,
+        timeout_s: float,
+        addresses: list[str] | None = None,
     ) -> list[Command | None]:
         """Return each name server's answer, None from one that did not answer well."""
-        addresses = self._config.namesrv_addrs
+        if addresses is None:
+            addresses = self._config.namesrv_addrs
         return list(
             await asyncio.gather(
                 *(self._ask(address, make(), timeout_s=timeout_s) for address in addresses)
@@ -225,8 +278,12 @@ class Registration:
     async def _ask(self, address: str, command: Command, *, timeout_s: float) -> Command | None:
         try:
             answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+            epoch = answer.header(HaEpoch).ha_epoch
         except RemotingError as error:
             self._note(address, str(error))
+            return None
+        self._on_epoch(epoch, f"name server {address}")
+        if self._is_fenced():
             return None
         if answer.code != ResponseCode.SUCCESS:
             self._note(address, f"code {answer.code}: {answer.remark}")
@@ -242,3 +299,14 @@ class Registration:
         elif address not in self._silent:
             self._silent.add(address)
             LOG.warning("name server %s: %s; it is tried again every round", address, problem)
+
+
+async def cluster_info(client: RemotingClient, namesrv: str) -> ClusterInfo | None:
+    """Return the brokers that a name server knows, None where it does not say."""
+    command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+    try:
+        answer = await client.invoke(namesrv, command, timeout_s=CLUSTER_INFO_TIMEOUT_S)
+        return ClusterInfo.decode(answer.body) if answer.body else None
+    except RemotingError as error:
+        LOG.debug("name server %s does not tell its brokers: %s", namesrv, error)
+        return None

@@ -82,11 +82,13 @@ class Sender:
         self._store_host = store_host
         self._recoder = Recoder(config.broker_cluster_name)
         self.forms = SendForms(self._recoder)
+        self.refusal = ""
+        """Why this broker, though a master, takes no messages; empty when it does."""
         self._routes = Routes(
             config=config,
             topics=topics,
             stats=stats,
-            slave_refuses=lambda: store_refuses(store, IS_SLAVE),
+            refusal=self._role_refusal,
         )
         self.settings_changed()
 
@@ -98,6 +100,12 @@ class Sender:
             f"length limit {self._body_size_max}B, msg properties length limit 32KB."
         )
         self.forget_routes()
+
+    def _role_refusal(self) -> str:
+        """Return why a broker of this role stores nothing; empty when it does."""
+        if self._config.is_slave:
+            return store_refuses(self._store, IS_SLAVE)
+        return self.refusal
 
     def forget_routes(self) -> None:
         """Drop what is kept of topics; to be called when any topic changed."""
@@ -360,8 +368,8 @@ class Sender:
                 return
             case PutStatus.SERVICE_NOT_AVAILABLE:
                 # Java does not count these as failed: nothing was tried.
-                why = self._store.failure or (IS_SLAVE if self._config.is_slave else "shut down")
-                text = store_refuses(self._store, why)
+                why = self._store.failure or "shut down"
+                text = self._role_refusal() or store_refuses(self._store, why)
                 raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
                 self._stats.put_failed_count += 1

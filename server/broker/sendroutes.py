@@ -88,7 +88,7 @@ class Routes:
     """The routes of one broker, by topic.
 
     Args:
-        slave_refuses: says why a slave stores nothing.
+        refusal: says why a broker stores nothing; empty when it does.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class Routes:
         config: BrokerConfig,
         topics: Topics,
         stats: Statistics,
-        slave_refuses: Callable[[], str],
+        refusal: Callable[[], str],
     ) -> None:
-        self._slave_refuses = slave_refuses
+        self._refusal = refusal
         self._config = config
         self._topics = topics
         self._stats = stats
@@ -129,8 +129,8 @@ class Routes:
         if now_ms < accepts_from_ms:
             text = f"broker unable to service, until {_human_time(accepts_from_ms)}"
             raise Refused(ResponseCode.SYSTEM_ERROR, text)
-        if self._config.is_slave:
-            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, self._slave_refuses())
+        if why := self._refusal():
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         topic = send.topic
         config = self._topics.get(topic)
         if config is not None and config.order and not is_writable(self._config.broker_permission):

@@ -70,12 +70,14 @@ class MasterRange(NamedTuple):
     """Where the log of the master begins and ends.
 
     ``answered_end`` is where the messages begin that still wait for a slave: nobody was told
-    that they are stored. It is the end where none does, and of a Java master.
+    that they are stored. It is the end where none does, and of a Java master. ``numbers`` is
+    all that the master says of itself.
     """
 
     log_min: int
     log_end: int
     answered_end: int
+    numbers: dict[str, str]
 
 
 class Told(NamedTuple):
@@ -94,20 +96,27 @@ class MasterCalls:
 
     Args:
         keys: access key and secret key to sign with; None to sign nothing.
+        timeout_s: how long an answer may take.
     """
 
     def __init__(
-        self, client: RemotingClient, address: str, *, keys: tuple[str, str] | None = None
+        self,
+        client: RemotingClient,
+        address: str,
+        *,
+        keys: tuple[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.address = address
         self._client = client
         self._keys = keys
+        self._timeout_s = timeout_s
 
     async def _ask(self, command: Command) -> Command:
         if self._keys is not None:
             sign(command, *self._keys)
         try:
-            answer = await self._client.invoke(self.address, command, timeout_s=TIMEOUT_S)
+            answer = await self._client.invoke(self.address, command, timeout_s=self._timeout_s)
         except RemotingError as error:
             raise OSError(f"master {self.address}: {error}") from error
         if ACL_REFUSAL in (answer.remark or ""):
@@ -141,23 +150,25 @@ class MasterCalls:
         delays = DelayOffsetSerializeWrapper.decode(
             await self._body(RequestCode.GET_ALL_DELAY_OFFSET)
         )
-        table = await self._numbers()
+        table = await self.numbers()
         found = self._range(table)
         told = delays_in(table) or DelayOffsets(delays.offset_table)
         return Told(offsets, told, found.log_end, found.answered_end)
 
-    async def log_range(self) -> MasterRange:
-        """Return where its log begins and ends."""
-        return self._range(await self._numbers())
-
-    async def _numbers(self) -> dict[str, str]:
+    async def numbers(self) -> dict[str, str]:
+        """Return its runtime information."""
         return KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
 
-    def _range(self, table: Mapping[str, str]) -> MasterRange:
+    async def log_range(self) -> MasterRange:
+        """Return where its log begins and ends."""
+        return self._range(await self.numbers())
+
+    def _range(self, table: dict[str, str]) -> MasterRange:
         try:
             log_end = table["commitLogMaxOffset"]
             answered_end = table.get("haAnsweredOffset", log_end)
-            return MasterRange(int(table["commitLogMinOffset"]), int(log_end), int(answered_end))
+            log_min = int(table["commitLogMinOffset"])
+            return MasterRange(log_min, int(log_end), int(answered_end), table)
         except (KeyError, ValueError) as error:
             raise OSError(f"master {self.address} does not say where its log is") from error
 
@@ -196,6 +207,8 @@ class SlaveSync:
         """End of the master's log as last told; -1 while it has said nothing."""
         self.answered_end = -1
         """The same, without what was still waiting for a slave."""
+        self.takes_all = False
+        """Whether the next round takes the master's tables, though those here may be newer."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -212,11 +225,12 @@ class SlaveSync:
             StoreError: it answered something that cannot be read.
         """
         topics, groups = await master.topics(), await master.groups()
+        takes_all, self.takes_all = self.takes_all, False
         gone: list[str] = []
-        if self._may_take("topics", topics.data_version, self._topics.version):
+        if takes_all or self._may_take("topics", topics.data_version, self._topics.version):
             gone = sorted(self._topics.names() - topics.topics.keys())
             self._topics.adopt(topics)
-        if self._may_take("groups", groups.data_version, self._groups.version):
+        if takes_all or self._may_take("groups", groups.data_version, self._groups.version):
             self._groups.adopt(groups)
         self._told = await master.progress()
         self.master_end, self.answered_end = self._told.log_end, self._told.answered_end

@@ -5,6 +5,8 @@ Rule: nothing is started before every setting is known to be good.
 Source: broker/BrokerStartup.java.
 """
 
+import asyncio
+import copy
 import logging
 import os
 import sys
@@ -26,14 +28,15 @@ PROGRAM: Final = "mqbroker"
 
 
 def run(
-    make: Callable[[BrokerConfig], Server],
+    make: Callable[[BrokerConfig, Callable[[], None]], Server],
     argv: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> int:
     """Run the broker that ``make`` builds until a signal comes; return the exit code.
 
     Args:
-        make: builds the broker, inside the event loop it lives in.
+        make: builds a broker, inside the event loop it lives in; given what lets it be stopped
+            and another one be built, with the settings as they are in the files.
         argv: the flags; those of the process when None.
         environment: the variables; those of the process when None.
     """
@@ -49,9 +52,12 @@ def run(
     if flags.printing is not Printing.NOTHING:
         print_settings(printed(config, important_only=flags.printing is Printing.IMPORTANT))
         return EXIT_OK
+    again = asyncio.Event()
     return serve(
-        lambda: make(config),
+        # A broker changes its settings while it runs.
+        lambda: make(copy.deepcopy(config), again.set),
         program=PROGRAM,
+        again=again,
         address=join_address(config.bind_address, config.listen_port),
         ready=lambda port: ready_line(config, port),
         expected=(StoreError,),

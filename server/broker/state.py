@@ -66,11 +66,18 @@ MEMBERS_PER_SLICE = 256
 """Members of a group that are told of a change before others have their turn."""
 
 
-Promote = Callable[[BrokerRole, bool], Awaitable[tuple[int, str]]]
+Promote = Callable[[BrokerRole | None, bool], Awaitable[tuple[int, str]]]
 """Returns code and remark of the answer."""
+Demote = Callable[[int, bool, bool], tuple[int, str]]
+"""Makes a broker a slave, given its id, whether to cut its log, and whether to insist; returns
+code and remark of the answer."""
 
 
-async def _no_promotion(role: BrokerRole, force: bool) -> tuple[int, str]:
+async def _no_promotion(role: BrokerRole | None, force: bool) -> tuple[int, str]:
+    return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+
+
+def _no_demotion(broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
     return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
 
 
@@ -135,6 +142,7 @@ class Broker:
         self.delay = self._make_delay(stored.delay_offsets)
         self.promote: Promote = _no_promotion
         """Makes this broker the master; the role and whether to insist."""
+        self.demote: Demote = _no_demotion
         self.ha_numbers: Callable[[], dict[str, str]] = dict
         """What the runtime information tells of replication."""
         self.access: AccessControl | None = None

@@ -1,6 +1,8 @@
 """What goes over the replication connection, both ways.
 
-    slave ──> master   int64                       where its log ends; nothing else, ever
+    slave ──> master   int64                       where its log ends
+                       a negative one instead      minus a higher epoch than the master's; ours,
+                                                   told only to masters that tell theirs
     master ──> slave   int64 offset, int32 size    and so many bytes of the log
                        size 0: a sign of life; its offset is where the next bytes will lie
 

@@ -100,6 +100,23 @@ Compare = Callable[[], Awaitable[None]]
 """Holds this log against the master's; raises Diverged, or OSError to try again later."""
 
 
+async def tell_epoch(address: str, epoch: int) -> None:
+    """Tell a master of ours, where its slaves connect, that another one was promoted.
+
+    Raises:
+        OSError: it does not listen there, or does not let this machine in.
+    """
+    host, port = split_address(address)
+    async with asyncio.timeout(CONNECT_S):
+        reader, writer = await asyncio.open_connection(host, port)
+        try:
+            writer.write(REPORT.pack(-epoch))
+            # It closes the connection when it has read that.
+            await reader.read(READ_SIZE)
+        finally:
+            writer.transport.abort()
+
+
 class Receiver:
     """Keeps the log of one store equal to that of its master.
 

@@ -59,6 +59,7 @@ class SlaveServer:
     Args:
         may_connect: says of an address whether it is let in.
         refused_hint: which setting lets an address in.
+        heard_epoch: told an epoch that a slave knows, and the slave's address.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class SlaveServer:
         clock: Clock,
         may_connect: Callable[[str, str], bool],
         refused_hint: str,
+        heard_epoch: Callable[[int, str], None] = lambda epoch, address: None,
     ) -> None:
         self._store = store
         self._links = links
@@ -78,6 +80,7 @@ class SlaveServer:
         self._clock = clock
         self._may_connect = may_connect
         self._refused_hint = refused_hint
+        self._heard_epoch = heard_epoch
         self._server: asyncio.Server | None = None
         self._slaves: dict[asyncio.Task[None], _Slave] = {}
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="replication-reads")
@@ -174,6 +177,9 @@ class SlaveServer:
         store, link = self._store, slave.link
         end, size = store.written_offset, store.raw.file_size
         was_silent = link.state is LinkState.SILENT
+        if was_silent and log_offset < 0:
+            self._heard_epoch(-log_offset, link.address)
+            raise BadStream(f"it follows the promotion with epoch {-log_offset}")
         link.reported(
             log_offset, log_min=store.min_log_offset, log_end=end, last_file=end - end % size
         )

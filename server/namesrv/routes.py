@@ -6,7 +6,9 @@
     address -> when it last registered, on which connection, with which data version
 
 Rule: pure state, no clock and no socket: every change gets ``now_ms``, connections are
-numbers. Topics are added or changed by a registration, never removed by one.
+numbers. Topics are added or changed by a registration, never removed by one. The place of a
+master is kept for the newest promotion: a master that tells a lower epoch than any broker of
+its name has told is refused (a broker that tells none has epoch 0).
 
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
@@ -23,6 +25,9 @@ from storefmt.configs import DataVersion, TopicConfig
 BROKER_EXPIRES_MS: Final = 120_000
 """A broker that has not registered for so long is dropped."""
 
+EPOCHS_MAX: Final = 65_536
+"""Broker names of which the epoch is kept; they stay when their brokers are gone."""
+
 MASTER_ID: Final = 0
 PERM_WRITE: Final = 2
 PERM_READ_WRITE: Final = 6
@@ -37,6 +42,10 @@ TOPICS_PER_SLICE: Final = 1_000
 
 class BadRegistration(ValueError):
     """A broker announces something that cannot be a name, an address or a topic."""
+
+
+class OldEpoch(ValueError):
+    """A master registers for a broker name whose newest promotion it has not heard of."""
 
 
 class Unit(Enum):
@@ -102,6 +111,13 @@ class RouteTable:
         # Broker names in order of their first registration: a dict is an ordered set.
         self._clusters: dict[str, dict[str, None]] = {}
         self._alive: dict[str, _Alive] = {}
+        # A name that nobody has registered under any more keeps its epoch: its old master may
+        # be the first to come back.
+        self._epochs: dict[str, int] = {}
+
+    def epoch(self, broker_name: str) -> int:
+        """Return the highest epoch that a broker of this name has told; 0 for none."""
+        return self._epochs.get(broker_name, 0)
 
     def register(
         self,
@@ -113,6 +129,7 @@ class RouteTable:
         now_ms: int,
         filter_servers: tuple[str, ...] = (),
         announced: Announced | None = None,
+        epoch: int = 0,
     ) -> Master:
         """Take in what a broker announces, and tell a slave where its master is.
 
@@ -121,13 +138,25 @@ class RouteTable:
 
         Args:
             announced: what ``announce`` returned for ``topics``, if it was asked already.
+            epoch: when the newest promotion that the broker knows of was ordered (ms); 0 for
+                none.
 
         Raises:
             BadRegistration: a name or address that cannot be one; nothing was changed.
+            OldEpoch: a master was replaced by a promotion; its address is forgotten.
         """
         announced = announce(topics) if announced is None else announced
         _check(broker)
         name, address = broker.broker_name, broker.broker_addr
+        if epoch > self.epoch(name):
+            self._note_epoch(name, epoch)
+        elif broker.broker_id == MASTER_ID and epoch < self.epoch(name):
+            self.unregister(broker.cluster_name, name, broker_id=MASTER_ID, address=address)
+            raise OldEpoch(
+                f"{address} is a master of {name} with epoch {epoch}, and a broker of this name "
+                f"has told epoch {self.epoch(name)}: another master was promoted; "
+                "`mqadmin broker demote` makes this one its slave"
+            )
         self._clusters.setdefault(broker.cluster_name, {})[name] = None
         group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
         # One address has one id: a slave that became the master leaves its old place.
@@ -148,6 +177,13 @@ class RouteTable:
             name, now_ms, data_version, conn_id, broker.ha_server_addr, filter_servers
         )
         return Master(None, None) if broker.broker_id == MASTER_ID else self._master_of(group)
+
+    def _note_epoch(self, broker_name: str, epoch: int) -> None:
+        self._epochs.pop(broker_name, None)
+        self._epochs[broker_name] = epoch
+        if len(self._epochs) > EPOCHS_MAX:
+            # Brokers that are there tell theirs again with their next registration.
+            del self._epochs[next(iter(self._epochs))]
 
     def unregister(self, cluster: str, broker_name: str, *, broker_id: int, address: str) -> None:
         """Forget one address at once; its topics go with the last address of its name.

@@ -72,6 +72,7 @@ def serve(
     address: str,
     ready: Callable[[int], str],
     expected: tuple[type[Exception], ...] = (),
+    again: asyncio.Event | None = None,
 ) -> int:
     """Run a server until a signal comes, and return the exit code of the process.
 
@@ -81,6 +82,7 @@ def serve(
         address: ``host:port`` for the text of a port conflict.
         ready: makes the line printed on stdout once the port is open.
         expected: errors of a start that are told in one line, without a traceback.
+        again: set by a server that is to be stopped, and another one to be made and started.
     """
     configure_logging()
     # A thread that makes the text of a large answer lets the loop go first, soon.
@@ -89,7 +91,7 @@ def serve(
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(_serve(make, address=address, ready=ready))
+            runner.run(_serve(make, address=address, ready=ready, again=again or asyncio.Event()))
     except told as error:
         complain(program, error)
         return EXIT_FAILED
@@ -138,11 +140,18 @@ def refuse_settings(program: str, error: SettingsError) -> int:
     return EXIT_USAGE
 
 
-async def _serve(make: Callable[[], Server], *, address: str, ready: Callable[[int], str]) -> None:
+async def _serve(
+    make: Callable[[], Server], *, address: str, ready: Callable[[int], str], again: asyncio.Event
+) -> None:
     # Before the start: a signal that comes during a long recovery is not lost.
     stop = stop_event()
-    server = make()
-    port = await start(server, address=address)
-    print(ready(port), flush=True)
-    await stop.wait()
-    await server.stop()
+    while not stop.is_set():
+        again.clear()
+        server = make()
+        port = await start(server, address=address)
+        print(ready(port), flush=True)
+        waiting = [asyncio.create_task(event.wait()) for event in (stop, again)]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        await server.stop()

@@ -32,6 +32,8 @@ KNOWN_AT_ROOT: Final = frozenset(
         "dispatch.json",
         "dispatch.json.bak",
         "dispatch.json.tmp",
+        # our own broker: what it knows of promotions, and what a demoted master had alone
+        "epoch.json", "epoch.json.bak", "epoch.json.tmp", "ha.json", "tails",
         # 5.x
         "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
         "timerwheel", "timerwheel.snapshot", "epochFileCheckpoint", "epochFileCheckpoint.bak",

@@ -19,7 +19,7 @@ COMMANDS = list(everything())
 WRITING = {
     *("create", "update", "delete", "reset", "send", "set", "undo"),
     *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
-    *("skip", "clone", "import", "resend", "consume-direct", "bench", "promote"),
+    *("skip", "clone", "import", "resend", "consume-direct", "bench", "promote", "demote"),
 }
 """Words of commands that change something on a server."""
 

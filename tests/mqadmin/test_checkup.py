@@ -1,5 +1,7 @@
 """Each check of the doctor on made-up facts."""
 
+from dataclasses import replace
+
 import pytest
 
 from mqadmin.checkup import (
@@ -141,3 +143,37 @@ def test_messages_that_wait() -> None:
 
     assert brief(found) == [("warning", "backlog")]
     assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages wait")
+
+
+def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
+    old = replace(
+        broker(haFence="this broker is no longer the master of broker-a"),
+        place=Place("c", "broker-a", 0, "10.0.0.9:10911"),
+    )
+
+    for order in ([broker(), old], [old, broker()]):
+        (found,) = of_brokers(order, LIMITS)
+        assert brief([found]) == [("error", "master")]
+        assert "10.0.0.9:10911" in found.subject
+        assert "no longer the master" in found.found
+        assert "broker demote 10.0.0.9:10911" in found.hint
+
+
+def test_second_master_that_takes_messages_is_named() -> None:
+    second = replace(broker(), place=Place("c", "broker-a", 0, "10.0.0.9:10911"))
+
+    (found,) = of_brokers([broker(), second], LIMITS)
+
+    assert brief([found]) == [("error", "master")]
+    assert found.subject == "broker-a at 10.0.0.9:10911"
+    assert "second master of this name, beside 10.0.0.0:10911" in found.found
+
+
+def test_slave_is_held_against_the_master_that_leads() -> None:
+    old = replace(broker(haFence="replaced", commitLogMaxOffset="900"),
+                  place=Place("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
+    slave = broker(broker_id=1, commitLogMaxOffset="490")
+
+    found = list(of_brokers([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
+
+    assert brief(found) == [("error", "master")]

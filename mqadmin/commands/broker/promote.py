@@ -28,7 +28,7 @@ class Arguments:
         str,
         argument("the slave: HOST:PORT, or the name where it is the only one", kind=Kind.BROKER),
     ]
-    role: Annotated[Role, option("what it becomes")] = "ASYNC_MASTER"
+    role: Annotated[Role | None, option("what it becomes; else what its master was")] = None
     force: Annotated[bool, option("also where it is known to lack messages")] = False
 
 
@@ -53,8 +53,10 @@ class Promoted(Row):
     ),
     details="It is refused while the slave still hears its master, when it is behind what the "
     "master last said, when its log is not its master's, and when another slave has more; "
-    "--force insists, and what the slave lacks is lost then. Stop the old master first, and "
-    "start it as a slave.",
+    "--force insists, and what the slave lacks is lost then. A promotion raises the epoch of the "
+    "broker name: an old master of ours that hears of it takes no messages any more, and `broker "
+    "demote` makes it a slave. Stop a Java master first, and start it as a slave. An old master "
+    "whose log is to be kept leads again with --force.",
     rows=Promoted,
     writes=True,
 )
@@ -80,7 +82,8 @@ async def promote(call: Call, args: Arguments) -> Outcome:
                 f"slave {other.address} has {theirs - end} bytes more than {place.address}",
                 hint=f"promote {other.address}, or insist with --force",
             )
-    await call.confirm(f"make {place.address} the {args.role} of {place.broker}?")
+    role = args.role or "master"
+    await call.confirm(f"make {place.address} the {role} of {place.broker}?")
     result, remark = WOULD_CHANGE, None
     if not call.dry_run:
         try:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from mqadmin.call import Call
 from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, Place, processes
+from mqadmin.places import MASTER, Place, peers_of, processes
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import UNREACHABLE, Outcome, Row, exit_code_of
 from mqclient.errors import ClientError
@@ -30,7 +30,9 @@ class HaRow(Row):
     """One broker process.
 
     ``lag`` is in bytes of commit log behind the master; ``state`` is what a slave of ours says,
-    with DIVERGED for a log that is not its master's; ``slaves`` those connected to a master.
+    with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
+    ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
+    ordered, in ms since 1970, 0 for none.
     """
 
     cluster: str
@@ -42,6 +44,7 @@ class HaRow(Row):
     lag: int | None
     state: str
     slaves: int | None
+    epoch: int | None
     remark: str
 
 
@@ -77,6 +80,16 @@ async def ha_status(call: Call, args: Arguments) -> Outcome:
     found = await asyncio.gather(
         *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
     )
+    listed = {place.address for place in places}
+    unlisted = sorted(
+        {
+            peer
+            for place, numbers in zip(places, found, strict=True)
+            if not isinstance(numbers, BaseException)
+            for peer in peers_of(place, numbers)
+            if peer.address not in listed
+        }
+    )
     ends = {
         (place.cluster, place.broker): int(numbers["commitLogMaxOffset"])
         for place, numbers in zip(places, found, strict=True)
@@ -90,6 +103,12 @@ async def ha_status(call: Call, args: Arguments) -> Outcome:
             rows.append(_silent(place, str(numbers)))
         else:
             rows.append(_row(place, numbers, ends.get((place.cluster, place.broker))))
+    # Masters that were replaced are in no route; the new master says where they are.
+    for place in unlisted:
+        try:
+            rows.append(_row(place, await admin.broker_runtime(place.address), None))
+        except ClientError as error:
+            rows.append(_silent(place, str(error)))
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
     return Outcome(rows, exit_code=exit_code_of(results) if any(results) else 0)
 
@@ -101,7 +120,7 @@ def _role(place: Place) -> str:
 def _silent(place: Place, why: str) -> HaRow:
     return HaRow(
         place.cluster, place.broker, place.broker_id, _role(place), place.address,
-        None, None, "", None, why,
+        None, None, "", None, None, why,
     )  # fmt: skip
 
 
@@ -117,7 +136,8 @@ def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow
         place.address,
         end,
         None if is_master or master_end is None else master_end - end,
-        numbers.get("haState", ""),
+        numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
         None if slaves is None else int(slaves),
-        numbers.get("haDivergence") or numbers.get("haProblem", ""),
+        int(numbers["haEpoch"]) if "haEpoch" in numbers else None,
+        numbers.get("haFence") or numbers.get("haDivergence") or numbers.get("haProblem", ""),
     )

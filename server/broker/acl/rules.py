@@ -265,6 +265,7 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
     RequestCode.DELETE_EXPIRED_COMMITLOG,
     RequestCode.REGISTER_FILTER_SERVER,
     ExtensionCode.PROMOTE_SLAVE,
+    ExtensionCode.DEMOTE_MASTER,
 })  # fmt: skip
 """Without access control these are taken from this machine only. (308 deletes offsets too.)"""
 

@@ -18,6 +18,7 @@ from remoting.command import Command
 from remoting.headers import (
     AddWritePermOfBroker,
     AddWritePermOfBrokerResponse,
+    HaEpoch,
     QueryDataVersion,
     QueryDataVersionResponse,
     RegisterBroker,
@@ -27,7 +28,7 @@ from remoting.headers import (
     WipeWritePermOfBrokerResponse,
 )
 from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
-from server.namesrv.routes import Announced, BadRegistration, announce
+from server.namesrv.routes import Announced, BadRegistration, OldEpoch, announce
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -64,15 +65,20 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
             now_ms=request.now_ms,
             filter_servers=tuple(body.filter_server_list),
             announced=announced,
+            epoch=command.header(HaEpoch).ha_epoch,
         )
     except BadRegistration as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    except OldEpoch as error:
+        refusal = command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        return _telling_epoch(refusal, state, header.broker_name)
     state.broker_conns[request.conn.id] = request.conn
     order_topics = state.kv.namespace(ORDER_TOPIC_CONFIG)
-    return command.response(
+    answer = command.response(
         header=RegisterBrokerResponse(master_addr=master.address, ha_server_addr=master.ha_address),
         body=b"" if order_topics is None else KVTable(table=dict(order_topics)).encode(),
     )
+    return _telling_epoch(answer, state, header.broker_name)
 
 
 @handles(RequestCode.UNREGISTER_BROKER)
@@ -100,10 +106,11 @@ def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
     if not changed:
         state.routes.touch(address, request.now_ms)
     known = state.routes.data_version(address)
-    return request.command.response(
+    answer = request.command.response(
         header=QueryDataVersionResponse(changed=changed),
         body=b"" if known is None else encode_value(known),
     )
+    return _telling_epoch(answer, state, header.broker_name)
 
 
 @handles(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
@@ -122,6 +129,15 @@ def add_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
     header = request.command.header(AddWritePermOfBroker)
     count = yield from state.routes.add_write_perm(header.broker_name)
     return request.command.response(header=AddWritePermOfBrokerResponse(add_topic_count=count))
+
+
+def _telling_epoch(answer: Command, state: NamesrvState, broker_name: str) -> Command:
+    """Add the epoch of a broker name to an answer; nothing where nobody was ever promoted."""
+    epoch = state.routes.epoch(broker_name)
+    if epoch:
+        answer.ext |= HaEpoch(ha_epoch=epoch).to_ext()
+        answer.ext_written = True
+    return answer
 
 
 def _registration(command: Command, *, compressed: bool) -> tuple[RegisterBrokerBody, Announced]:

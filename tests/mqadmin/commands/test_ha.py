@@ -65,6 +65,32 @@ def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path,
     asyncio.run(act())
 
 
+def test_demotion_is_tried_confirmed_and_refused_to_a_master_that_leads(
+    tmp_path: Path, run: Run
+) -> None:
+    async def act() -> None:
+        async with pair_in(tmp_path) as pair:
+            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+            await pair.start("s", BrokerRole.SLAVE)
+            words = ("broker", "demote", master.address)
+
+            code, _, err = await mqadmin(run, pair, *words, "--broker-id", "0")
+            assert (code, "a slave has 1 or more" in err) == (2, True)
+            code, rows, _ = await mqadmin(run, pair, *words, "--dry-run")
+            # The slave has 1.
+            assert (rows[0]["broker_id"], rows[0]["result"]) == (2, "would change")
+            code, rows, _ = await mqadmin(run, pair, *words, "-y")
+            assert (code, rows[0]["result"]) == (1, "refused")
+            assert "promote a slave first" in str(rows[0]["remark"])
+            code, rows, _ = await mqadmin(run, pair, *words, "--force", "-y")
+            assert (code, rows[0]["result"]) == (0, "changed")
+            await pair.stop("m")
+            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+            assert master.app.broker.config.broker_id == 2
+
+    asyncio.run(act())
+
+
 def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
     tmp_path: Path, run: Run
 ) -> None:

@@ -27,8 +27,8 @@ KINDS = {
     "List<PlainAccessConfig>": (str, None),
 }
 ALL = [getattr(headers, name) for name in headers.__all__]
-OURS = {"PromoteSlave"}
-"""Headers of requests that no Java broker knows."""
+OURS = {"DemoteMaster", "HaEpoch", "PromoteSlave"}
+"""Headers of requests that no Java broker knows, and of fields that none looks at."""
 # Quick text, with what escaping has to get right in it.
 TEXT = st.text(
     st.sampled_from("aZ09 %|-_\\\"'/{}\x00\x01\x02\x0b\x1f\x7f\x85\u2028é中\U0001f600"), max_size=12

@@ -74,6 +74,7 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "slaveAddresses",
         "slaveResync",
         "heldPullCountMax",
+        "brokerAddresses",
         "slaveStartsAt",
         "strictFilters",
         "connectionsMax",

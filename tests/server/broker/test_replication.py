@@ -354,7 +354,7 @@ def test_log_that_parts_takes_and_serves_nothing_until_it_is_cut(tmp_path: Path)
                 await pair.running["s"].send(b"new %d" % number)
             await pair.stop("s")
             # The old master goes on with other messages, and only then becomes a slave.
-            old = await pair.start("m", ASYNC)
+            old = await pair.start("m", ASYNC, namesrv_addr=None)
             await old.send(b"nobody has this")
             await old.send(b"nor this")
             await pair.stop("m")

@@ -30,7 +30,10 @@ def routes(permission: int = 6) -> tuple[Routes, Topics]:
     topics = Topics(built_in, now_ms=1)
     stats = Statistics(now_ms=1, cluster="C")
     return Routes(
-        config=config, topics=topics, stats=stats, slave_refuses=lambda: "this is a slave"
+        config=config,
+        topics=topics,
+        stats=stats,
+        refusal=lambda: "this is a slave" if config.is_slave else "",
     ), topics
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,10 @@ class Broker:
         pass
 
 
+def unmade(config: BrokerConfig, restart: Callable[[], None]) -> Broker:
+    raise AssertionError("nothing is to be started")
+
+
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
     path = tmp_path / "broker.conf"
@@ -39,7 +44,7 @@ def conf(tmp_path: Path) -> Path:
 def test_a_good_file_starts_a_broker_with_its_settings(conf: Path, capsys) -> None:
     made: list[BrokerConfig] = []
 
-    def make(config: BrokerConfig) -> Broker:
+    def make(config: BrokerConfig, restart: Callable[[], None]) -> Broker:
         made.append(config)
         return Broker(config)
 
@@ -55,7 +60,7 @@ def test_a_good_file_starts_a_broker_with_its_settings(conf: Path, capsys) -> No
 def test_a_bad_file_starts_nothing(conf: Path, capsys) -> None:
     conf.write_text("brokerRole=SLAVE\n")
 
-    assert run(Broker, ["-c", str(conf)], {}) == 2
+    assert run(unmade, ["-c", str(conf)], {}) == 2
 
     assert capsys.readouterr().err.startswith("mqbroker: brokerId is 0, expected 1 or more")
 
@@ -63,15 +68,15 @@ def test_a_bad_file_starts_nothing(conf: Path, capsys) -> None:
 def test_a_store_that_cannot_be_opened_is_one_line(conf: Path, capsys) -> None:
     error = StoreError("store is locked by another broker")
 
-    assert run(lambda config: Broker(config, error), ["-c", str(conf)], {}) == 1
+    assert run(lambda config, restart: Broker(config, error), ["-c", str(conf)], {}) == 1
 
     assert "mqbroker: store is locked by another broker\n" in capsys.readouterr().err
 
 
 def test_print_flags_show_settings_and_start_nothing(conf: Path, capsys) -> None:
-    assert run(Broker, ["-c", str(conf), "-m"], {"NAMESRV_ADDR": "x:1"}) == 0
+    assert run(unmade, ["-c", str(conf), "-m"], {"NAMESRV_ADDR": "x:1"}) == 0
     important = capsys.readouterr().out.splitlines()
-    assert run(Broker, ["-c", str(conf), "-p"], {}) == 0
+    assert run(unmade, ["-c", str(conf), "-p"], {}) == 0
     every = capsys.readouterr().out.splitlines()
 
     assert {"brokerName=a", "namesrvAddr=x:1"} <= set(important)

@@ -8,6 +8,7 @@ import pytest
 
 from server.ha.frames import HEADER, REPORT
 from server.ha.links import Links
+from server.ha.receiving import tell_epoch
 from server.ha.sending import SendingSettings, SlaveServer
 from server.runtime.clock import SystemClock
 from server.store.store import MessageStore
@@ -82,3 +83,30 @@ def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     assert HEADER.unpack_from(came)[0] == 0
     assert links.links == []
     assert f"it acknowledges {end + 1} after 0, and {end} was sent" in caplog.text
+
+
+def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        heard: list[int] = []
+        server = SlaveServer(
+            store,
+            links,
+            settings=SendingSettings(batch_size=1_000, heartbeat_ms=50, housekeeping_ms=60_000),
+            clock=SystemClock(),
+            may_connect=lambda ip, local_ip: True,
+            refused_hint="slaveAddresses",
+            heard_epoch=lambda epoch, address: heard.append(epoch),
+        )
+        port = await server.start("127.0.0.1", 0)
+        await tell_epoch(f"127.0.0.1:{port}", 1_795_000_000_000)
+        await server.stop()
+        return heard
+
+    store = open_store(small_config(tmp_path))
+    links = Links(behind_max=1, timeout_ms=1)
+
+    heard = asyncio.run(run())
+    store.close(START_MS)
+
+    assert heard == [1_795_000_000_000]
+    assert links.links == []

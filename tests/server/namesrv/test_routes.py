@@ -5,11 +5,13 @@ from collections.abc import Generator
 import pytest
 
 from remoting.headers import RegisterBroker
+from server.namesrv import routes
 from server.namesrv.routes import (
     BROKER_EXPIRES_MS,
     BadRegistration,
     Lost,
     Master,
+    OldEpoch,
     RouteTable,
     Unit,
 )
@@ -353,3 +355,81 @@ def test_a_host_name_with_dots_is_a_topic_too() -> None:
     register(table, broker(broker_name="mq-1.example.org"), topics("mq-1.example.org"))
 
     assert table.topics().topic_list == ["mq-1.example.org"]
+
+
+def promoted(table: RouteTable) -> None:
+    """Let the slave of a pair become the master, with epoch 7."""
+    register(table, broker(SLAVE, broker_id=0), conn_id=2, epoch=7)
+
+
+def test_master_with_a_lower_epoch_does_not_take_the_place_back() -> None:
+    table = with_pair()
+    promoted(table)
+
+    with pytest.raises(OldEpoch, match=r"epoch 0, and a broker of this name has told epoch 7"):
+        register(table, broker(MASTER))
+
+    assert addresses(table) == {0: SLAVE}
+    assert table.epoch("a") == 7
+
+
+def test_master_that_is_still_there_loses_its_place_when_a_slave_tells_a_higher_epoch() -> None:
+    table = with_pair()
+    register(table, broker(SLAVE), {}, conn_id=2, epoch=7)
+
+    with pytest.raises(OldEpoch):
+        register(table, broker(MASTER))
+
+    assert addresses(table) == {1: SLAVE}
+
+
+def test_old_master_is_refused_while_the_new_one_is_away() -> None:
+    table = with_pair()
+    promoted(table)
+    table.connection_closed(1)
+    table.connection_closed(2)
+
+    with pytest.raises(OldEpoch):
+        register(table, broker(MASTER))
+
+    assert table.route("T") is None
+
+
+@pytest.mark.parametrize("epoch", [7, 8])
+def test_master_with_the_same_or_a_higher_epoch_takes_the_place(epoch: int) -> None:
+    table = with_pair()
+    promoted(table)
+
+    register(table, broker(MASTER), epoch=epoch)
+
+    assert addresses(table)[0] == MASTER
+
+
+def test_old_master_is_welcome_as_a_slave() -> None:
+    table = with_pair()
+    promoted(table)
+
+    register(table, broker(MASTER, broker_id=1), {})
+
+    assert addresses(table) == {0: SLAVE, 1: MASTER}
+
+
+def test_epoch_of_one_name_says_nothing_of_another() -> None:
+    table = with_pair()
+    promoted(table)
+
+    register(table, broker("10.0.0.9:10911", broker_name="b", broker_id=0))
+
+    assert addresses(table)[0] == SLAVE
+
+
+def test_epochs_are_kept_of_so_many_names_and_of_the_last_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(routes, "EPOCHS_MAX", 3)
+    table = RouteTable()
+
+    for number in range(5):
+        register(table, broker(broker_name=f"b{number}"), epoch=7)
+
+    assert [table.epoch(f"b{number}") for number in range(5)] == [0, 0, 7, 7, 7]

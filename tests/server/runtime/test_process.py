@@ -41,6 +41,34 @@ def test_a_signal_stops_the_server_cleanly(capsys) -> None:
     assert capsys.readouterr().out == "listening on 9876\n"
 
 
+def test_server_that_asks_for_another_one_is_stopped_before_that_one_starts(capsys) -> None:
+    again, steps = asyncio.Event(), []
+
+    class First(OneShot):
+        async def start(self) -> int:
+            steps.append("first starts")
+            again.set()
+            return 9876
+
+        async def stop(self) -> None:
+            steps.append("first stops")
+
+    class Second(OneShot):
+        async def start(self) -> int:
+            steps.append("second starts")
+            return await super().start()
+
+    made = iter([First(), Second()])
+
+    code = serve(
+        lambda: next(made), program="mqtest", address="x:1", ready="on {}".format, again=again
+    )
+
+    assert code == EXIT_OK
+    assert steps == ["first starts", "first stops", "second starts"]
+    assert capsys.readouterr().out == "on 9876\non 9876\n"
+
+
 @pytest.mark.parametrize("number", [errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL])
 def test_a_port_that_cannot_be_had_is_one_line(number: int, capsys) -> None:
     server = OneShot(OSError(number, "error while attempting to bind"))

@@ -189,3 +189,36 @@ def test_permissions_of_a_broker(desk: Desk, code: int, field: str, perm: int) -
     route = desk.state.routes.route("T")
     assert route is not None
     assert route.queue_datas[0].perm == perm
+
+
+def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(desk: Desk) -> None:
+    before = register(desk, body=BODY.encode())
+    new = {"broker_addr": "10.0.0.2:10911", "broker_id": 0}
+    command = header(**new)
+
+    taken = desk.ask(
+        RequestCode.REGISTER_BROKER, command, body=BODY.encode(), ext={"haEpoch": "1795368000000"}
+    )
+    refused = register(desk, body=BODY.encode())
+    asked = desk.ask(
+        RequestCode.QUERY_DATA_VERSION,
+        QueryDataVersion(broker_name="a", broker_addr=ADDRESS, cluster_name="C", broker_id=0),
+        body=encode_value(DataVersion(1000, 3)),
+    )
+
+    # Where nobody was promoted the answer is Java's.
+    assert "haEpoch" not in before.ext
+    assert (taken.code, taken.ext["haEpoch"]) == (0, "1795368000000")
+    assert (refused.code, refused.ext["haEpoch"]) == (1, "1795368000000")
+    assert "another master was promoted" in (refused.remark or "")
+    assert asked.ext["haEpoch"] == "1795368000000"
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "9999999999999999999999"])
+def test_epoch_that_is_none_registers_nothing(desk: Desk, text: str) -> None:
+    answer = desk.ask(
+        RequestCode.REGISTER_BROKER, header(), body=BODY.encode(), ext={"haEpoch": text}
+    )
+
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert desk.state.routes.topics().topic_list == []
