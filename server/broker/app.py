@@ -37,7 +37,7 @@ from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
 from server.runtime.registry import collect
 from server.runtime.service import Services
-from server.store.errors import StoreFailed
+from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import SyncJob
 from server.store.safepoint import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
@@ -385,6 +385,8 @@ class BrokerApp:
         await asyncio.get_running_loop().run_in_executor(threads or self._disk, job.run)
         try:
             self.broker.store.end_flush(job)
+        except StoreFull as error:
+            LOG.warning("done again later: %s", error)
         except StoreFailed as error:
             LOG.error("the store takes no more messages: %s", error)
 

@@ -4,7 +4,8 @@
     begin_flush / housekeeping ──> job.run() ──> end_flush(job)
 
 Rule: a job touches nothing but the files it was given and never raises for a disk
-error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing.
+error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing. Only
+a job that could not open a file, because the process has no descriptor left, may run again.
 A value goes into the checkpoint only when the same job synced what it stands for.
 
 Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.java
@@ -24,6 +25,10 @@ from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOT_OPENED: Final = frozenset({errno.EMFILE, errno.ENFILE})
+"""Errors that only the opening of a file gives: nothing was done yet, and nothing is lost."""
+OVERLOADED: Final = OUT_OF_SPACE | NOT_OPENED | {errno.ENOMEM}
+"""Errors of a write on a disk that is not broken: something ran out, and comes again."""
 SYNC_ALL_FROM: Final = 256
 """Files from which on it is cheaper to sync the whole file system than one by one."""
 
@@ -142,7 +147,7 @@ class QueueSyncJob:
         try:
             write()
         except OSError as error:
-            if error.errno in OUT_OF_SPACE:
+            if error.errno in OVERLOADED:
                 self.full = error
             else:
                 self.error = error
