@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
 from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
@@ -35,6 +36,7 @@ from server.broker.startup import log_opening, run
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
+from server.runtime.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
 from server.store.errors import StoreFailed, StoreFull
@@ -59,9 +61,15 @@ REGISTER_FIRST_MS: Final = 10_000
 
 
 class BrokerApp:
-    """A broker that can be started and stopped once."""
+    """A broker that can be started and stopped once.
 
-    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+    Args:
+        resources: what its connections may take; what the process may, where nothing is given.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, *, resources: Resources | None = None
+    ) -> None:
         self._config = config
         self._clock = clock
         self._files = StateFiles()
@@ -70,7 +78,12 @@ class BrokerApp:
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
         # Deletes old log files and makes new ones; the first may take long, so two.
         self._log_files = ThreadPoolExecutor(max_workers=2, thread_name_prefix="log-files")
-        self._server = server_of(config, on_frame=self._too_early, on_close=self._on_close)
+        self._server = server_of(
+            config,
+            on_frame=self._too_early,
+            on_close=self._on_close,
+            resources=resources or process_resources(config.in_flight_size_max),
+        )
         self._broker: Broker | None = None
         self._registration: Registration | None = None
         self._replication: Replication | None = None
@@ -111,7 +124,9 @@ class BrokerApp:
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
             replication = Replication(broker, client=self._client, file=ha_file)
             self._replication = replication
-            await replication.start(self._server.on_frame, any_port=any_port)
+            await replication.start(
+                self._server.on_frame, any_port=any_port, resources=self._server.resources
+            )
         except BaseException:
             await self._server.stop()
             store.close(self._clock.now_ms())

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import ResponseCode
 from remoting.frame import RawFrame
@@ -69,6 +70,7 @@ class Replication:
         self._fast: RemotingServer | None = None
         self._on_frame: OnFrame = lambda conn, raw: conn.close()
         self._any_port = False
+        self._resources: Resources | None = None
         self._keys: tuple[str, str] | None = None
         broker.store.is_copy = config.is_slave
         broker.ha_numbers = self.numbers
@@ -76,17 +78,20 @@ class Replication:
         broker.pull_checks.slave_refusal = self._pull_refusal
         broker.store.raw.topic_remade = self._topic_remade
 
-    async def start(self, on_frame: OnFrame, *, any_port: bool) -> None:
+    async def start(
+        self, on_frame: OnFrame, *, any_port: bool, resources: Resources | None = None
+    ) -> None:
         """Listen for slaves, or follow the master.
 
         Args:
             on_frame: takes the requests of the second port.
+            resources: what the second port shares with the first.
             any_port: take any port where the usual one cannot be had.
 
         Raises:
             OSError: the port cannot be had, or the keys of a slave cannot be read.
         """
-        self._on_frame, self._any_port = on_frame, any_port
+        self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -115,7 +120,10 @@ class Replication:
             config.ha_listen_port = await server.start(config.bind_address, 0)
         self._server = server
         self._fast = await open_fast_port(
-            config, on_frame=self._on_frame, on_close=broker.connection_closed
+            config,
+            on_frame=self._on_frame,
+            on_close=broker.connection_closed,
+            resources=self._resources,
         )
         broker.turn.on_written = server.notify
         if config.broker_role is BrokerRole.SYNC_MASTER:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from remoting.errors import BadCall
+from server.runtime.limits import raise_descriptor_limit
 from server.runtime.settings import SettingsError
 from server.runtime.turns import new_loop
 
@@ -81,6 +82,7 @@ def serve(
         expected: errors of a start that are told in one line, without a traceback.
     """
     configure_logging()
+    raise_descriptor_limit()
     # BadCall: files of TLS that cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:

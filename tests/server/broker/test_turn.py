@@ -206,7 +206,7 @@ def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     sent, calls = asyncio.run(run())
 
     assert sent == [(1, 10), (2, 10)]
-    assert calls == ["begin", "end", "begin", "end", "visible"] + ["begin", "end", "visible"]
+    assert calls == ["begin", "end", "begin", "end", "visible", "begin", "end", "visible"]
 
 
 def test_consumers_are_woken_after_the_write_or_the_flush() -> None:

@@ -247,7 +247,7 @@ class CrowdedDisk(SimDisk):
 
 
 def crowded_run(first: int, *, count: int, code: int) -> bool:
-    """Let ``count`` files from number ``first`` on not be opened; False when the run opens fewer."""
+    """Let files number ``first`` and following not be opened; False when the run opens fewer."""
     disk, history = CrowdedDisk(1 << 30, 0, code), History()
     store = open_store(config_for(), disk=disk)
     disk.opened, disk._failing = 0, range(first, first + count)
