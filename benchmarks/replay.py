@@ -41,6 +41,7 @@ from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
 from server.runtime.tls import Tls
 from server.store.config import StoreConfig
+from storefmt.hosts import pack_host
 
 READ_SIZE: Final = 65_536
 BATCH: Final = 32
@@ -205,6 +206,7 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
     await app.start()
     drain = Drain()
     conn = ServerConn(app._server, 0)
+    conn.peer, conn.peer_host = ("127.0.0.1", 1), pack_host("127.0.0.1", 1)
     conn.connection_made(drain)
     results: dict[str, list[float]] = {}
     profile = cProfile.Profile()

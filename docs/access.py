@@ -191,12 +191,45 @@ A name server changes `orderMessageEnable` only, until it stops.
 
 _NAMESRV: Final = """\
 
-## Too many connections
+## Resources
 
-A broker takes `connectionsMax` connections (65,536), and `connectionsPerAddressMax` of one address
-(0: no such limit; clients behind one gateway share its address). One more is answered SYSTEM_BUSY
-to its first request and closed; beyond 64 that wait for that, it is closed without a word. 4.9.7
-takes connections until its process has no file descriptors left.
+A stranger who can connect uses up neither the descriptors nor the memory of a broker or a name
+server, and does not keep others waiting. 4.9.7 has none of these limits.
+
+| what | at most | beyond it |
+| --- | --- | --- |
+| connections of a port | `connectionsMax`, 65,536 | the first request is answered \
+SYSTEM_BUSY, then closed; beyond 64 that wait for that, closed at once |
+| connections of one address | `connectionsPerAddressMax`, 0 for no limit (clients behind one \
+gateway share an address) | the same |
+| connections of the process | its descriptors but a quarter and 64 (at most 1,024), which \
+stay with the store; and a quarter of its memory at 16 KiB each | closed at once, one line in \
+the log |
+| new connections | 8 of a port in a turn of the event loop | they wait in \
+`serverSocketBacklog` while others are served |
+| connections of slaves | 32, from `slaveAddresses` | closed at once |
+| bytes in flight, of all connections | `inFlightSizeMax`, a quarter of the memory, at least \
+32 MiB | the address that holds most gives way: its connections that hold most are closed \
+until an eighth is free |
+| answers that one peer does not read | 64 MiB | its connection is closed; beyond 256 KiB \
+nothing more is read from it |
+| a frame | 16 MiB, as in 4.9.7 | its connection is closed with the first 8 bytes |
+| the header of a frame | 256 KiB and 1,024 fields | the same |
+| time for a frame, or for the first byte of a connection where TLS is on | 30 s | closed |
+| time for a TLS handshake | 10 s | closed |
+| silence | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
+
+*Descriptors*: at the start the soft limit of open files is raised to the hard one. The store keeps
+fewer files open where fewer than 4,096 may be. Without a descriptor (EMFILE, ENFILE) or without
+memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
+FLUSH_DISK_TIMEOUT (10) where it was written and its sync has to be tried again; nothing of it is
+acknowledged before it is safe, and the store goes on as soon as there are descriptors. No new
+connection is taken for a quarter of a second then.
+
+*Memory* is the least of what the machine has, what the control groups of the process allow (v2
+and v1) and its RLIMIT_AS. In flight are the bytes of unfinished frames, of requests that were put
+off, of answers that were not read, and of what a broker keeps for a connection. What an address
+holds is the sum over its connections, so that nobody is closed for what others hold.
 
 ## What one request may cost
 

@@ -4,8 +4,8 @@
     | i32 length | u8 serialise, u24 h = header size | header | body |     big endian
 
 ``length`` counts what follows it: 4 + header + body, at most 16 MiB. A frame that is too long,
-has an unknown serialisation byte or a header longer than itself is a BadFrame: the connection
-is to be closed without an answer, because where the next frame starts is not known.
+has an unknown serialisation byte, or a header longer than itself or than 256 KiB is a BadFrame:
+the connection is to be closed without an answer, because where the next frame starts is not known.
 
 Rule: a length is checked as soon as its bytes are there, before memory is taken for it.
 
@@ -24,6 +24,10 @@ from remoting.serialize import decode_header, encode_header
 
 FRAME_SIZE_MAX: Final = 16_777_216
 """Largest ``length`` of a frame, bytes (Java's com.rocketmq.remoting.frameMaxLength)."""
+HEADER_SIZE_MAX: Final = 262_144
+"""Largest header that is read, bytes. Java has no such limit, and a header is parsed in one piece
+while everybody else waits. The longest field of real clients is the properties of a message: 32,767
+bytes, and six times as many in JSON where each has to be escaped."""
 
 _HEAD: Final = struct.Struct(">iI")
 _HEAD_SIZE: Final = 8
@@ -93,7 +97,12 @@ class FrameReader:
                 break
             length, mark = _HEAD.unpack_from(data, pos)
             header_size = mark & _HEADER_SIZE_MASK
-            if mark >> 24 > 1 or length > self._frame_size_max or length < 4 + header_size:
+            if (
+                mark >> 24 > 1
+                or length > self._frame_size_max
+                or length < 4 + header_size
+                or header_size > HEADER_SIZE_MAX
+            ):
                 raise self._bad_head(length, mark)
             end = pos + 4 + length
             if end > size:
@@ -113,7 +122,10 @@ class FrameReader:
             return BadFrame(f"frame of {length} bytes, the limit is {self._frame_size_max}")
         if mark >> 24 > 1:
             return BadFrame(f"serialisation byte {mark >> 24}, expected 0 (JSON) or 1 (ROCKETMQ)")
-        return BadFrame(f"header of {mark & _HEADER_SIZE_MASK} bytes in a frame of {length}")
+        header_size = mark & _HEADER_SIZE_MASK
+        if length >= 4 + header_size:
+            return BadFrame(f"header of {header_size} bytes, the limit is {HEADER_SIZE_MAX}")
+        return BadFrame(f"header of {header_size} bytes in a frame of {length}")
 
 
 def frame_bytes(serialize: int, header: bytes, body: bytes) -> bytes:

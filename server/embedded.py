@@ -27,12 +27,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from remoting.aio.resources import Budget, Resources
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.hostaddress import join_address
+from server.runtime.limits import in_flight_size, process_resources, raise_descriptor_limit
 from server.runtime.process import (
     EXIT_FAILED,
     EXIT_OK,
@@ -94,6 +96,7 @@ class Embedded:
         self._broker_port = broker_port
         self._clock = clock or SystemClock()
         self._namesrv_address = join_address(host, namesrv_port)
+        self._resources = process_resources(in_flight_size())
         self._namesrv = NamesrvApp(
             NamesrvConfig(
                 listen_port=namesrv_port,
@@ -101,6 +104,7 @@ class Embedded:
                 kv_config_path=str(store / "namesrv" / "kvConfig.json"),
             ),
             self._clock,
+            resources=self._resources,
         )
         self._broker: BrokerApp | None = None
 
@@ -116,7 +120,11 @@ class Embedded:
         namesrv = join_address(self._host, namesrv_port)
         try:
             self._store.mkdir(parents=True, exist_ok=True)
-            broker = BrokerApp(self._broker_config(namesrv), self._clock)
+            config = self._broker_config(namesrv)
+            # Both take their connections from what the one process may open.
+            budget = Budget(config.in_flight_size_max)
+            resources = Resources(self._resources.places, budget)
+            broker = BrokerApp(config, self._clock, resources=resources)
             port = await start(broker, address=join_address(self._host, self._broker_port))
         except BaseException:
             await self._namesrv.stop()
@@ -163,6 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the pair until a signal or the end of stdin, and return the exit code."""
     arguments = _parser().parse_args(argv)
     configure_logging()
+    raise_descriptor_limit()
     try:
         if arguments.store is not None:
             asyncio.run(_serve(arguments.store.absolute(), arguments))

@@ -1,11 +1,12 @@
 """Who is let into a server, and how many: counts of connections, in all and of each address.
 
     address may connect? ── no ──────────────────> OUT     closed at once
+    a descriptor left for it? ── no ─────────────> OUT
     too many, in all or of it? ── no ────────────> IN
                                └─ yes ───────────> BUSY    told so by its first request, closed
                                   and a crowd of them ──> OUT
 
-Rule: who is told to go elsewhere is counted apart, so that a crowd takes no places.
+Rule: who is told to go elsewhere is counted apart, so that a crowd takes no places of others.
 
 Source: ours; Java lets everybody in until the process has no file descriptors left.
 """
@@ -15,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
+
+from remoting.aio.resources import Places
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ class Admission:
         connections_max: those beyond are told SYSTEM_BUSY.
         per_address_max: the same for those of one address; 0 for no such limit.
         may_connect: says of an address whether it is let in; everybody is without it.
+        places: the descriptors that this server shares with others.
     """
 
     def __init__(
@@ -45,10 +49,12 @@ class Admission:
         connections_max: int,
         per_address_max: int = 0,
         may_connect: Callable[[str], bool] | None = None,
+        places: Places | None = None,
     ) -> None:
         self._connections_max = connections_max
         self._per_address_max = per_address_max
         self._may_connect = may_connect
+        self._places = places or Places()
         self._counts: Counter[str] = Counter()
         self._crowd = 0
         self._is_told = False
@@ -58,17 +64,22 @@ class Admission:
         if self._may_connect is not None and not self._may_connect(ip):
             LOG.info("%s is not let in, its connection is closed", ip)
             return Verdict.OUT
+        if not self._places.take():
+            self._tell("%d connections take all descriptors there are for them", self._places.count)
+            return Verdict.OUT
         if not self._is_full(ip):
             self._is_told = False
             self._counts[ip] += 1
             return Verdict.IN
         if self._crowd >= CROWD_MAX:
+            self._places.give_back()
             return Verdict.OUT
         self._crowd += 1
         return Verdict.BUSY
 
     def leave(self, ip: str, verdict: Verdict) -> None:
         """Count a connection out again."""
+        self._places.give_back()
         if verdict is Verdict.BUSY:
             self._crowd -= 1
         elif self._counts[ip] > 1:
@@ -81,7 +92,10 @@ class Admission:
         is_crowding = self._per_address_max > 0 and self._counts[ip] >= self._per_address_max
         if total < self._connections_max and not is_crowding:
             return False
+        self._tell("%d connections, too many, or of %s: new ones are told so", total, ip)
+        return True
+
+    def _tell(self, text: str, *values: object) -> None:
         if not self._is_told:
             self._is_told = True
-            LOG.warning("%d connections, too many, or of %s: new ones are told so", total, ip)
-        return True
+            LOG.warning(text, *values)

@@ -1,11 +1,12 @@
-"""Tells a TLS connection from a plain one by its first byte, on one port.
+"""From an accepted socket to a transport: tells TLS from plain connections by their first byte.
 
-    connected ── nothing is read ── first byte there, looked at and left in the socket
-        0x16   TLS handshake, then frames      (disabled: closed, as no frame begins so)
-        else   frames                          (enforcing: closed)
+    WAITING ── nothing is read ── first byte there, looked at and left in the socket
+       │ 0x16   SECURING: TLS handshake, then frames   (disabled: closed, no frame begins so)
+       └ else   frames                                 (enforcing: closed)
 
 Rule: until it is known what a connection is, nothing is read from it and nothing is sent, so no
-byte of an answer leaves unprotected. After that a plain connection is as if this had not been.
+byte of an answer leaves unprotected. A connection that has not said a byte costs one descriptor
+and no transport. A server without TLS does not wait for the byte.
 
 Source: remoting/netty/NettyRemotingServer.java#HandshakeHandler.
 """
@@ -13,105 +14,145 @@ Source: remoting/netty/NettyRemotingServer.java#HandshakeHandler.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol, cast
 
 from remoting.aio.tls import HANDSHAKE_BYTE, ServerContexts, TlsMode
 from remoting.errors import BadCall
 
 LOG = logging.getLogger(__name__)
 
-HANDSHAKE_TIMEOUT_S: Final = 10.0
 SHUTDOWN_TIMEOUT_S: Final = 3.0
 
-Decided = Callable[[asyncio.Transport | None], None]
-"""Told the transport to go on with, None when the connection is to be given up."""
+
+class Opened(Protocol):
+    """Whose connection it is; told once, unless the look was cancelled."""
+
+    def secured(self, transport: asyncio.Transport, below: asyncio.Transport) -> None:
+        """Go on with TLS; ``below`` has its encrypted bytes."""
+
+    def not_opened(self) -> None:
+        """Learn that there is no transport, and that the socket is closed."""
+
+
+class _Paused(asyncio.Protocol):
+    """Reads nothing: the handshake takes its place."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).pause_reading()
 
 
 class FirstByte:
-    """The look at one connection; ``decided`` is told once, unless it is cancelled.
+    """The look at one connection.
 
     Args:
-        transport: freshly connected; its reading is paused here.
-        protocol: whose transport it is.
+        sock: freshly accepted; it is this object's until there is a transport.
+        conn: its protocol: a plain transport is told to it by ``connection_made``.
+        contexts: None for a server without TLS.
         name: the peer, for the log.
-        tasks: has the handshakes under way, for who has to wait for their end.
+        tasks: has the connections under way, for who has to wait for their end.
+        handshake_s: how long a handshake may take.
     """
 
     def __init__(
         self,
-        transport: asyncio.Transport,
-        protocol: asyncio.BaseProtocol,
+        sock: socket.socket,
+        conn: Opened,
         *,
-        contexts: ServerContexts,
+        contexts: ServerContexts | None,
         name: str,
         tasks: set[asyncio.Task[None]],
-        decided: Decided,
+        handshake_s: float,
     ) -> None:
+        self.is_securing = False
+        """A handshake was begun."""
         self._loop = asyncio.get_running_loop()
-        self._transport = transport
-        self._protocol = protocol
+        self._socket = sock
+        self._conn = conn
         self._contexts = contexts
         self._name = name
         self._tasks = tasks
-        self._decided = decided
+        self._handshake_s = handshake_s
         self._task: asyncio.Task[None] | None = None
-        transport.pause_reading()
-        # The transport has its own reader on the socket; a copy of the handle may have another.
-        self._socket: socket.socket | None = transport.get_extra_info("socket").dup()
-        self._loop.add_reader(self._socket, self._look)
+        if contexts is None:
+            self._begin()
+        else:
+            self._loop.add_reader(sock, self._look, contexts.mode)
 
     def cancel(self) -> None:
         """Give up: the connection is closed, or gone already."""
-        self._let_go()
-        if self._task is not None:
+        if self._task is None:
+            self._let_go()
+        else:
             self._task.cancel()
-        self._transport.abort()
 
-    def _look(self) -> None:
-        if self._socket is None:
-            return
+    def _let_go(self) -> None:
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+
+    def _look(self, mode: TlsMode) -> None:
         try:
             first = self._socket.recv(1, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            first = b""  # the transport meets the same error, and says so
-        self._let_go()
-        mode = self._contexts.mode
-        if first and first[0] == HANDSHAKE_BYTE:
-            self._task = self._loop.create_task(self._secure(), name=f"TLS with {self._name}")
-            self._tasks.add(self._task)
-            self._task.add_done_callback(self._tasks.discard)
-        elif first and mode is TlsMode.ENFORCING:
+            first = b""
+        self.is_securing = first[:1] == bytes((HANDSHAKE_BYTE,))
+        if first and not self.is_securing and mode is TlsMode.ENFORCING:
             LOG.warning("%s speaks plain text and TLS is enforced, connection closed", self._name)
-            self._transport.abort()
-            self._decided(None)
-        else:
-            self._decided(self._transport)
-            self._transport.resume_reading()
-
-    def _let_go(self) -> None:
-        if self._socket is not None:
+            first = b""
+        if first:
             self._loop.remove_reader(self._socket)
+            self._begin()
+        else:
+            self._let_go()
+            self._conn.not_opened()
+
+    def _begin(self) -> None:
+        opening = self._secure() if self.is_securing else self._open()
+        self._task = self._loop.create_task(opening, name=f"connection of {self._name}")
+        self._tasks.add(self._task)
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            LOG.error("%s: connection not opened", self._name, exc_info=error)
+        if error is not None or task.cancelled():
+            # A task that never began to run leaves the socket open.
             self._socket.close()
-            self._socket = None
+
+    async def _open(self) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: cast(asyncio.BaseProtocol, self._conn), self._socket
+            )
+        except OSError as error:
+            LOG.info("%s is gone: %s", self._name, error)
+            self._conn.not_opened()
 
     async def _secure(self) -> None:
+        below: asyncio.Transport | None = None
         secured: asyncio.Transport | None = None
+        assert self._contexts is not None
         try:
+            below, _ = await self._loop.connect_accepted_socket(_Paused, self._socket)
             secured = await self._loop.start_tls(
-                self._transport,
-                self._protocol,
+                below,
+                cast(asyncio.BaseProtocol, self._conn),
                 self._contexts.current(),
                 server_side=True,
-                ssl_handshake_timeout=HANDSHAKE_TIMEOUT_S,
+                ssl_handshake_timeout=self._handshake_s,
                 ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
             )
         except BadCall as error:
             LOG.error("%s wants TLS and there is no certificate: %s", self._name, error)
         except (OSError, TimeoutError) as error:
             LOG.info("%s: no TLS connection: %s", self._name, error)
-        if secured is None:
-            self._transport.abort()
-        self._decided(secured)
+        finally:
+            if secured is None and below is not None:
+                below.abort()
+        if secured is None or below is None:
+            self._conn.not_opened()
+        else:
+            self._conn.secured(secured, below)

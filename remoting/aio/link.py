@@ -65,7 +65,9 @@ class Link(asyncio.BufferedProtocol):
         self._reader = FrameReader()
         self._out: list[bytes] = []
         self._out_size = 0
-        self._room = self._write_buffer_max = write_buffer_max
+        self._write_buffer_max = write_buffer_max
+        # Much is written at once, so that it is known what the peer does not take.
+        self._room = min(PAUSE_SIZE, write_buffer_max)
         self._transport: asyncio.Transport | None = None
         self._closing = False
         self.write_paused = False
@@ -131,7 +133,7 @@ class Link(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         """Read again."""
         self.write_paused = False
-        self._room = self._write_buffer_max
+        self._room = min(PAUSE_SIZE, self._write_buffer_max)
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 

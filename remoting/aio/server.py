@@ -6,7 +6,7 @@
 
 Rule: this module knows frames and sockets, not what a request means. A peer can hurt itself
 only: bytes that are no frame, a frame that never ends, silence and a full send queue each
-close that one connection.
+close that one connection. What all connections need together is bounded by ``resources``.
 
 Source: remoting/netty/NettyRemotingServer.java.
 """
@@ -14,6 +14,7 @@ Source: remoting/netty/NettyRemotingServer.java.
 import asyncio
 import itertools
 import logging
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,11 +22,13 @@ from typing import Final
 from remoting.aio.admission import Admission, Verdict
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
+from remoting.aio.listener import Listener
+from remoting.aio.resources import Resources
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
-from remoting.frame import RawFrame, decode_frame, encode_frame
+from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
 from storefmt.hosts import host_text, pack_host
 
 LOG = logging.getLogger(__name__)
@@ -34,6 +37,7 @@ WRITE_BUFFER_MAX: Final = 64 * 1024 * 1024
 CONNECTIONS_MAX: Final = 65_536
 TOO_MANY: Final = "[OVERLOAD]too many connections, try again later or another broker"
 NO_TLS: Final = ServerTls(mode=TlsMode.DISABLED)
+HANDSHAKE_S: Final = 10.0
 _CLOSE_GRACE_S: Final = 3.0
 BACKLOG: Final = 1024
 
@@ -46,6 +50,8 @@ class Watch:
     active_s: float = 0.0
     frame_count: int = -1
     partial_s: float = 0.0
+    opening: bool | None = None
+    opening_s: float = 0.0
     closing_s: float = -1.0
 
 
@@ -65,7 +71,7 @@ class ServerConn(Link):
         super().__init__(server.outbox, write_buffer_max=server.write_buffer_max)
         self._server = server
         self._on_frame = server.on_frame
-        self._accepted = False
+        self._is_known = False
         self.id = number
         self.peer: tuple[str, int] = ("", 0)
         self.peer_host = b""
@@ -74,61 +80,102 @@ class ServerConn(Link):
         self.local_port = 0
         self.frame_count = 0
         self._put_off: Sequence[RawFrame] = ()
-        self._first_byte: FirstByte | None = None
+        self._put_off_size = self._kept_size = 0
+        self._budget = server.resources.budget
+        self._is_charged = False
+        self.first_byte: FirstByte | None = None
+        """Until there is a transport."""
         self._below: asyncio.Transport | None = None
         self._resuming = False
-        self.verdict = Verdict.OUT
+        self.verdict = Verdict.IN
         self.watch = Watch()
 
     def __str__(self) -> str:
         return self.address
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Learn who connected, and refuse it when there are too many."""
-        super().connection_made(transport)
-        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        ip = "" if peer is None else _plain_ip(peer[0])
-        if peer is None or local is None or not self._server.accept(self, ip):
-            self.abort()
-            return
-        self._accepted = True
-        if self.verdict is Verdict.BUSY:
+    @property
+    def ip(self) -> str:
+        """The address that answers for what this connection holds."""
+        return self.peer[0]
+
+    def begin(self, sock: socket.socket, peer: tuple[str, int], verdict: Verdict) -> None:
+        """Take a new socket that was let in.
+
+        Raises:
+            OSError: it is gone already.
+        """
+        local = sock.getsockname()
+        self.verdict = verdict
+        if verdict is Verdict.BUSY:
             self._on_frame = _tell_busy
-        self.peer = (ip, peer[1])
-        self.peer_host = pack_host(ip, peer[1])
+        self.peer = peer
+        self.peer_host = pack_host(*peer)
         self.address = host_text(self.peer_host)
         self.local_ip, self.local_port = _plain_ip(local[0]), local[1]
-        if self._server.contexts is not None and self._transport is not None:
-            # Nothing is sent before it is known how: without a transport it is kept.
-            fresh, self._transport = self._transport, None
-            self._below = fresh
-            self._first_byte = FirstByte(
-                fresh,
-                self,
-                contexts=self._server.contexts,
-                name=self.address,
-                tasks=self._server.handshakes,
-                decided=self._go_on,
-            )
+        self._is_known = True
+        self.first_byte = FirstByte(
+            sock,
+            self,
+            contexts=self._server.contexts,
+            name=self.address,
+            tasks=self._server.openings,
+            handshake_s=self._server.handshake_s,
+        )
 
-    def _go_on(self, transport: asyncio.Transport | None) -> None:
-        """Take the transport that the first byte asked for; without one this is the end."""
-        self._first_byte = None
-        if transport is None:
-            self.connection_lost(None)
-            return
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport of a plain connection."""
+        self.first_byte = None
         super().connection_made(transport)
-        if transport is self._below:
-            self._below = None
+        if self._closing:
+            self.abort()
+
+    def secured(self, transport: asyncio.Transport, below: asyncio.Transport) -> None:
+        """Take the transport that a handshake made."""
+        self._below = below
+        self.connection_made(transport)
         # What came right behind the handshake, before there was a transport to answer on.
-        frames, self._put_off = self._put_off, ()
-        self.on_frames(frames)
+        self.on_frames(self._take_put_off())
+
+    def not_opened(self) -> None:
+        """Learn that the connection ended before there was a transport."""
+        self.first_byte = None
+        self.connection_lost(None)
 
     @property
     def unsent_size(self) -> int:
         """Bytes that the peer has not taken yet, those of TLS among them."""
         below = 0 if self._below is None else self._below.get_write_buffer_size()
         return super().unsent_size + below
+
+    @property
+    def held_size(self) -> int:
+        """Bytes that are in memory for this peer: its unfinished frame, its unread answers, …"""
+        return self.waiting_size + self._put_off_size + self.unsent_size + self._kept_size
+
+    def keep(self, size: int) -> None:
+        """Count ``size`` bytes more (less, where negative) that the owner keeps for this peer."""
+        self._kept_size += size
+        self._charge()
+
+    def _charge(self) -> None:
+        size = 0 if self._closing else self.held_size
+        if size or self._is_charged:
+            self._is_charged = size > 0
+            self._budget.charge(self, size)
+
+    def give_way(self) -> None:
+        """Close now and forget what came, since memory is short."""
+        self._is_charged = False
+        self._reader = FrameReader()
+        self._take_put_off()
+        self.abort()
+
+    def flush(self) -> None:
+        """Write what is queued; what the peer does not take yet is charged to it."""
+        super().flush()
+        transport = self._transport
+        if self._is_charged or (transport is not None and transport.get_write_buffer_size()):
+            self._charge()
 
     def close(self) -> None:
         """Send what is queued, then close."""
@@ -141,10 +188,10 @@ class ServerConn(Link):
         self._give_up_first_byte()
 
     def _give_up_first_byte(self) -> None:
-        first_byte, self._first_byte = self._first_byte, None
+        first_byte, self.first_byte = self.first_byte, None
         if first_byte is not None:
             first_byte.cancel()
-            # The transport's end is told to the handshake, if there is one, and not to us.
+            # There is no transport that would tell.
             self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -152,9 +199,16 @@ class ServerConn(Link):
         self._closing = True
         self._out.clear()
         self._give_up_first_byte()
-        if self._accepted:
-            self._accepted = False
+        self._charge()
+        if self._is_known:
+            self._is_known = False
             self._server.forget(self)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the bytes of one read; those of an unfinished frame are charged to the peer."""
+        super().buffer_updated(nbytes)
+        if self._is_charged or self._reader.waiting_size or self._put_off:
+            self._charge()
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
         """Hand over the frames of one read in order; stop when the connection is closed.
@@ -163,7 +217,7 @@ class ServerConn(Link):
         socket, the rest of its requests waits until it has read some of them.
         """
         if self._transport is None:
-            self._put_off = [*self._put_off, *frames]
+            self._put(frames)
             return
         self.frame_count += len(frames)
         on_frame = self._on_frame
@@ -178,8 +232,18 @@ class ServerConn(Link):
             if self._out_size > PAUSE_SIZE:
                 self.flush()
                 if self.write_paused:
-                    self._put_off = frames[count:]
+                    self._put(frames[count:])
                     return
+
+    def _put(self, frames: Sequence[RawFrame]) -> None:
+        """Put frames off."""
+        self._put_off = [*self._put_off, *frames]
+        self._put_off_size += sum(len(raw.header) + len(raw.body) for raw in frames)
+
+    def _take_put_off(self) -> Sequence[RawFrame]:
+        frames, self._put_off = self._put_off, ()
+        self._put_off_size = 0
+        return frames
 
     def pause_writing(self) -> None:
         """Stop reading, and go on with nothing."""
@@ -199,8 +263,8 @@ class ServerConn(Link):
         if not self._resuming or self._closing:
             return
         self.write_paused = self._resuming = False
-        frames, self._put_off = self._put_off, ()
-        self.on_frames(frames)
+        self.on_frames(self._take_put_off())
+        self._charge()
         if not self.write_paused:
             super().resume_writing()
 
@@ -235,6 +299,8 @@ class RemotingServer:
         may_connect: says of an address whether it is let in; everybody is without it.
         backlog: connections that may wait until they are taken.
         tls: what is done with connections that begin with a TLS handshake, and others.
+        handshake_s: a TLS handshake that takes longer closes its connection.
+        resources: what this port shares with the others of its process.
     """
 
     def __init__(
@@ -250,24 +316,29 @@ class RemotingServer:
         may_connect: Callable[[str], bool] | None = None,
         backlog: int = BACKLOG,
         tls: ServerTls = NO_TLS,
+        handshake_s: float = HANDSHAKE_S,
+        resources: Resources | None = None,
     ) -> None:
         self.on_frame = on_frame
         self.on_close = on_close
         self.write_buffer_max = write_buffer_max
+        self.handshake_s = handshake_s
+        self.resources = resources or Resources()
         self._idle_s = idle_s
-        self._backlog = backlog
+        self._listener = Listener(self._take, backlog=backlog)
         self._partial_frame_s = partial_frame_s
         self._admission = Admission(
             connections_max=connections_max,
             per_address_max=per_address_max,
             may_connect=may_connect,
+            places=self.resources.places,
         )
         self.contexts = None if tls.mode is TlsMode.DISABLED else ServerContexts(tls)
-        self.handshakes: set[asyncio.Task[None]] = set()
+        self.openings: set[asyncio.Task[None]] = set()
+        """Connections that are about to get a transport."""
         self._conns: set[ServerConn] = set()
         self._numbers = itertools.count(1)
         self._outbox: Outbox | None = None
-        self._server: asyncio.Server | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Event | None = None
 
@@ -295,18 +366,15 @@ class RemotingServer:
         loop = asyncio.get_running_loop()
         self._outbox = Outbox(loop)
         self._emptied = asyncio.Event()
-        self._server = await loop.create_server(
-            lambda: ServerConn(self, next(self._numbers)), host, port, backlog=self._backlog
-        )
+        bound = await self._listener.start(host, port)
         self._sweep_later(loop)
-        bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
     async def stop(self) -> None:
         """Stop listening, send what is queued, close every connection and wait for that."""
-        if self._server is None or self._emptied is None:
+        if self._emptied is None:
             return
-        self._server.close()
+        self._listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
         for conn in tuple(self._conns):
@@ -320,9 +388,8 @@ class RemotingServer:
             for conn in tuple(self._conns):
                 conn.abort()
             await self._emptied.wait()
-        await asyncio.gather(*self.handshakes, return_exceptions=True)
-        await self._server.wait_closed()
-        self._server = None
+        await asyncio.gather(*self.openings, return_exceptions=True)
+        self._emptied = None
 
     def hold(self) -> None:
         """Let what is queued from now on wait for ``flush``, which the caller will call."""
@@ -332,15 +399,23 @@ class RemotingServer:
         """Write what is queued now, for an owner that knows its turn is over."""
         self.outbox.flush()
 
-    def accept(self, conn: ServerConn, ip: str) -> bool:
-        """Take a new connection in; False when it may not, or is not even to be told no."""
-        conn.verdict = self._admission.enter(ip)
-        if conn.verdict is Verdict.OUT:
-            return False
+    def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
+        """Let a new connection in, or close it where it is not even told no."""
+        ip = _plain_ip(peer[0])
+        verdict = self._admission.enter(ip)
+        if verdict is Verdict.OUT:
+            sock.close()
+            return
+        conn = ServerConn(self, next(self._numbers))
+        try:
+            conn.begin(sock, (ip, peer[1]), verdict)
+        except OSError:
+            self._admission.leave(ip, verdict)
+            sock.close()
+            return
         self._conns.add(conn)
         if self._emptied is not None:
             self._emptied.clear()
-        return True
 
     def forget(self, conn: ServerConn) -> None:
         """Let a lost connection go and tell the owner, if it was ever told of it."""
@@ -372,6 +447,9 @@ class RemotingServer:
                 elif now_s - watch.closing_s > _CLOSE_GRACE_S:
                     conn.abort()
                 continue
+            if conn.first_byte is not None:
+                self._sweep_opening(conn, conn.first_byte, now_s)
+                continue
             activity = (conn.activity, conn.unsent_size)
             if activity != watch.activity:
                 watch.activity, watch.active_s = activity, now_s
@@ -389,6 +467,17 @@ class RemotingServer:
                     self._partial_frame_s,
                 )
                 conn.close()
+
+    def _sweep_opening(self, conn: ServerConn, first_byte: FirstByte, now_s: float) -> None:
+        """Close a connection that says nothing, or does not end its handshake, for too long."""
+        limit_s = self.handshake_s if first_byte.is_securing else self._partial_frame_s
+        watch = conn.watch
+        if watch.opening is not first_byte.is_securing:
+            watch.opening, watch.opening_s = first_byte.is_securing, now_s
+        elif now_s - watch.opening_s >= limit_s:
+            doing = "did not end its TLS handshake" if first_byte.is_securing else "said nothing"
+            LOG.info("%s %s for %d s, connection closed", conn.address, doing, limit_s)
+            conn.close()
 
 
 def _plain_ip(text: str) -> str:

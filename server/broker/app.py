@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
 from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
@@ -39,9 +40,10 @@ from server.broker.state import Broker
 from server.ha.epoch import EpochFile
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
+from server.runtime.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
-from server.store.errors import StoreFailed
+from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import SyncJob
 from server.store.safepoint import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
@@ -67,10 +69,16 @@ class BrokerApp:
 
     Args:
         restart: lets this one be stopped and another one be started; None where nobody does.
+        resources: what its connections may take; what the process may, where nothing is given.
     """
 
     def __init__(
-        self, config: BrokerConfig, clock: Clock, *, restart: Callable[[], None] | None = None
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        *,
+        restart: Callable[[], None] | None = None,
+        resources: Resources | None = None,
     ) -> None:
         self._config = config
         self._settings = LiveSettings(config)
@@ -82,7 +90,12 @@ class BrokerApp:
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
         # Deletes old log files and makes new ones; the first may take long, so two.
         self._log_files = ThreadPoolExecutor(max_workers=2, thread_name_prefix="log-files")
-        self._server = server_of(config, on_frame=self._too_early, on_close=self._on_close)
+        self._server = server_of(
+            config,
+            on_frame=self._too_early,
+            on_close=self._on_close,
+            resources=resources or process_resources(config.in_flight_size_max),
+        )
         self._broker: Broker | None = None
         self._registration: Registration | None = None
         self._replication: Replication | None = None
@@ -131,7 +144,9 @@ class BrokerApp:
                 broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
             )
             self._replication = replication
-            await replication.start(self._server.on_frame, any_port=any_port)
+            await replication.start(
+                self._server.on_frame, any_port=any_port, resources=self._server.resources
+            )
         except BaseException:
             await self._server.stop()
             store.close(self._clock.now_ms())
@@ -450,6 +465,8 @@ class BrokerApp:
         await asyncio.get_running_loop().run_in_executor(threads or self._disk, job.run)
         try:
             self.broker.store.end_flush(job)
+        except StoreFull as error:
+            LOG.warning("done again later: %s", error)
         except StoreFailed as error:
             LOG.error("the store takes no more messages: %s", error)
 

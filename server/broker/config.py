@@ -25,6 +25,7 @@ from server.broker.hold import HELD_COUNT_MAX
 from server.runtime.gate import address_list
 from server.runtime.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
+from server.runtime.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
     Settings,
     SettingsError,
@@ -226,6 +227,9 @@ class BrokerConfig:
     """Ours: connections beyond it are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
     """Ours: the same for those of one address; 0 for no such limit."""
+    in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
+    """Ours: bytes of unfinished frames and unread answers of all connections; when there are
+    more, the connections that hold most are closed. A quarter of the memory that there is."""
     server_socket_backlog: int = setting(1_024, low=1)
     tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)

@@ -10,6 +10,7 @@ Source: broker/BrokerController.java (fastRemotingServer), common/MixAll.java#br
 import logging
 from collections.abc import Callable
 
+from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.frame import RawFrame
 from server.broker.config import BrokerConfig
@@ -22,8 +23,13 @@ def server_of(
     *,
     on_frame: Callable[[ServerConn, RawFrame], None],
     on_close: Callable[[ServerConn], None],
+    resources: Resources | None = None,
 ) -> RemotingServer:
-    """Return a server with a broker's settings; it does not listen yet."""
+    """Return a server with a broker's settings; it does not listen yet.
+
+    Args:
+        resources: what it shares with the other ports of its process.
+    """
     return RemotingServer(
         on_frame=on_frame,
         on_close=on_close,
@@ -32,6 +38,7 @@ def server_of(
         per_address_max=config.connections_per_address_max,
         backlog=config.server_socket_backlog,
         tls=config.tls.server,
+        resources=resources,
     )
 
 
@@ -40,9 +47,10 @@ async def open_fast_port(
     *,
     on_frame: Callable[[ServerConn, RawFrame], None],
     on_close: Callable[[ServerConn], None],
+    resources: Resources | None = None,
 ) -> RemotingServer | None:
     """Return the server on the second port, None where the port cannot be had."""
-    server = server_of(config, on_frame=on_frame, on_close=on_close)
+    server = server_of(config, on_frame=on_frame, on_close=on_close, resources=resources)
     port = config.listen_port - 2
     try:
         await server.start(config.bind_address, max(port, 0))

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import ResponseCode
 from remoting.frame import RawFrame
@@ -96,6 +97,7 @@ class Replication:
         self._on_frame: OnFrame = lambda conn, raw: conn.close()
         self._any_port = False
         self._keys = self._read_keys()
+        self._resources: Resources | None = None
         broker.store.is_copy = config.is_slave
         self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
         self._letting_go: asyncio.Task[None] | None = None
@@ -115,17 +117,20 @@ class Replication:
             LOG.warning("other brokers are asked for their epochs without keys: %s", error)
             return None
 
-    async def start(self, on_frame: OnFrame, *, any_port: bool) -> None:
+    async def start(
+        self, on_frame: OnFrame, *, any_port: bool, resources: Resources | None = None
+    ) -> None:
         """Listen for slaves, or follow the master.
 
         Args:
             on_frame: takes the requests of the second port.
+            resources: what the second port shares with the first.
             any_port: take any port where the usual one cannot be had.
 
         Raises:
             OSError: the port cannot be had.
         """
-        self._on_frame, self._any_port = on_frame, any_port
+        self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -141,7 +146,10 @@ class Replication:
         if not self.fence.is_fenced:
             await self._serve_slaves()
         self._fast = self._fast or await open_fast_port(
-            config, on_frame=self._on_frame, on_close=broker.connection_closed
+            config,
+            on_frame=self._on_frame,
+            on_close=broker.connection_closed,
+            resources=self._resources,
         )
         if config.broker_role is BrokerRole.SYNC_MASTER:
             broker.turn.hold = self._hold

@@ -11,7 +11,8 @@ Rule: an answer is formatted when its message is put and leaves only when the me
 safe as the configuration promises: with SYNC_MASTER a slave has to have it, too (``hold``).
 When write or flush fails, nothing of that batch is acknowledged: a failed write is answered
 14, a failed flush 10 (stored, durability unknown), and so is one that takes longer than
-syncFlushTimeout. How much may wait is ``overload``'s.
+syncFlushTimeout. A flush that found no descriptor left in the process is answered 10, too, and
+tried again. How much may wait is ``overload``'s.
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -20,7 +21,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Final, Protocol
 
 from remoting.codes import ResponseCode
 from server.broker.answers import SendAnswers, with_code
@@ -28,11 +29,14 @@ from server.broker.overload import STALE_FOR_S, Overload
 from server.broker.puttimes import PutTimes
 from server.broker.refusal import store_refuses
 from server.runtime.clock import Clock
-from server.store.errors import StoreFailed
+from server.store.errors import StoreFailed, StoreFull
 from server.store.flush import FlushJob
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)
+
+FLUSH_AGAIN_S: Final = 0.2
+"""How long a flush waits that found no descriptor left in the process."""
 
 
 class Sink(Protocol):
@@ -121,6 +125,7 @@ class Turn:
         self._flushing_acks: list[Ack] = []
         self._flushing_done: list[Done] = []
         self._flush_began_ms = 0
+        self._later: asyncio.TimerHandle | None = None
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Work on this loop from now on."""
@@ -231,6 +236,8 @@ class Turn:
     async def close(self) -> None:
         """Commit what is left and wait for the flush that runs."""
         self.commit()
+        if self._later is not None:
+            self._later.cancel()
         while self._flushing is not None:
             await asyncio.wait([self._flushing])
             await asyncio.sleep(0)
@@ -265,10 +272,14 @@ class Turn:
         except (StoreFailed, OSError) as error:
             LOG.error("messages are written and not known to be on disk: %s", error)
             self._doubt(acks, done)
-            self._refuse(
-                self._unsafe_acks, self._unsafe_done, store_refuses(self._store, str(error))
-            )
-            self._unsafe_acks, self._unsafe_done = [], []
+            unsafe_acks, self._unsafe_acks = self._unsafe_acks, []
+            unsafe_done, self._unsafe_done = self._unsafe_done, []
+            if isinstance(error, StoreFull):
+                self._doubt(unsafe_acks, unsafe_done)
+                self._flush_later()
+            else:
+                remark = store_refuses(self._store, str(error))
+                self._refuse(unsafe_acks, unsafe_done, remark)
             self._sends.flush()
             return
         now_ms = self._clock.now_ms()
@@ -277,6 +288,12 @@ class Turn:
         if self._unsafe_acks or self._unsafe_done:
             self._begin_flush(now_ms)
         self._judge(now_ms)
+
+    def _flush_later(self) -> None:
+        """Sync again what is written, after the process had no descriptor for it."""
+        if self._loop is not None:
+            now_ms = self._clock.now_ms
+            self._later = self._loop.call_later(FLUSH_AGAIN_S, lambda: self._begin_flush(now_ms()))
 
     def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
         # Without this, the first answer would have the loop turn once more to send nothing.

@@ -34,6 +34,7 @@ from server.filterserver.module import BadModule, FilterEngine, FilterModule, Li
 from server.runtime.clock import Clock
 from server.runtime.dispatch import Dispatcher
 from server.runtime.hostaddress import join_address
+from server.runtime.limits import in_flight_size, process_resources
 from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
 from server.runtime.service import Services
@@ -78,6 +79,7 @@ class FilterServerApp:
             on_frame=Dispatcher(handlers, self, clock=clock).on_frame,
             on_close=self._on_close,
             tls=config.tls.server,
+            resources=process_resources(in_flight_size()),
         )
         self._services = Services(clock)
         self._services.every(REGISTER_MS, self._register, name="registration", first_ms=0)

@@ -5,7 +5,8 @@
     slave ──report──> link ──> who waits is released
 
 Rule: the loop never waits for a disk, and a slave that does not read stops its own task only.
-Who is not on the list is not let in: whoever can connect can read every message.
+Who is not on the list is not let in: whoever can connect can read every message. Its socket is
+closed before anything is made for it, and there are at most SLAVES_MAX connections.
 
 Source: store/ha/HAService.java#AcceptSocketService, store/ha/HAConnection.java.
 """
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from remoting.aio.listener import Listener
 from server.ha.frames import BadStream, Reports, framed
 from server.ha.links import Links, LinkState, SlaveLink
 from server.runtime.clock import Clock
@@ -33,6 +35,8 @@ READ_SIZE: Final = 1 << 20
 UNSENT_MAX: Final = 4 << 20
 COLD_TRIES_MAX: Final = 3
 DRAIN_S: Final = 0.05
+SLAVES_MAX: Final = 32
+BACKLOG: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +85,9 @@ class SlaveServer:
         self._may_connect = may_connect
         self._refused_hint = refused_hint
         self._heard_epoch = heard_epoch
-        self._server: asyncio.Server | None = None
-        self._slaves: dict[asyncio.Task[None], _Slave] = {}
+        self._listener = Listener(self._accept, backlog=BACKLOG)
+        self._slaves: set[_Slave] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="replication-reads")
 
     async def start(self, host: str, port: int) -> int:
@@ -91,12 +96,11 @@ class SlaveServer:
         Raises:
             OSError: the port cannot be had.
         """
-        self._server = await asyncio.start_server(self._accept, host, port)
-        return int(self._server.sockets[0].getsockname()[1])
+        return await self._listener.start(host, port)
 
     def notify(self) -> None:
         """Tell that the log has grown."""
-        for slave in self._slaves.values():
+        for slave in self._slaves:
             slave.news.set()
 
     async def drain(self) -> None:
@@ -107,30 +111,42 @@ class SlaveServer:
 
     async def stop(self) -> None:
         """Close the port and every connection."""
-        if self._server is not None:
-            self._server.close()
-        tasks = list(self._slaves)
+        self._listener.close()
+        tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._links.close()
         self._disk.shutdown()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer, local = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
-        if peer is None or local is None or not self._is_let_in(peer[0], local[0]):
-            writer.transport.abort()
+    def _accept(self, sock: socket.socket, peer: tuple[str, int]) -> None:
+        if not self._is_let_in(peer[0], sock.getsockname()[0]):
+            sock.close()
             return
-        link = SlaveLink(join_address(peer[0], peer[1]), now_ms=self._clock.now_ms())
-        slave = _Slave(link, writer)
-        task = asyncio.create_task(self._serve(slave, reader), name=f"slave {link.address}")
-        self._slaves[task] = slave
-        task.add_done_callback(self._slaves.pop)
+        if len(self._tasks) >= SLAVES_MAX:
+            LOG.warning("%s is not let in as a slave: %d are connected", peer[0], SLAVES_MAX)
+            sock.close()
+            return
+        address = join_address(*peer)
+        task = asyncio.create_task(self._connected(sock, address), name=f"slave {address}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connected(self, sock: socket.socket, address: str) -> None:
+        try:
+            reader, writer = await asyncio.open_connection(sock=sock)
+        except OSError as error:
+            LOG.info("slave %s is gone: %s", address, error)
+            sock.close()
+            return
+        link = SlaveLink(address, now_ms=self._clock.now_ms())
         self._links.links.append(link)
-        LOG.info("slave %s is connected", link.address)
+        LOG.info("slave %s is connected", address)
+        await self._serve(_Slave(link, writer), reader)
 
     async def _serve(self, slave: _Slave, reader: asyncio.StreamReader) -> None:
         link = slave.link
+        self._slaves.add(slave)
         reports = asyncio.create_task(self._read(slave, reader))
         sending = asyncio.create_task(self._send(slave))
         try:
@@ -146,6 +162,7 @@ class SlaveServer:
             for one in (reports, sending):
                 one.cancel()
             self._links.links.remove(link)
+            self._slaves.discard(slave)
             await asyncio.gather(reports, sending, return_exceptions=True)
 
     def _is_let_in(self, ip: str, local_ip: str) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig, namesrv_config
@@ -27,6 +28,7 @@ from server.runtime.clock import Clock, SystemClock
 from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.dispatch import Dispatcher, UnknownCode
 from server.runtime.hostaddress import join_address
+from server.runtime.limits import process_resources
 from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
 from server.runtime.registry import collect
 from server.runtime.service import Services
@@ -41,11 +43,16 @@ EXPIRY_FIRST_MS: Final = 5_000
 class NamesrvApp:
     """A name server that can be started and stopped once.
 
+    Args:
+        resources: what its connections may take; what the process may, where nothing is given.
+
     Raises:
         ConfigDamaged: kvConfig.json is there and cannot be read.
     """
 
-    def __init__(self, config: NamesrvConfig, clock: Clock) -> None:
+    def __init__(
+        self, config: NamesrvConfig, clock: Clock, *, resources: Resources | None = None
+    ) -> None:
         self.state = NamesrvState(config, KvConfig.open(Path(config.kv_config_path)))
         dispatcher = Dispatcher(
             collect(handlers),
@@ -64,6 +71,9 @@ class NamesrvApp:
             may_connect=make_door(config),
             tls=config.tls.server,
             idle_s=config.server_channel_max_idle_time_s,
+            connections_max=config.connections_max,
+            per_address_max=config.connections_per_address_max,
+            resources=resources or process_resources(config.in_flight_size_max),
         )
 
     async def start(self) -> int:

@@ -15,6 +15,7 @@ from typing import Final
 
 from server.runtime.gate import address_list
 from server.runtime.javakeys import NAMESRV_KEYS, namesrv_defaults
+from server.runtime.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
     Settings,
     Value,
@@ -60,6 +61,12 @@ class NamesrvConfig:
     admin_addresses: str = setting("")
     """Ours: who may change key values, permissions and settings, besides this machine."""
     tls: Tls = field(default_factory=Tls)
+    connections_max: int = setting(65_536, low=1)
+    """Ours: connections beyond it are answered SYSTEM_BUSY and closed."""
+    connections_per_address_max: int = setting(0, low=0)
+    """Ours: the same for those of one address; 0 for no such limit."""
+    in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
+    """Ours: bytes of unfinished frames and unread answers of all connections, as in a broker."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     not_used: dict[str, str] = field(default_factory=dict)
     """Settings that RocketMQ has and that change nothing here, as they were given."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from remoting.errors import BadCall
+from server.runtime.limits import raise_descriptor_limit
 from server.runtime.settings import SettingsError
 from server.runtime.turns import new_loop
 
@@ -87,6 +88,7 @@ def serve(
     configure_logging()
     # A thread that makes the text of a large answer lets the loop go first, soon.
     sys.setswitchinterval(SWITCH_S)
+    raise_descriptor_limit()
     # BadCall: files of TLS that cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:

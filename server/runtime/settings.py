@@ -77,10 +77,15 @@ def setting(
 
 
 def computed(
-    factory: Callable[[], DefaultT], *, key: str | None = None, important: bool = False
+    factory: Callable[[], DefaultT],
+    *,
+    key: str | None = None,
+    low: int | None = None,
+    important: bool = False,
 ) -> DefaultT:
     """Declare an attribute whose default depends on this machine: ``factory`` finds it."""
-    return dataclasses.field(default_factory=factory, metadata={"key": key, "important": important})
+    metadata = {"key": key, "low": low, "important": important}
+    return dataclasses.field(default_factory=factory, metadata=metadata)
 
 
 def keys_of(config_type: type) -> dict[str, Key]:

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import re
+import resource
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR
@@ -351,6 +352,17 @@ class RealDisk:
 
     def lock(self, path: Path) -> Callable[[], None]:
         return lock_file(path)
+
+
+def open_files_max(most: int) -> int:
+    """Return how many files one cache may keep open.
+
+    Args:
+        most: the answer in a process that may open 4,096 files or more; less in others, in
+            proportion, so that the store keeps within a quarter of what there is.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return most if limit == resource.RLIM_INFINITY else max(4, min(most, most * limit // 4096))
 
 
 def read_file(disk: Disk, path: Path) -> bytes | None:

@@ -3,7 +3,8 @@
     StoreError
     ├── StoreLocked    another broker, ours or Java, serves this directory
     └── StoreFailed    a write or flush did not succeed: nothing of it is acknowledged
-        └── StoreFull  no space: the store takes messages again when there is space
+        └── StoreFull  something ran out, space, descriptors or memory: the store takes
+                       messages again when there is some
 
 Rule: after ``StoreFailed`` (and not ``StoreFull``) the store only reads, for good. A
 failed fsync may have dropped the pages it could not write, and a second fsync would
@@ -34,4 +35,4 @@ class StoreFailed(StoreError):
 
 
 class StoreFull(StoreFailed):
-    """There was no space for the messages put since the last write; they are undone."""
+    """Space, descriptors or memory ran out; what was put since the last write is undone."""

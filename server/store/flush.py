@@ -4,13 +4,15 @@
     begin_flush / housekeeping ──> job.run() ──> end_flush(job)
 
 Rule: a job touches nothing but the files it was given and never raises for a disk
-error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing.
+error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing. Only
+a job that could not open a file, because the process has no descriptor left, may run again.
 A value goes into the checkpoint only when the same job synced what it stands for.
 
 Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.java
 (FlushConsumeQueueService), store/StoreCheckpoint.java.
 """
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,6 +24,10 @@ from server.store.queueends import QueueEnds
 from storefmt.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
+NOT_OPENED: Final = frozenset({errno.EMFILE, errno.ENFILE})
+"""Errors that only the opening of a file gives: nothing was done yet, and nothing is lost."""
+OVERLOADED: Final = OUT_OF_SPACE | NOT_OPENED | {errno.ENOMEM}
+"""Errors of a write on a disk that is not broken: something ran out, and comes again."""
 SYNC_ALL_FROM: Final = 256
 """Files from which on it is cheaper to sync the whole file system than one by one."""
 
@@ -140,7 +146,7 @@ class QueueSyncJob:
         try:
             write()
         except OSError as error:
-            if error.errno in OUT_OF_SPACE:
+            if error.errno in OVERLOADED:
                 self.full = error
             else:
                 self.error = error

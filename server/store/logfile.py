@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from server.store.disk import Disk, DiskFile
+from server.store.disk import Disk, DiskFile, open_files_max
 from server.store.nextfile import NextFile
 from server.store.zeros import data_parts
 from storefmt.message import BLANK_SIZE_MIN, blank
@@ -60,6 +60,7 @@ class CommitLog:
         self._disk = disk
         self._directory = directory
         self._open: dict[int, DiskFile] = {}
+        self._open_max = open_files_max(OPEN_FILES_MAX)
         self._segments: list[Segment] = []
         self.parts: list[bytes | memoryview] = []
         """Pending bytes of the file that is being filled."""
@@ -247,6 +248,12 @@ class CommitLog:
         self._unsynced = {}
         return [self.file_at(base) for base in self._syncing]
 
+    def sync_again(self) -> None:
+        """Have the files of the last ``take_unsynced``, and their names, synced once more."""
+        self._unsynced = self._syncing | self._unsynced
+        self._syncing = {}
+        self.directory_unsynced = True
+
     def sync_ended(self) -> None:
         """Let go of the files of the last ``take_unsynced``."""
         self._syncing = {}
@@ -301,7 +308,7 @@ class CommitLog:
         return file
 
     def _keep(self, base: int, file: DiskFile) -> None:
-        if len(self._open) >= OPEN_FILES_MAX:
+        if len(self._open) >= self._open_max:
             for old in self._open:
                 if old not in self._unsynced and old not in self._syncing:
                     self._open.pop(old).close()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, final
 
 from server.store.backlog import Backlog
-from server.store.disk import DirEntry, Disk, DiskFile
+from server.store.disk import DirEntry, Disk, DiskFile, open_files_max
 from server.store.queuecolumns import Numbers
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
@@ -70,6 +70,7 @@ class QueueFiles:
         self.backlog = Backlog(disk, root / "backlog.tmp")
         self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
+        self._open_max = open_files_max(OPEN_FILES_MAX)
 
     def get(self, path: str, *, create: bool = False) -> DiskFile:
         """Return the open file; ``create`` makes it, with all its (sparse) size.
@@ -83,7 +84,7 @@ class QueueFiles:
             return file
         file = self._made(path) if create else self.disk.open(path)
         self._open[path] = file
-        if len(self._open) > OPEN_FILES_MAX:
+        if len(self._open) > self._open_max:
             self._open.popitem(last=False)[1].close()
         return file
 

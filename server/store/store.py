@@ -7,12 +7,14 @@ Rule: one thread calls everything here; only ``run`` of a job may be called in a
 A put is stored when the next ``write`` returned (ASYNC_FLUSH), or when ``end_flush`` has
 raised ``flushed_offset`` over it (SYNC_FLUSH); only then it is dispatched, and only what
 is dispatched can be read. After a write or sync error nothing is taken any more, reads go
-on; after a full disk the puts since the last write are undone and new ones may follow.
+on; after a full disk the puts since the last write are undone and new ones may follow, and
+so it is when the process has no descriptors or no memory left.
 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from errno import ENOMEM
 from typing import Final
 
 from server.store.append import Appender
@@ -31,7 +33,7 @@ from server.store.clean import Cleaner
 from server.store.config import StoreConfig
 from server.store.disk import OUT_OF_SPACE, Disk, RealDisk
 from server.store.errors import StoreFailed, StoreFull, disk_error
-from server.store.flush import FlushJob, QueueSyncJob, SyncJob
+from server.store.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
 from server.store.logwindow import Wants
 from server.store.nextfile import NextFile
 from server.store.nowait import may_wait, no_wait
@@ -45,6 +47,15 @@ from server.store.walk import Found, LogWalk
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do about an error."""
+    if error.errno in NOT_OPENED:
+        return "too many files and connections are open, raise `ulimit -n`"
+    if error.errno == ENOMEM:
+        return "give the broker more memory"
+    return "free space on its disk" if error.errno in OUT_OF_SPACE else "look at its disk"
 
 
 class MessageStore:
@@ -85,6 +96,8 @@ class MessageStore:
         self._waiting_takers: list[Taker] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
+        self._again: list[SyncJob] = []
+        # Jobs for which there was no descriptor; they run once more.
 
     def settings_changed(self) -> None:
         """Go by the settings as they are now; those of sizes on disk hold until a restart."""
@@ -116,7 +129,7 @@ class MessageStore:
         try:
             if not self.is_read_only:
                 self.write(now_ms)
-                while (job := self._flushing or self.begin_flush()) is not None:
+                while job := self._flushing or self.begin_flush() or self._next_again():
                     job.run()
                     self.end_flush(job)
                 self._closed = True
@@ -169,16 +182,15 @@ class MessageStore:
             return RunResult(self._no_file(error), -1, [], 0)
 
     def _no_file(self, error: OSError) -> PutStatus:
-        is_full = error.errno in OUT_OF_SPACE
-        hint = "free space on its disk" if is_full else "look at its disk"
-        self.failure = disk_error(error, "no next commit log file", hint=hint)
-        return _REFUSED.status if is_full else PutStatus.CREATE_MAPPED_FILE_FAILED
+        self.failure = disk_error(error, "no next commit log file", hint=_remedy(error))
+        will_pass = error.errno in OVERLOADED
+        return _REFUSED.status if will_pass else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; in ASYNC_FLUSH it can be read then.
 
         Raises:
-            StoreFull: no space; all puts since the last write are undone.
+            StoreFull: something ran out; all puts since the last write are undone.
             StoreFailed: the same, and the store is read-only from now on.
         """
         if not self._appender.entries and self._log.end == self._log.written_offset:
@@ -190,9 +202,8 @@ class MessageStore:
             self._log.write()
         except OSError as error:
             self._appender.undo()
-            if error.errno in OUT_OF_SPACE:
-                hint = "free space on its disk"
-                self.failure = disk_error(error, "commit log not written", hint=hint)
+            if error.errno in OVERLOADED:
+                self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
                 raise StoreFull(self.failure) from error
             raise self._fail("commit log not written", error) from error
         self.failure = ""
@@ -228,11 +239,15 @@ class MessageStore:
             now_ms: names a new index file; None for the store time of the last record.
 
         Raises:
+            StoreFull: it could not open a file; what it was to make durable must not be
+                acknowledged, and is done by a later job.
             StoreFailed: it did not succeed; the store is read-only from now on, and what
                 the job was to make durable must not be acknowledged.
         """
         if isinstance(job, FlushJob):
             self._flushing = None
+        if job.error is not None and job.error.errno in NOT_OPENED and not self.is_read_only:
+            self._do_again(job, job.error)
         if isinstance(job, QueueSyncJob):
             self._upkeep.job_ended()
         if isinstance(job, NextFile):
@@ -251,6 +266,29 @@ class MessageStore:
             entries, takers = self._waiting[:count], self._waiting_takers[:count]
             del self._waiting[:count], self._waiting_takers[:count]
             self._dispatch(entries, takers, job.store_ms if now_ms is None else now_ms)
+
+    def _do_again(self, job: SyncJob, error: OSError) -> None:
+        """Let a job that could not open a file be done later.
+
+        Raises:
+            StoreFull: except for the next log file, without which the store goes on.
+        """
+        if isinstance(job, NextFile):
+            return
+        if isinstance(job, FlushJob):
+            self._log.sync_again()
+        else:
+            self._again.append(job)
+        self.failure = disk_error(error, "disk sync not done", hint=_remedy(error))
+        raise StoreFull(self.failure) from error
+
+    def _next_again(self) -> SyncJob | None:
+        """Return a job that is to run again, None where there is none."""
+        if not self._again:
+            return None
+        job = self._again.pop(0)
+        job.error = None
+        return job
 
     def _dispatch(self, entries: list[DispatchEntry], takers: Sequence[Taker], now_ms: int) -> None:
         self._dispatcher.dispatch(entries, takers, now_ms=now_ms)
@@ -277,11 +315,11 @@ class MessageStore:
         if self.is_read_only or self._closed:
             return None
         try:
-            return self._upkeep.step(now_ms)
+            return self._next_again() or self._upkeep.step(now_ms)
         except OSError as error:
-            if error.errno in OUT_OF_SPACE:
+            if error.errno in OVERLOADED:
                 what = "queues, index or next file not written"
-                self.failure = disk_error(error, what, hint="free space on the disk")
+                self.failure = disk_error(error, what, hint=_remedy(error))
                 return None
             raise self._fail("queues and index not written", error) from error
 

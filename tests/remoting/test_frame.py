@@ -11,6 +11,7 @@ from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import (
     FRAME_SIZE_MAX,
+    HEADER_SIZE_MAX,
     FrameReader,
     RawFrame,
     decode_frame,
@@ -91,6 +92,10 @@ def test_an_empty_read_changes_nothing() -> None:
         (struct.pack(">iI", 3, 0), "in a frame of 3"),
         (struct.pack(">iI", 100, 97), "header of 97 bytes in a frame of 100"),
         (struct.pack(">iI", 100, 0xFFFFFF), "header of 16777215 bytes"),
+        (
+            struct.pack(">iI", FRAME_SIZE_MAX, HEADER_SIZE_MAX + 1),
+            "header of 262145 bytes, the limit",
+        ),
         (struct.pack(">iI", 100, 2 << 24 | 10), "serialisation byte 2"),
         (struct.pack(">iI", 100, 255 << 24 | 10), "serialisation byte 255"),
         (b"GET / HTTP/1.1\r\n\r\n", "the limit is"),
@@ -108,6 +113,17 @@ def test_the_limit_is_exact() -> None:
     assert reader.feed(struct.pack(">iI", 50, 46) + bytes(46)) == [RawFrame(0, bytes(46), b"")]
     with pytest.raises(BadFrame):
         reader.feed(struct.pack(">iI", 51, 46))
+
+
+def test_the_longest_header_of_a_real_client_is_taken() -> None:
+    # Properties of the largest size, each byte of which JSON has to escape.
+    command = Command(code=310, ext={"i": "\x01" * 32_767})
+    reader = FrameReader()
+
+    [raw] = reader.feed(encode_frame(command))
+
+    assert len(raw.header) > 196_602
+    assert decode_frame(raw).ext == command.ext
 
 
 def test_frames_before_a_bad_one_are_lost_with_the_connection() -> None:

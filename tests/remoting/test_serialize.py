@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from remoting.codes import LanguageCode, SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
-from remoting.serialize import decode_header, encode_header, quote
+from remoting.serialize import FIELDS_MAX, decode_header, encode_header, quote
 from tests.remoting.captures import SETS, frames
 
 JSON, BINARY = SerializeType.JSON, SerializeType.ROCKETMQ
@@ -271,6 +271,18 @@ def test_binary_last_of_a_repeated_key_counts_and_empty_reads_as_none() -> None:
 def test_hostile_binary_lengths_are_a_bad_frame(data: bytes) -> None:
     with pytest.raises(BadFrame):
         decode_header(BINARY, data)
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+def test_more_pairs_than_any_client_writes_are_a_bad_frame(serialize: SerializeType) -> None:
+    most = Command(code=1, ext={str(n): "v" for n in range(FIELDS_MAX)}, serialize=serialize)
+    taken = decode_header(serialize, encode_header(most))
+
+    most.ext["one more"] = "v"
+
+    assert len(taken.ext) == FIELDS_MAX
+    with pytest.raises(BadFrame, match="1024"):
+        decode_header(serialize, encode_header(most))
 
 
 def test_headers_cut_at_each_byte_never_crash(shared: Path) -> None:

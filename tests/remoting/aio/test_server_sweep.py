@@ -1,6 +1,9 @@
 """The sweep: what was silent, unfinished or deaf for too long is closed. Time is the test's."""
 
-from remoting.aio.server import ServerConn
+import contextlib
+
+from remoting.aio.server import HANDSHAKE_S, ServerConn
+from remoting.aio.tls import ServerTls
 from remoting.command import Command
 from remoting.frame import encode_frame
 from tests.remoting.aio.peers import Desk, echo, read_commands, run
@@ -95,6 +98,52 @@ def test_sweep_does_not_blame_a_connection_between_frames() -> None:
             assert not desk.conns[0].is_closing
             writer.write(request(2)[9:])
             await read_commands(reader, 1)
+            writer.close()
+
+    run(scene())
+
+
+def test_sweep_closes_a_handshake_that_does_not_end_and_then_who_says_nothing() -> None:
+    async def scene() -> None:
+        async with Desk(echo, tls=ServerTls(), partial_frame_s=30) as desk:  # type: ignore[arg-type]
+            silent_reader, silent = await desk.plain_peer()
+            reader, writer = await desk.plain_peer()
+            writer.write(b"\x16\x03\x01")
+            await until(lambda: len(list(desk.server.connections)) == 2)
+            conns = list(desk.server.connections)
+            await until(lambda: any(conn.first_byte.is_securing for conn in conns))
+            desk.server.sweep(0.0)
+            desk.server.sweep(HANDSHAKE_S - 1)
+            assert desk.closed == []
+            desk.server.sweep(HANDSHAKE_S)
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            assert len(desk.closed) == 1
+            desk.server.sweep(30.0)
+            assert await silent_reader.read() == b""
+            assert len(desk.closed) == 2
+            writer.close()
+            silent.close()
+
+    run(scene())
+
+
+def test_time_of_a_handshake_begins_with_its_first_byte() -> None:
+    async def scene() -> None:
+        async with Desk(echo, tls=ServerTls(), partial_frame_s=30) as desk:  # type: ignore[arg-type]
+            reader, writer = await desk.plain_peer()
+            await until(lambda: len(list(desk.server.connections)) == 1)
+            (conn,) = desk.server.connections
+            desk.server.sweep(0.0)
+            writer.write(b"\x16")
+            await until(lambda: conn.first_byte.is_securing)
+            desk.server.sweep(29.0)
+            desk.server.sweep(29.0 + HANDSHAKE_S - 1)
+            assert desk.closed == []
+            desk.server.sweep(29.0 + HANDSHAKE_S)
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            assert len(desk.closed) == 1
             writer.close()
 
     run(scene())

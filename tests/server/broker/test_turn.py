@@ -180,6 +180,35 @@ def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -
     assert told == [ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
+def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "FLUSH_AGAIN_S", 0)
+
+    async def run() -> tuple[list[tuple[int, int]], list[str]]:
+        store, conn = Store(), FakeConn()
+        turn = turn_on(store, sync=True, visible=lambda _: store.calls.append("visible"))
+        store.flush_error = StoreFull("disk sync: too many open files")
+        store.gate.clear()
+        acknowledge(turn, conn, 1)
+        turn.commit()
+        acknowledge(turn, conn, 2)
+        turn.commit()
+        store.gate.set()
+        while turn._flushing is not None:
+            await asyncio.sleep(0)
+        store.flush_error = None
+        while "visible" not in store.calls:
+            await asyncio.sleep(0)
+        await turn.close()
+        return outcome(conn.sent), [call for call in store.calls if call != "write"]
+
+    sent, calls = asyncio.run(run())
+
+    assert sent == [(1, 10), (2, 10)]
+    assert calls == ["begin", "end", "begin", "end", "visible", "begin", "end", "visible"]
+
+
 def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
     async def run(*, sync: bool) -> list[str]:
         store = Store()

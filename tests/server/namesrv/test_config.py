@@ -39,7 +39,8 @@ def test_keys_only_java_uses_are_a_warning(caplog) -> None:
 def test_every_key_is_javas_but_a_few() -> None:
     lists = {"allowedAddresses", "brokerAddresses", "adminAddresses"}
 
-    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists}
+    caps = {"connectionsMax", "connectionsPerAddressMax", "inFlightSizeMax"}
+    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists, *caps}
 
 
 def test_no_path_can_be_changed_over_the_wire() -> None:

@@ -10,12 +10,14 @@ import pytest
 
 from server.store.calls import PutStatus
 from server.store.config import StoreConfig
+from server.store.disk import FilePath
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 from storefmt.message import decode_record
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import SimDisk, SimFile
 from tests.server.store.stores import (
     START_MS,
+    flush,
     make_ahead,
     message,
     open_store,
@@ -214,6 +216,69 @@ def test_full_disk_undoes_the_puts_and_the_next_ones_succeed(names: set[str], co
     while full_disk_run(names, number, count=count):
         number += 1
     assert number > 2
+
+
+class CrowdedDisk(SimDisk):
+    """A disk of a process that has no descriptors left for some of its calls.
+
+    Args:
+        first: number of the first call that opens a file and fails.
+        count: how many fail.
+    """
+
+    def __init__(self, first: int, count: int, code: int) -> None:
+        super().__init__()
+        self.opened = 0
+        self._failing = range(first, first + count)
+        self._code = code
+
+    def _count(self) -> None:
+        self.opened += 1
+        if self.opened in self._failing:
+            raise OSError(self._code, "too many open files")
+
+    def open(self, path: FilePath, *, create: bool = False) -> SimFile:
+        self._count()
+        return super().open(path, create=create)
+
+    def fsync_dir(self, path: FilePath) -> None:
+        self._count()
+        super().fsync_dir(path)
+
+
+def crowded_run(first: int, *, count: int, code: int) -> bool:
+    """Let files number ``first`` and following not be opened; False when the run opens fewer."""
+    disk, history = CrowdedDisk(1 << 30, 0, code), History()
+    store = open_store(config_for(), disk=disk)
+    disk.opened, disk._failing = 0, range(first, first + count)
+    chance = random.Random(first)
+    while history.number < MESSAGES:
+        try:
+            send(store, history, chance)
+        except StoreFull:
+            assert "raise `ulimit -n`" in store.failure
+
+    assert not store.is_read_only
+    was_reached = disk.opened >= first
+    disk._failing = range(0)
+    result = store.put(message(0), history.now_ms)
+    assert result.status is PutStatus.PUT_OK
+    store.write(history.now_ms)
+    flush(store)
+    history.put.setdefault((0, result.queue_offset), set()).add(message(0).body)
+    history.acknowledged[0, result.queue_offset] = message(0).body
+    store.close(history.now_ms)
+    check(disk.crash(first), history).close(history.now_ms)
+    return was_reached
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+@pytest.mark.parametrize("count", [1, 2, 5, 40])
+def test_store_without_descriptors_refuses_puts_and_recovers(count: int, code: int) -> None:
+    first = 1
+    while crowded_run(first, count=count, code=code):
+        first += 1
+    assert first > 10
 
 
 def test_message_seen_after_a_kill_survives_a_power_cut() -> None:

@@ -2,12 +2,13 @@
 
 import errno
 import os
+import resource
 import threading
 from pathlib import Path
 
 import pytest
 
-from server.store.disk import DiskFile, RealDisk
+from server.store.disk import DiskFile, RealDisk, open_files_max
 from server.store.nowait import ColdRead, no_wait
 
 SIZE = 1 << 20
@@ -157,6 +158,17 @@ def test_a_read_that_the_system_cuts_short_goes_on(
     assert file.read_into(memoryview(data), 20) == 1000
     assert data == path.read_bytes()[20:1020]
     file.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(resource.RLIM_INFINITY, 256), (65_536, 256), (1_024, 64), (16, 4)]
+)
+def test_caches_keep_few_files_open_where_few_may_be(
+    monkeypatch: pytest.MonkeyPatch, limit: int, expected: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+
+    assert open_files_max(256) == expected
 
 
 def test_lock_that_could_not_be_written_is_free_again(

@@ -1,0 +1,108 @@
+"""A listening port that takes new connections a few at a time.
+
+    readable ── accept, at most ACCEPTS_A_TURN ──> take(socket, address) ── next turn of the loop
+                  └─ no descriptor or no memory ── rests for REST_S, one line in the log
+
+Rule: however many connections wait, those that are there are served between any few of them.
+asyncio's own servers accept up to ``backlog`` connections in one turn, and without a descriptor
+they log a traceback for each of them.
+
+Source: ours; asyncio/selector_events.py#_accept_connection is what it is instead of.
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final
+
+LOG = logging.getLogger(__name__)
+
+ACCEPTS_A_TURN: Final = 8
+"""New connections of one port in a turn of the loop; each costs about as much as a send."""
+REST_S: Final = 0.25
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+Take = Callable[[socket.socket, tuple[str, int]], None]
+"""Given a connected socket that does not block, and address and port of its peer."""
+
+
+class Listener:
+    """One port, on one or several addresses.
+
+    Args:
+        take: called with each new connection, which it owns from then on.
+        backlog: connections that may wait until they are taken.
+    """
+
+    def __init__(self, take: Take, *, backlog: int) -> None:
+        self._take = take
+        self._backlog = backlog
+        self._sockets: dict[socket.socket, asyncio.TimerHandle | None] = {}
+        self._is_told = False
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port (the one the system chose when ``port`` is 0).
+
+        Raises:
+            OSError: the address cannot be bound.
+        """
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        try:
+            for family, address in {(family, address) for family, _, _, _, address in found}:
+                sock = socket.create_server(address, family=family, backlog=self._backlog)
+                sock.setblocking(False)
+                self._sockets[sock] = None
+        except OSError:
+            self.close()
+            raise
+        for sock in self._sockets:
+            loop.add_reader(sock, self._ready, sock)
+        bound: int = next(iter(self._sockets)).getsockname()[1]
+        return bound
+
+    def close(self) -> None:
+        """Take no more."""
+        loop = asyncio.get_running_loop()
+        for sock, rest in self._sockets.items():
+            if rest is not None:
+                rest.cancel()
+            loop.remove_reader(sock)
+            sock.close()
+        self._sockets.clear()
+
+    def _ready(self, sock: socket.socket) -> None:
+        for _ in range(ACCEPTS_A_TURN):
+            try:
+                fresh, address = sock.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except ConnectionError:
+                # Its peer has left the queue.
+                continue
+            except OSError as error:
+                self._rest(sock, error)
+                return
+            self._is_told = False
+            fresh.setblocking(False)
+            # asyncio does so by itself where a socket knows its protocol, which these do not.
+            fresh.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._take(fresh, (address[0], address[1]))
+
+    def _rest(self, sock: socket.socket, error: OSError) -> None:
+        """Take nothing for a moment; what waits is told nothing, and taken then."""
+        if not self._is_told:
+            self._is_told = True
+            hint = ", raise `ulimit -n`" if error.errno in _EXHAUSTED else ""
+            LOG.warning("no connection can be taken: %s; tried again%s", error, hint)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(sock)
+        self._sockets[sock] = loop.call_later(REST_S, self._go_on, sock)
+
+    def _go_on(self, sock: socket.socket) -> None:
+        self._sockets[sock] = None
+        asyncio.get_running_loop().add_reader(sock, self._ready, sock)

@@ -1,0 +1,129 @@
+"""What the connections of a process share: descriptors, and memory for bytes in flight.
+
+    Places   descriptors for connections; when none is left, a new connection is closed at once
+    Budget   bytes of unfinished frames, of answers that a peer has not read, and of what is
+             kept for a connection (``ServerConn.keep``); when it is used up, connections are
+             closed: of the address that holds most the one that holds most, and so on
+
+Rule: one object of each for all ports of a process, since descriptors and memory are the
+process's. Who holds little is never closed for who holds much. A holder tells how much it holds
+when that grows; what a peer has read meanwhile is found out before anybody is closed.
+
+Source: ours; Java's broker takes what comes until its process has no descriptors or no memory.
+"""
+
+import heapq
+import logging
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+LOG = logging.getLogger(__name__)
+
+PLACES_MAX: Final = 65_536
+IN_FLIGHT_SIZE_MAX: Final = 1 << 30
+"""Bytes in flight where nobody looked at how much memory there is."""
+RELIEF: Final = 8
+"""An eighth of the budget is free again when connections were closed: it is rarely worked out."""
+
+
+class Holder(Protocol):
+    """A connection, as the budget knows it."""
+
+    @property
+    def ip(self) -> str:
+        """The address that answers for what it holds."""
+
+    @property
+    def held_size(self) -> int:
+        """Bytes that it holds now."""
+
+    def give_way(self) -> None:
+        """End, and hold nothing any more."""
+
+
+class Budget:
+    """The bytes in flight of a process.
+
+    Args:
+        size_max: how many there may be.
+    """
+
+    def __init__(self, size_max: int = IN_FLIGHT_SIZE_MAX) -> None:
+        self.size_max = size_max
+        self.used_size = 0
+        """Bytes that are held, or were when their holder told so."""
+        self._sizes: dict[Holder, int] = {}
+
+    def charge(self, holder: Holder, size: int) -> None:
+        """Note that ``holder`` holds ``size`` bytes in all now; it may have to give way itself."""
+        self.used_size += size - self._sizes.pop(holder, 0)
+        if size:
+            self._sizes[holder] = size
+            if self.used_size > self.size_max:
+                self._relieve()
+
+    def _relieve(self) -> None:
+        """Close connections until there is room again."""
+        sizes = {holder: holder.held_size for holder in self._sizes}
+        self._sizes = {holder: size for holder, size in sizes.items() if size}
+        self.used_size = sum(self._sizes.values())
+        enough = self.size_max - self.size_max // RELIEF
+        if self.used_size <= enough:
+            return
+        for holder in self._largest(self.used_size - enough):
+            LOG.warning(
+                "%s holds %d bytes in flight, and of %d in all there are too many: it is closed",
+                holder, self._sizes[holder], self.size_max,
+            )  # fmt: skip
+            self.used_size -= self._sizes.pop(holder)
+            holder.give_way()
+
+    def _largest(self, size: int) -> list[Holder]:
+        """Return who has to give way for ``size`` bytes."""
+        held: dict[str, int] = defaultdict(int)
+        by_ip: dict[str, list[Holder]] = defaultdict(list)
+        for holder in sorted(self._sizes, key=self._sizes.__getitem__):
+            held[holder.ip] += self._sizes[holder]
+            by_ip[holder.ip].append(holder)
+        addresses = [(-of_ip, ip) for ip, of_ip in held.items()]
+        heapq.heapify(addresses)
+        found: list[Holder] = []
+        while size > 0:
+            of_ip, ip = addresses[0]
+            holder = by_ip[ip].pop()
+            found.append(holder)
+            size -= self._sizes[holder]
+            heapq.heapreplace(addresses, (of_ip + self._sizes[holder], ip))
+        return found
+
+
+class Places:
+    """The descriptors that connections of a process may take.
+
+    Args:
+        count_max: how many.
+    """
+
+    def __init__(self, count_max: int = PLACES_MAX) -> None:
+        self.count_max = count_max
+        self.count = 0
+
+    def take(self) -> bool:
+        """Take a place; False when none is left."""
+        if self.count >= self.count_max:
+            return False
+        self.count += 1
+        return True
+
+    def give_back(self) -> None:
+        """Leave a place to others."""
+        self.count -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What all ports of one process share."""
+
+    places: Places = field(default_factory=Places)
+    budget: Budget = field(default_factory=Budget)

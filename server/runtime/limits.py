@@ -1,0 +1,114 @@
+"""What the operating system lets this process have, and what a server makes of it.
+
+    descriptors   RLIMIT_NOFILE, raised to its hard limit    1/4 + 64, at most 1,024, stay with
+                                                             the store; connections have the rest
+    memory        least of: physical, cgroup (v2, v1),       a quarter for bytes in flight, and
+                  RLIMIT_AS without what is mapped           a quarter for connections
+
+Rule: asked once, at the start. A limit that cannot be read is none.
+
+Source: getrlimit(2), cgroups(7), Documentation/admin-guide/cgroup-v2.rst of Linux.
+"""
+
+import logging
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from remoting.aio.resources import PLACES_MAX, Budget, Places, Resources
+
+LOG = logging.getLogger(__name__)
+
+KEPT_FREE_MAX: Final = 1_024
+CONNECTION_SIZE: Final = 16 << 10
+"""Bytes that a connection takes in this process and in its kernel, with nothing in flight."""
+IN_FLIGHT_SIZE_MIN: Final = 32 << 20
+"""Two frames of the largest size."""
+_PROC: Final = Path("/proc/self")
+
+
+def raise_descriptor_limit() -> int:
+    """Let this process open as many files as it may be allowed; returns how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError) as error:
+            LOG.warning("the limit of open files stays %d, it may not be %d: %s", soft, hard, error)
+    return descriptor_limit()
+
+
+def descriptor_limit() -> int:
+    """Return how many files this process may have open."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 31 if limit == resource.RLIM_INFINITY else limit
+
+
+def memory_limit(*, proc: Path = _PROC, cgroups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many bytes of memory this process may use.
+
+    Args:
+        proc: what the kernel says of this process.
+        cgroups: where the control groups are mounted.
+    """
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits += _cgroup_limits(proc, cgroups)
+    address_space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if address_space != resource.RLIM_INFINITY:
+        mapped = _numbers(proc / "statm")
+        used = mapped[0] * os.sysconf("SC_PAGE_SIZE") if mapped else 0
+        limits.append(max(0, address_space - used))
+    return min(limits)
+
+
+def in_flight_size() -> int:
+    """Return how many bytes may be in flight by default: a quarter of the memory there is."""
+    return max(IN_FLIGHT_SIZE_MIN, memory_limit() // 4)
+
+
+def process_resources(in_flight_size_max: int) -> Resources:
+    """Return what the ports of this process share.
+
+    Args:
+        in_flight_size_max: bytes of unfinished frames and unread answers.
+    """
+    limit = descriptor_limit()
+    kept_free = min(KEPT_FREE_MAX, limit // 4 + 64)
+    by_memory = memory_limit() // 4 // CONNECTION_SIZE
+    places = max(1, min(PLACES_MAX, limit - kept_free, by_memory))
+    LOG.info(
+        "%d connections at most, by %d descriptors and the memory; %d MiB in flight at most",
+        places, limit, in_flight_size_max >> 20,
+    )  # fmt: skip
+    return Resources(Places(places), Budget(in_flight_size_max))
+
+
+def _cgroup_limits(proc: Path, cgroups: Path) -> Iterator[int]:
+    """Yield the limit of each control group that this process is in, and of those above it."""
+    for line in _lines(proc / "cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, name = cgroups, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = cgroups / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = root / path.lstrip("/")
+        # In a container the path may be the one outside of it: then the root has the limit.
+        for directory in (group, *group.parents):
+            if directory.is_relative_to(root):
+                yield from _numbers(directory / name)[:1]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _numbers(path: Path) -> list[int]:
+    """Return the numbers in a file; none where it is not there, or says ``max``."""
+    return [int(word) for line in _lines(path) for word in line.split() if word.isdecimal()]

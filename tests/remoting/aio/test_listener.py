@@ -1,0 +1,101 @@
+"""A listening port: how many connections a turn takes, and what happens without descriptors."""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from remoting.aio import listener as listeners
+from remoting.aio.listener import ACCEPTS_A_TURN, Listener
+from tests.remoting.aio.peers import run
+from tests.waiting import until
+
+
+@contextmanager
+def clients(port: int, count: int) -> Iterator[None]:
+    """Connections that the system has taken, and the listener not yet."""
+    connected = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in connected:
+            one.close()
+
+
+def test_a_turn_takes_a_few_connections_however_many_wait() -> None:
+    taken: list[socket.socket] = []
+
+    async def scene() -> list[int]:
+        listener = Listener(lambda sock, peer: taken.append(sock), backlog=100)
+        port = await listener.start("127.0.0.1", 0)
+        counts = []
+        with clients(port, 3 * ACCEPTS_A_TURN + 1):
+            while len(taken) < 3 * ACCEPTS_A_TURN + 1:
+                before = len(taken)
+                await asyncio.sleep(0)
+                counts.append(len(taken) - before)
+        listener.close()
+        return counts
+
+    counts = run(scene())
+    for sock in taken:
+        sock.close()
+
+    assert max(counts) == ACCEPTS_A_TURN
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+def test_a_port_without_descriptors_rests_says_so_once_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    monkeypatch.setattr(listeners, "REST_S", 0)
+    accept = socket.socket.accept
+    calls = 0
+
+    def failing(self: socket.socket) -> tuple[socket.socket, object]:
+        nonlocal calls
+        calls += 1
+        if calls <= 3:
+            raise OSError(code, "too many open files")
+        return accept(self)
+
+    monkeypatch.setattr(socket.socket, "accept", failing)
+    peers: list[tuple[str, int]] = []
+
+    def take(sock: socket.socket, peer: tuple[str, int]) -> None:
+        peers.append(peer)
+        sock.close()
+
+    async def scene() -> None:
+        listener = Listener(take, backlog=100)
+        with clients(await listener.start("127.0.0.1", 0), 2):
+            await until(lambda: len(peers) == 2)
+        listener.close()
+
+    with caplog.at_level(logging.WARNING):
+        run(scene())
+
+    (record,) = caplog.records
+    assert "too many open files" in record.getMessage()
+    assert "raise `ulimit -n`" in record.getMessage()
+    assert record.exc_info is None
+
+
+def test_a_port_that_rests_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: socket.socket) -> tuple[socket.socket, object]:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(socket.socket, "accept", failing)
+
+    async def scene() -> bool:
+        listener = Listener(lambda sock, peer: None, backlog=100)
+        with clients(await listener.start("127.0.0.1", 0), 1):
+            await until(lambda: listener._is_told)
+            listener.close()
+            return bool(listener._sockets)
+
+    assert run(scene()) is False
