@@ -11,6 +11,7 @@ The words are those of Jepsen's total-queue checker: lost, unexpected (``ghosts`
 (``twice``), recovered (sent without an answer, and there).
 """
 
+import contextlib
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mqclient.admin import Admin
-from mqclient.errors import NotFound
+from mqclient.errors import BrokerRefused, NotFound
 from mqclient.instance import MQClient
 from mqclient.pull import PullStatus
 from mqclient.pullconsumer import PullConsumer
@@ -33,6 +34,7 @@ from tests.server.kills.ledger import (
     TopicState,
     name_of,
 )
+from tests.waiting import eventually
 
 COMMIT_GRACE_S: Final = 5.0
 """A commit that was answered so long before the kill has to be in the file."""
@@ -121,8 +123,7 @@ async def read(client: MQClient, address: str, ledger: Ledger) -> Reading:
         ClientError: the broker does not answer.
     """
     admin = Admin(client)
-    runtime = await admin.broker_runtime(address)
-    reading = Reading(log_min=int(runtime["commitLogMinOffset"]))
+    reading = Reading(log_min=await _log_min(admin, address))
     consumer = PullConsumer(client, "KILLS_CHECKER")
     for topic in ledger.topics:
         await _read_topic(consumer, topic, reading)
@@ -140,6 +141,18 @@ async def read_topics(client: MQClient, topics: Iterable[str]) -> list[Found]:
     for topic in topics:
         await _read_topic(consumer, topic, reading)
     return reading.found
+
+
+async def _log_min(admin: Admin, address: str) -> int:
+    """Return the log offset of the first byte that a broker keeps."""
+
+    async def ask() -> dict[str, str]:
+        # The real broker ends in an exception before it has counted its first second.
+        with contextlib.suppress(BrokerRefused):
+            return await admin.broker_runtime(address)
+        return {}
+
+    return int((await eventually(ask))["commitLogMinOffset"])
 
 
 async def _read_topic(consumer: PullConsumer, topic: str, reading: Reading) -> None:

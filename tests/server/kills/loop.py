@@ -111,7 +111,6 @@ class Killed(NamedTuple):
     """A kill that nobody has looked behind yet."""
 
     plan: Plan
-    killed_s: float
     copy: Path
     unclean: list[str]
 
@@ -172,6 +171,8 @@ class Loop:
         self._chance = random.Random(settings.seed + 1)
         self._ledger = Ledger()
         self._killed: list[Killed] = []
+        self._killed_s = 0.0
+        """When a broker was killed that had served (monotonic)."""
         self._read_count = 0
         self.totals = Totals(settings.seed, settings.target, settings.flush)
 
@@ -210,9 +211,8 @@ class Loop:
         else:
             supervisor.await_ready()
             asyncio.run(self._serve(supervisor, plan))
-        killed_s = time.monotonic()
         copy, unclean = supervisor.dead(f"killed-{plan.number}")
-        self._killed.append(Killed(plan, killed_s, copy, unclean))
+        self._killed.append(Killed(plan, copy, unclean))
         self.totals.kills += 1
 
     async def _serve(self, supervisor: Supervisor, plan: Plan | None) -> None:
@@ -238,6 +238,7 @@ class Loop:
 
             async def until_killed() -> None:
                 await asyncio.sleep(uptime_s)
+                self._killed_s = time.monotonic()
                 await asyncio.to_thread(supervisor.kill)
 
             await load.run(plan.work, until_killed())
@@ -257,8 +258,7 @@ class Loop:
             await load.answer_checks()
             await self._settle(client, reading.log_min)
             reading = await checker.read(client, supervisor.address, self._ledger)
-        killed_s = self._killed[-1].killed_s if self._killed else 0.0
-        verdict = judge(self._ledger, reading, killed_s=killed_s, settled=is_settled)
+        verdict = judge(self._ledger, reading, killed_s=self._killed_s, settled=is_settled)
         self._read_count = len(reading.found)
         self._ledger.forget_expired(reading.log_min, {found.name for found in reading.found})
         newcomers = [topic for topic in self._ledger.topics if topic.startswith(NEWCOMER)]
