@@ -81,8 +81,10 @@ class Work:
     """What one life of the broker has to stand."""
 
     pattern: Pattern
+    decides: bool = True
+    """Send transactions."""
     deletes: bool = False
-    """Ask for the deletion of expired log files; no transaction is left open meanwhile."""
+    """Ask for the deletion of expired log files."""
 
 
 class Load:
@@ -125,7 +127,7 @@ class Load:
         actors.append(self._newcomer(f"{self._life}-new"))
         if work.deletes:
             actors.append(self._delete_expired())
-        else:
+        if work.decides:
             actors.append(self._decide(f"{self._life}-decided", pattern))
         return actors
 

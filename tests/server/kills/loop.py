@@ -4,13 +4,15 @@
               └ one in ten is killed while it starts
 
 Every fifth check waits until delayed messages and transactions had their time, and judges them,
-too. Only after such a check a life may delete expired log files, with transactions left out.
+too. Every eighth life deletes expired log files, with fileReservedTime=0. A broker with that
+setting gives open transactions up: the life before settles them and sends none.
 
 Rule: the plan of each life comes from the seed. The last broker is checked, stopped in order and
 its store verified.
 """
 
 import asyncio
+import math
 import random
 import shutil
 import time
@@ -44,8 +46,9 @@ SETTLE_S_MAX: Final = 30.0
 """A broker that has not delivered by then never will."""
 START_S: Final = {"ours": 1.0, "java": 6.0}
 """About how long a start takes: the moment of a kill in it is drawn from this."""
-JAVA_CLEANS_S: Final = 75.0
-"""The real broker looks for expired files a minute after its start."""
+DELETE_EVERY: Final = 8
+DELETES_S: Final = {"ours": 3.0, "java": 75.0}
+"""How long a life is that deletes: the real broker begins a minute after its start."""
 NEWCOMERS_KEPT: Final = 3
 """Lives for which a topic of one message is looked at."""
 SHOWN: Final = 5
@@ -87,23 +90,26 @@ def plans(settings: Settings) -> list[Plan]:
 
 
 def _plan(number: int, settings: Settings, chance: random.Random) -> Plan:
-    is_settled = number % SETTLE_EVERY == 0
-    deletes = is_settled and chance.random() < 0.5
-    in_start = not is_settled and number > 1 and chance.random() < 0.1
+    # One life sends no transactions, and the next one finds none open when it deletes.
+    deletes = number % DELETE_EVERY == 0
+    precedes = (number + 1) % DELETE_EVERY == 0
+    in_start = not (deletes or precedes) and number > 1 and chance.random() < 0.1
+    # As many lives of 1 to 3 s as of 30 to 90 s.
     is_long = chance.random() < 0.1
-    uptime_s = chance.uniform(1, settings.uptime_s_max) if is_long else chance.uniform(0.2, 1)
+    long_s = math.exp(chance.uniform(0, math.log(settings.uptime_s_max)))
+    uptime_s = long_s if is_long else chance.uniform(0.2, 1)
     if in_start:
         uptime_s = chance.uniform(0, START_S[settings.target])
-    elif deletes and settings.target == "java":
-        uptime_s = JAVA_CLEANS_S
+    elif deletes:
+        uptime_s = DELETES_S[settings.target]
     pattern = chance.choice((Pattern.BUSY, Pattern.BUSY, Pattern.TRICKLE, Pattern.BURST))
     return Plan(
         number=number,
         uptime_s=uptime_s,
-        work=Work(pattern=pattern, deletes=deletes),
+        work=Work(pattern=pattern, decides=not (deletes or precedes), deletes=deletes),
         in_start=in_start,
-        is_settled=is_settled,
-        thorough_ms=chance.choice((300, 1_000, 60_000)),
+        is_settled=precedes or number % SETTLE_EVERY == 0,
+        thorough_ms=chance.choice((300, 1_000) if deletes else (300, 1_000, 60_000)),
     )
 
 
