@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from mqclient.admin import Admin
 from mqclient.errors import BrokerRefused, NotFound
 from mqclient.instance import MQClient
-from mqclient.pull import PullStatus
+from mqclient.pull import PullResult
 from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from tests.server.kills.ledger import (
@@ -166,33 +166,45 @@ async def _read_topic(consumer: PullConsumer, topic: str, reading: Reading) -> N
 
 
 async def _read_queue(consumer: PullConsumer, queue: MessageQueue, reading: Reading) -> None:
-    expected: int | None = None
-    at, is_start = 0, True
-    while True:
+    pulled = await consumer.pull(queue, queue_offset=0)
+    expected = at = await _first(consumer, queue, pulled, reading.log_min)
+    end = pulled.max_offset
+    while at < end:
         pulled = await consumer.pull(queue, queue_offset=at)
-        if expected is None:
-            expected = at = max(at, pulled.min_offset)
+        end = pulled.max_offset
         for message in pulled.messages:
-            if is_start and reading.log_min:
-                # Retention took what was before: the real broker says so to nobody.
-                expected = message.queue_offset
-            is_start = False
-            while expected < message.queue_offset:
-                reading.holes.append(Place(queue.topic, queue.queue_id, expected))
-                expected += 1
+            holes = range(expected, message.queue_offset)
+            reading.holes += [Place(queue.topic, queue.queue_id, hole) for hole in holes]
             expected = message.queue_offset + 1
             place = Place(queue.topic, queue.queue_id, message.queue_offset)
             name = name_of(message.body)
             found = Found(name, place, message.log_offset, message.record.store_ms)
             reading.found.append(found)
-        if pulled.status is PullStatus.NO_NEW_MSG or at >= pulled.max_offset:
-            break
         # Never back: a broker that is wrong about its queue must not keep us for ever.
-        at = max(pulled.next_offset, at if pulled.status is PullStatus.OFFSET_ILLEGAL else at + 1)
-        if pulled.status is PullStatus.OFFSET_ILLEGAL and at >= pulled.max_offset:
-            break
-    for missing in range(expected, pulled.max_offset):
-        reading.holes.append(Place(queue.topic, queue.queue_id, missing))
+        at = max(pulled.next_offset, at + 1)
+    missing = range(expected, end)
+    reading.holes += [Place(queue.topic, queue.queue_id, hole) for hole in missing]
+
+
+async def _first(
+    consumer: PullConsumer, queue: MessageQueue, pulled: PullResult, log_min: int
+) -> int:
+    """Return the first queue offset that is kept.
+
+    Where retention has deleted something the real broker names one that is too low after a
+    kill, and from there leads to the next queue file, past messages that can be read.
+    """
+    low, high = pulled.min_offset, pulled.max_offset
+    if log_min == 0:
+        return low
+    while low < high:
+        middle = (low + high) // 2
+        found = await consumer.pull(queue, queue_offset=middle, count_max=1)
+        if found.messages and found.messages[0].queue_offset == middle:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 # What is wrong.
