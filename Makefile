@@ -33,7 +33,7 @@ kernel: $(VENV)/.dev
 	@$(BIN)/python -c 'import storefmt.columns_kernel, storefmt.scan_kernel'
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
-# SOAK_TOPICS, SOAK_LOAD_SECONDS; another plan of kills by KILL_SEED.
+# SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200
 
