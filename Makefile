@@ -32,8 +32,10 @@ kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -c 'import storefmt.columns_kernel, storefmt.scan_kernel'
 
+# Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
+# SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak --timeout 7200
+	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200
 
 # Seconds for each of some twenty decoders.
 FUZZ_SECONDS ?= 10

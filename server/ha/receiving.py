@@ -75,6 +75,7 @@ MOVES: Final[Mapping[tuple[SlaveState, Event], SlaveState]] = {
     (_S.COMPARING, _E.SAME): _S.RECEIVING,
     (_S.COMPARING, _E.DIFFERS): _S.DIVERGED,
     (_S.COMPARING, _E.LOST): _S.CONNECTING,
+    (_S.COMPARING, _E.BROKEN): _S.FAILED,
     (_S.RECEIVING, _E.LOST): _S.CONNECTING,
     (_S.RECEIVING, _E.DIFFERS): _S.DIVERGED,
     (_S.RECEIVING, _E.BROKEN): _S.FAILED,
@@ -86,6 +87,10 @@ MOVES: Final[Mapping[tuple[SlaveState, Event], SlaveState]] = {
 
 class Diverged(Exception):
     """This log is not a beginning of the master's; the text says where they part."""
+
+
+class NotTaken(Exception):
+    """This disk has no space for what came, or no next file; it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +145,7 @@ class Receiver:
         self.divergence = ""
         """Why nothing is taken from the master."""
         self.problem = ""
-        """Why there is no connection to the master at the moment."""
+        """Why nothing is received at the moment: no connection, or this disk."""
         self.heard_ms = 0
         """When the master was heard last."""
         self._store = store
@@ -200,18 +205,20 @@ class Receiver:
                 self.divergence = str(error)
                 LOG.error("replication stops: %s", error)
                 self._move(Event.DIFFERS)
+            except NotTaken as error:
+                self._lost(str(error))
             except StoreFailed as error:
-                is_full = isinstance(error, StoreFull)
-                LOG.error("replication: %s", error)
-                self._move(Event.LOST if is_full else Event.BROKEN)
+                LOG.error("replication stops: %s", error)
+                self.problem = str(error)
+                self._move(Event.BROKEN)
             except (OSError, BadStream, TimeoutError) as error:
                 self._lost(str(error) or "no answer")
             await asyncio.sleep(RETRY_S)
 
     def _lost(self, why: str) -> None:
-        """Note why the master is out of reach; said loudly once, it is tried every second."""
+        """Note why nothing is received; said loudly once, it is tried again every second."""
         level = logging.INFO if why == self.problem else logging.WARNING
-        LOG.log(level, "master %s: %s; tried again", self.master, why)
+        LOG.log(level, "from master %s nothing is received: %s; tried again", self.master, why)
         self.problem = why
         self._move(Event.LOST)
 
@@ -222,7 +229,8 @@ class Receiver:
             OSError: the master is gone, or was never there.
             BadStream: it is no master.
             Diverged: it has another log.
-            StoreFailed: this disk did not take it.
+            NotTaken: this disk did not take it, and may do so later.
+            StoreFailed: this disk broke.
         """
         host, port = split_address(self.master)
         async with asyncio.timeout(CONNECT_S):
@@ -279,9 +287,9 @@ class Receiver:
                     size += len(data)
             if size:
                 store.write(self._clock.now_ms())
-        except (OSError, StoreFull):
+        except (OSError, StoreFull) as error:
             raw.undo()
-            raise
+            raise NotTaken(f"the disk of this slave did not take it: {error}") from error
         self._is_busy = True
         self._take_soon()
         return size > 0

@@ -10,7 +10,7 @@ from tests.fuzz.corpus_file import CORPUS, read_corpus
 from tests.fuzz.run import fuzz
 from tests.fuzz.targets import TARGETS
 
-SOAK_SECONDS = int(os.environ.get("FUZZ_SECONDS", "120"))
+SOAK_SECONDS = int(os.environ.get("FUZZ_SECONDS", "30"))
 REPLAY_MIB_MAX = {"columns": 48}
 """The bulk decoder has windows of 8 MiB, whatever the file."""
 

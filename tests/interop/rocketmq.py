@@ -197,6 +197,7 @@ class Broker:
         store: storePathRootDir; made when missing.
         namesrv: address of the name server, or None for a broker on its own.
         settings: broker.conf keys that differ from the test defaults.
+        port: where it listens, with three more around it; a free one when None.
     """
 
     def __init__(
@@ -206,8 +207,9 @@ class Broker:
         store: Path,
         namesrv: str | None = None,
         settings: Mapping[str, str] | None = None,
+        port: int | None = None,
     ) -> None:
-        port = free_ports(4) + 2
+        port = free_ports(4) + 2 if port is None else port
         self.address = f"127.0.0.1:{port}"
         self.side = side
         self.store = store

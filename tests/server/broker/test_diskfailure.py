@@ -3,6 +3,8 @@
 import asyncio
 import errno
 import logging
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,56 @@ def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
             return store.flushed_offset > before
 
     assert asyncio.run(run()) is is_flushed
+
+
+@pytest.fixture
+def ext4(tmp_path: Path) -> Iterator[Path]:
+    """An ext4 of 64 MiB that can be made read-only while files of it are open for writing."""
+    image, mount = tmp_path / "image", tmp_path / "disk"
+    mount.mkdir()
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    for words in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(mount)]):
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip(f"there is no {words[0]}")
+        if done.returncode:
+            pytest.skip(f"an ext4 cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
+    ext4: Path, *, sync: bool
+) -> None:
+    found: list[bytes] = []
+
+    async def run() -> None:
+        async with running(ext4 / "store", sync=sync) as desk:
+            await desk.create_topic()
+            sent = [b"%d" % number for number in range(20)]
+            codes = {(await desk.send(body)).code for body in sent}
+            assert codes == {0}
+            # What the kernel does after an error of the disk, with errors=remount-ro.
+            subprocess.run(["mount", "-o", "remount,abort", str(ext4)], check=True)
+
+            answers = [await desk.send(b"refused %d" % number) for number in range(5)]
+
+            refusals = {ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.FLUSH_DISK_TIMEOUT}
+            assert {answer.code for answer in answers} <= refusals
+            assert answers[-1].code == ResponseCode.SERVICE_NOT_AVAILABLE
+            words = "Read-only file system; look at the disk, then restart the broker"
+            assert words in (answers[-1].remark or "")
+            assert words in (await state_of(desk) or "")
+            await desk.heartbeat()
+            found.extend(record.body for record in await desk.messages())
+
+    # The state files of a stop cannot be written, either; nobody is told that they are.
+    with pytest.raises(OSError, match="Read-only file system"):
+        asyncio.run(run())
+
+    assert found == [b"%d" % number for number in range(20)]

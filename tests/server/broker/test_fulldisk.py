@@ -12,7 +12,9 @@ import pytest
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
+from server.broker.config import BrokerRole
 from tests.server.broker.desk import Desk, broker_settings, running
+from tests.server.broker.pairs import equal_ends, pair_in, state_of
 from tests.waiting import TIMEOUT_S, until
 
 DISK_SIZE = 24 << 20
@@ -115,3 +117,41 @@ def test_full_disk_refuses_sends_until_there_is_space(
             return await bodies(desk)
 
     assert asyncio.run(restart()) == sent
+
+
+def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_with_space(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    filler = small_disk / "filler"
+
+    async def run() -> None:
+        async with pair_in(tmp_path) as pair:
+            master = await pair.start("m", BrokerRole.SYNC_MASTER, slave_timeout_ms=200)
+            await master.create_topic()
+            pair.root = small_disk
+            slave = await pair.start("s", BrokerRole.SLAVE, slave_read_enable=True)
+            await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+            sent: list[bytes] = []
+            await send_until(master, ResponseCode.SUCCESS, sent)
+            fill(filler, 0)
+
+            # Stored by the master, and not by the slave: 12, and 11 when it is far behind.
+            codes = {(await master.send(BODY * 10)).code for _ in range(40)}
+            assert codes - {0} <= {
+                ResponseCode.FLUSH_SLAVE_TIMEOUT,
+                ResponseCode.SLAVE_NOT_AVAILABLE,
+            }
+            store, ha_numbers = slave.app.broker.store, slave.app.broker.ha_numbers
+            await until(lambda: "space" in ha_numbers()["haProblem"], what="it says why")
+            kept = store.flushed_offset
+            assert kept < master.app.broker.store.written_offset
+            assert len(await bodies(slave)) >= len(sent)
+
+            filler.unlink()
+            await equal_ends(master, slave)
+            assert ha_numbers()["haProblem"] == ""
+            await send_until(master, ResponseCode.SUCCESS, sent)
+            await equal_ends(master, slave)
+            assert await bodies(slave) == await bodies(master)
+
+    asyncio.run(run())

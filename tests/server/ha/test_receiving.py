@@ -26,6 +26,11 @@ def test_slave_whose_log_parts_stays_so_until_it_is_told_of_a_master(event: Even
     assert after(*parted, Event.ADDRESS) is SlaveState.CONNECTING
 
 
+def test_slave_whose_disk_breaks_stops_whatever_it_was_at() -> None:
+    for events in ((Event.CONNECTED,), (Event.CONNECTED, Event.SAME)):
+        assert after(Event.ADDRESS, *events, Event.BROKEN) is SlaveState.FAILED
+
+
 def test_every_state_can_end_and_nothing_follows() -> None:
     assert {state for state, event in MOVES if event is Event.END} == set(SlaveState)
     assert {event for state, event in MOVES if state is SlaveState.ENDED} == {Event.END}

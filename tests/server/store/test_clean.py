@@ -271,6 +271,60 @@ def test_power_cut_while_deleting_leaves_a_row_without_a_gap(seed: int) -> None:
         assert after.max_offset("topic-a", 0) == COUNT // 2 + 1
 
 
+def delete_all(store: MessageStore) -> None:
+    """Delete all files that are expired, and then the queues that have no message any more."""
+    store.cleaner.delete_by_hand()
+    clean(store)
+    store.cleaner.remove_expired_queues(lambda: None)
+    clean(store)
+
+
+@pytest.mark.parametrize("power_cut", [False, True], ids=["kill", "power cut"])
+def test_kill_at_any_call_of_a_deletion_leaves_all_that_is_not_expired(*, power_cut: bool) -> None:
+    """Deleted are log files, queue files, index files, and a queue without messages.
+
+    A kill keeps what was written; a power cut keeps none of what was not synced.
+    """
+    number = 0
+    while True:
+        number += 1
+        disk, left = SimDisk(), [number]
+
+        def stop(name: str, path: Path, *, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise PowerCut
+
+        store = open_store(settings(Path("/store")), disk=disk)
+        store.put(message(0, topic="gone", queue_id=0), START_MS)
+        put_all(store, range(COUNT))
+        sync(store)
+        sent = {queue_id: bodies(store, "topic-a", queue_id) for queue_id in (0, 1)}
+        disk.on_call = stop
+        with contextlib.suppress(PowerCut):
+            delete_all(store)
+        kept = disk.crash_as([0] * len(disk.doubts())) if power_cut else disk.kept()
+
+        after = open_store(settings(Path("/store")), disk=kept)
+
+        assert after.recovery.damaged == []
+        assert after.min_log_offset <= store.written_offset // LOG_FILE_SIZE * LOG_FILE_SIZE
+        for queue_id, all_sent in sent.items():
+            assert after.max_offset("topic-a", queue_id) == len(all_sent)
+            low = after.min_offset("topic-a", queue_id)
+            assert bodies(after, "topic-a", queue_id) == all_sent[low:] != []
+        # What was begun is finished: the next deletion leaves what one without a kill leaves.
+        sync(after)
+        delete_all(after)
+        assert after.min_log_offset == after.written_offset // LOG_FILE_SIZE * LOG_FILE_SIZE
+        assert not after.has("gone")
+        put_all(after, range(COUNT, COUNT + 2))
+        assert after.max_offset("topic-a", 0) == len(sent[0]) + 1
+        if left[0] > 0:
+            break
+    assert number > 20
+
+
 def before_expiry(golden: Golden, root: Path) -> MessageStore:
     """Return a store with the layout that the recorded broker had before it deleted.
 

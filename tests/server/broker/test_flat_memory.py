@@ -1,0 +1,83 @@
+"""A load that goes on for long: memory grows up to some level, and not with every message.
+
+The short run counts Python's memory; the long one looks at what the system says that the process
+has. ``SOAK_LOAD_SECONDS`` is how long that load lasts.
+"""
+
+import asyncio
+import os
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from tests.server.broker.desk import Desk, running
+
+BODY = b"x" * 1_000
+SOAK_LOAD_SECONDS = float(os.environ.get("SOAK_LOAD_SECONDS", "300"))
+GROWTH_SIZE_MAX = 32 << 20
+"""Bytes of resident memory that the second half of a long load may add."""
+
+
+async def load(desk: Desk, count: int) -> None:
+    """Send and read messages, 50 at a time, with keys, and commit how far it is."""
+    at = 0
+    for first in range(0, count, 50):
+        answers = await asyncio.gather(
+            *(
+                desk.send(BODY, properties=f"KEYS\x01k{number}\x02TAGS\x01t{number % 7}")
+                for number in range(first, first + 50)
+            )
+        )
+        assert {answer.code for answer in answers} == {0}
+        answer = await desk.pull(queue_offset=at, sys_flag=5, commit_offset=at)
+        at = int(answer.ext["nextBeginOffset"])
+
+
+def resident_size() -> int:
+    """Return the bytes of memory that this process has."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_does_not_grow_with_the_number_of_messages(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            await load(desk, 2_000)
+            tracemalloc.start()
+            try:
+                await load(desk, 1_000)
+                before, _ = tracemalloc.get_traced_memory()
+                await load(desk, 4_000)
+                after, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            return before, after
+
+    before, after = asyncio.run(run())
+
+    # A queue entry alone has 20 bytes, and a record over 1,000.
+    assert after - before < 4_000 * 20
+
+
+@pytest.mark.soak
+def test_resident_memory_is_flat_over_a_long_load(tmp_path: Path) -> None:
+    samples: list[int] = []
+
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            end_s = time.monotonic() + SOAK_LOAD_SECONDS
+            while time.monotonic() < end_s:
+                await load(desk, 5_000)
+                samples.append(resident_size())
+
+    asyncio.run(run())
+
+    half = len(samples) // 2
+    print(f"{len(samples) * 5_000} messages, MiB after each tenth of the time:")
+    print([size >> 20 for size in samples[:: max(1, len(samples) // 10)]])
+    assert len(samples) >= 4
+    assert max(samples[half:]) - samples[half] < GROWTH_SIZE_MAX

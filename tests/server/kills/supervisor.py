@@ -1,0 +1,115 @@
+"""A name server and a broker, ours or the real one, that is started and killed on one store.
+
+    Supervisor ─ start ─> broker, on the port it always has ─ kill ─> SIGKILL
+               └ dead ──> a copy of the store, verified
+
+Rule: everything lies below one directory. The name server lives through all kills.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from storefmt.offline import StoreDir
+from storefmt.offline.findings import Finding, Severity
+from storefmt.offline.verify import verify
+from tests.interop.javabuild import class_path
+from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.ports import free_ports
+from tests.server.kills.load import DELAYS_MS
+
+TARGETS: Final = ("ours", "java")
+NOT_YET_WRITTEN: Final = frozenset({"queue_behind", "queue_missing"})
+"""Entries that were in memory when a broker was killed; its next start makes them from the log.
+The store of a broker that was stopped in order has none of these."""
+
+
+class Supervisor:
+    """Starts and kills the broker.
+
+    Args:
+        directory: empty; all files of all programs are written there.
+        target: ``ours`` or ``java``.
+        flush: flushDiskType.
+    """
+
+    def __init__(self, directory: Path, *, target: str, flush: str) -> None:
+        self.directory = directory
+        self.store = directory / "store"
+        self.is_java = target == "java"
+        self._side: Side = (
+            JavaSide(directory / "java", class_path())
+            if self.is_java
+            else OurSide(directory / "ours")
+        )
+        self._port = free_ports(4) + 2
+        self._flush = flush
+        self._namesrv = Namesrv(self._side).await_ready()
+        self._broker: Broker | None = None
+        self.namesrv = self._namesrv.address
+        self.address = f"127.0.0.1:{self._port}"
+
+    def launch(self, settings: Mapping[str, str]) -> None:
+        """Start the broker and do not wait until it serves."""
+        delays = " ".join(f"{delay_ms // 1000}s" for delay_ms in DELAYS_MS.values())
+        self._broker = Broker(
+            self._side,
+            store=self.store,
+            namesrv=self.namesrv,
+            port=self._port,
+            settings={
+                "flushDiskType": self._flush,
+                "messageDelayLevel": delays,
+                # The broker asks often, and never gives a transaction up.
+                "transactionTimeOut": "1000",
+                "transactionCheckInterval": "1000",
+                "transactionCheckMax": "10000",
+                # Far from now: in that hour files go by themselves, at any moment.
+                "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
+                "deleteCommitLogFilesInterval": "1",
+                "deleteConsumeQueueFilesInterval": "1",
+                "cleanResourceInterval": "1000",
+                **settings,
+            },
+        )
+
+    def await_ready(self) -> None:
+        """Return when the broker serves."""
+        assert self._broker is not None
+        self._broker.await_ready()
+
+    def kill(self) -> None:
+        """End the broker by SIGKILL."""
+        assert self._broker is not None
+        self._broker.kill()
+
+    def dead(self, name: str) -> tuple[Path, list[str]]:
+        """Return a copy of the store of a broker that was killed, and what is wrong with it."""
+        copy = self.directory / name
+        shutil.copytree(self.store, copy)
+        # It may have been killed before it made its first file.
+        found = _findings(copy) if (copy / "commitlog").is_dir() else []
+        return copy, [str(one) for one in found if one.kind not in NOT_YET_WRITTEN]
+
+    def stop(self) -> list[str]:
+        """Stop the broker in order; returns what is wrong with the store then."""
+        assert self._broker is not None
+        code = self._broker.stop()
+        wrong = [str(one) for one in _findings(self.store)]
+        # The real broker ends with 143, as the JVM does after SIGTERM.
+        return wrong if code in (0, 143) else [*wrong, f"the broker ended with {code}"]
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self._broker is not None:
+            self._broker.kill()
+        self._namesrv.stop()
+
+
+def _findings(store: Path) -> list[Finding]:
+    """Return all that is not as a broker leaves a store."""
+    return [
+        one for one in verify(StoreDir.open(store)).findings if one.severity is not Severity.INFO
+    ]
