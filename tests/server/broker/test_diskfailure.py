@@ -68,7 +68,7 @@ def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
         ResponseCode.SERVICE_NOT_AVAILABLE,
     )
     assert [answer.code for answer in sent] == [ok, doubt, no, no]
-    assert "input/output error; look at the disk, then restart" in (sent[3].remark or "")
+    assert "input/output error: disk sync; look at the disk, then restart" in (sent[3].remark or "")
     assert readable == [b"good"]
     assert states[0] is None
     assert "input/output error" in (states[1] or "")
@@ -163,7 +163,7 @@ def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
             refusals = {ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.FLUSH_DISK_TIMEOUT}
             assert {answer.code for answer in answers} <= refusals
             assert answers[-1].code == ResponseCode.SERVICE_NOT_AVAILABLE
-            words = "Read-only file system; look at the disk, then restart the broker"
+            words = "read-only file system: commit log not written; look at the disk"
             assert words in (answers[-1].remark or "")
             assert words in (await state_of(desk) or "")
             await desk.heartbeat()
