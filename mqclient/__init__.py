@@ -14,18 +14,32 @@ from typing import TYPE_CHECKING, Final
 from remoting.lazy import on_demand
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
-    from mqclient.allocate import Strategy
-    from mqclient.blocking import BlockingClient
-    from mqclient.blockingadmin import BlockingAdmin
-    from mqclient.blockingfaces import (
+    from mqclient.admin.admin import Admin
+    from mqclient.blocking.admin import BlockingAdmin
+    from mqclient.blocking.client import BlockingClient
+    from mqclient.blocking.clients import (
         BlockingLitePullConsumer,
         BlockingProducer,
         BlockingPullConsumer,
         BlockingPushConsumer,
         BlockingTransactionProducer,
     )
-    from mqclient.clientsettings import ClientSettings
+    from mqclient.client.instance import MQClient
+    from mqclient.client.settings import ClientSettings
+    from mqclient.consumer.allocate import Strategy
+    from mqclient.consumer.listeners import (
+        ConsumeConcurrentlyContext,
+        ConsumeConcurrentlyStatus,
+        ConsumeOrderlyContext,
+        ConsumeOrderlyStatus,
+    )
+    from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+    from mqclient.consumer.lite_pull_settings import LitePullSettings
+    from mqclient.consumer.pull import PullResult, PullStatus
+    from mqclient.consumer.pull_consumer import PullConsumer
+    from mqclient.consumer.push_consumer import PushConsumer
+    from mqclient.consumer.push_settings import PushSettings
+    from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
         BadRequest,
@@ -36,25 +50,11 @@ if TYPE_CHECKING:
         TimedOut,
         Unreachable,
     )
-    from mqclient.instance import MQClient
-    from mqclient.listeners import (
-        ConsumeConcurrentlyContext,
-        ConsumeConcurrentlyStatus,
-        ConsumeOrderlyContext,
-        ConsumeOrderlyStatus,
-    )
-    from mqclient.litepull import LitePullConsumer
-    from mqclient.litesettings import LitePullSettings
     from mqclient.message import Message, MessageExt
-    from mqclient.producer import Producer
-    from mqclient.producersettings import ProducerSettings
-    from mqclient.pull import PullResult, PullStatus
-    from mqclient.pullconsumer import PullConsumer
-    from mqclient.pushconsumer import PushConsumer
-    from mqclient.pushsettings import PushSettings
-    from mqclient.sent import SendResult, SendStatus
-    from mqclient.subscription import MessageSelector
-    from mqclient.txproducer import (
+    from mqclient.producer.producer import Producer
+    from mqclient.producer.send_result import SendResult, SendStatus
+    from mqclient.producer.settings import ProducerSettings
+    from mqclient.producer.transaction_producer import (
         LocalTransactionState,
         TransactionListener,
         TransactionProducer,
@@ -110,35 +110,35 @@ __all__ = [
 ]
 
 _PLACES: Final = {
-    "mqclient.admin": "Admin",
-    "mqclient.allocate": "Strategy",
-    "mqclient.blocking": "BlockingClient",
-    "mqclient.blockingadmin": "BlockingAdmin",
-    "mqclient.blockingfaces": (
+    "mqclient.admin.admin": "Admin",
+    "mqclient.consumer.allocate": "Strategy",
+    "mqclient.blocking.client": "BlockingClient",
+    "mqclient.blocking.admin": "BlockingAdmin",
+    "mqclient.blocking.clients": (
         "BlockingLitePullConsumer BlockingProducer BlockingPullConsumer BlockingPushConsumer "
         "BlockingTransactionProducer"
     ),
-    "mqclient.clientsettings": "ClientSettings",
+    "mqclient.client.settings": "ClientSettings",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
     ),
-    "mqclient.instance": "MQClient",
-    "mqclient.listeners": (
+    "mqclient.client.instance": "MQClient",
+    "mqclient.consumer.listeners": (
         "ConsumeConcurrentlyContext ConsumeConcurrentlyStatus "
         "ConsumeOrderlyContext ConsumeOrderlyStatus"
     ),
-    "mqclient.litepull": "LitePullConsumer",
-    "mqclient.litesettings": "LitePullSettings",
+    "mqclient.consumer.lite_pull_consumer": "LitePullConsumer",
+    "mqclient.consumer.lite_pull_settings": "LitePullSettings",
     "mqclient.message": "Message MessageExt",
-    "mqclient.producer": "Producer",
-    "mqclient.producersettings": "ProducerSettings",
-    "mqclient.pull": "PullResult PullStatus",
-    "mqclient.pullconsumer": "PullConsumer",
-    "mqclient.pushconsumer": "PushConsumer",
-    "mqclient.pushsettings": "PushSettings",
-    "mqclient.sent": "SendResult SendStatus",
-    "mqclient.subscription": "MessageSelector",
-    "mqclient.txproducer": (
+    "mqclient.producer.producer": "Producer",
+    "mqclient.producer.settings": "ProducerSettings",
+    "mqclient.consumer.pull": "PullResult PullStatus",
+    "mqclient.consumer.pull_consumer": "PullConsumer",
+    "mqclient.consumer.push_consumer": "PushConsumer",
+    "mqclient.consumer.push_settings": "PushSettings",
+    "mqclient.producer.send_result": "SendResult SendStatus",
+    "mqclient.consumer.subscription": "MessageSelector",
+    "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",

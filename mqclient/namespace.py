@@ -15,8 +15,11 @@ Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespa
 
 from typing import Final
 
+from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
+from storefmt.errors import StoreError
+from storefmt.paths import check_group_name
 from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
@@ -45,6 +48,28 @@ def unwrap(namespace: str, name: str) -> str:
         return name
     prefix, bare = _parted(name)
     return prefix + bare.removeprefix(f"{namespace}%")
+
+
+def checked_group(name: str, namespace: str = "") -> str:
+    """Return the name of a group with its namespace, as brokers know it.
+
+    Raises:
+        BadRequest: the name is not allowed.
+    """
+    try:
+        return check_group_name(wrap(namespace, check_group_name(name)))
+    except StoreError as error:
+        raise BadRequest(str(error)) from error
+
+
+def retry_topic_of(group: str) -> str:
+    """Return the retry topic of a group, which is given with its namespace."""
+    return RETRY_PREFIX + group
+
+
+def is_retry_topic(topic: str) -> bool:
+    """Return whether a topic holds the messages that some group failed to consume."""
+    return topic.startswith(RETRY_PREFIX)
 
 
 def wrap_queue(namespace: str, queue: MessageQueue) -> MessageQueue:

@@ -7,7 +7,7 @@ task that is tried again gives the same rows. Without a filter offsets have no g
 missing is data that the broker has lost, which is an error unless ``failOnDataLoss`` is false.
 Batches have at most 10,000 rows, and 8 MiB or the answer to one pull.
 
-Source: mqclient.pull; client/consumer/PullStatus.java (4.9.7).
+Source: mqclient.consumer.pull; client/consumer/PullStatus.java (4.9.7).
 """
 
 import asyncio
@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import Asked, Puller, PullStatus, RawPull
+from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
-from mqclient.pull import Asked, Puller, PullStatus, RawPull
-from mqclient.subscription import Subscription
 from pipeline.errors import DataLost
 from pipeline.liveoptions import Live, queue_text
 from pipeline.liveplan import Range

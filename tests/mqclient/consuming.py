@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mqclient.consumption import Consuming
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
+from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.offset_store import RemoteOffsets
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.push_settings import PushSettings
 from mqclient.message import MessageExt, read_messages
-from mqclient.offsetstore import RemoteOffsets
-from mqclient.processqueue import ProcessQueue
-from mqclient.pushsettings import PushSettings
 from remoting.bodies import MessageQueue
 from tests.mqclient.fake import NOW_MS, record
 

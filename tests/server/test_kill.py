@@ -21,13 +21,13 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
-from mqclient.sent import SendStatus
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendStatus
 from storefmt.offline import StoreDir
 from storefmt.offline.verify import verify
 from tests.ports import free_ports

@@ -12,9 +12,9 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.errors import ClientError
-from mqclient.litepull import LitePullConsumer
-from mqclient.litesettings import LitePullSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqclient.sim.network import SimClient

@@ -8,16 +8,16 @@ import asyncio
 from collections import defaultdict
 from enum import Enum, auto
 
-from mqclient.listeners import (
+from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.push_settings import PushSettings
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.pushconsumer import PushConsumer
-from mqclient.pushsettings import PushSettings
+from mqclient.producer.producer import Producer
 from remoting.bodies import (
     BrokerData,
     ConsumeFromWhere,

@@ -1,0 +1,182 @@
+"""A broker or a name server as a whole: settings, counters, write permission, clean-up.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses
+from mqclient.errors import NotFound, TimedOut
+from remoting import bodies, headers
+from remoting.codes import RequestCode, ResponseCode
+from storefmt.configs import DelayOffsets
+
+
+class BrokerCalls(AdminCalls):
+    """Requests about one broker."""
+
+    async def broker_runtime(self, address: str) -> dict[str, str]:
+        """Return counters and gauges of a broker, sorted by name."""
+        answer = await self._broker(
+            address, RequestCode.GET_BROKER_RUNTIME_INFO, what="runtime info"
+        )
+        return dict(sorted(responses.body(answer, bodies.KVTable, address=address).table.items()))
+
+    async def broker_config(self, address: str) -> dict[str, str]:
+        """Return every setting of a broker, sorted by name."""
+        answer = await self._broker(address, RequestCode.GET_BROKER_CONFIG, what="settings")
+        return responses.properties(answer)
+
+    async def update_broker_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running broker; a 4.9 broker takes unknown names silently."""
+        await self._broker(
+            address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def broker_stats(self, address: str, name: str, key: str) -> bodies.BrokerStatsData:
+        """Return one statistic of the last minute, hour and day.
+
+        Raises:
+            BrokerRefused: code 1 when nothing was counted under this name and key.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.VIEW_BROKER_STATS_DATA,
+            headers.ViewBrokerStatsData(stats_name=name, stats_key=key),
+            what=f"statistic {name} of {key}",
+        )
+        return responses.body(answer, bodies.BrokerStatsData, address=address)
+
+    async def broker_consume_stats(
+        self, address: str, *, order: bool = False
+    ) -> bodies.ConsumeStatsList:
+        """Return the progress of every group on a broker."""
+        answer = await self._broker(
+            address,
+            RequestCode.GET_BROKER_CONSUME_STATS,
+            headers.GetConsumeStatsInBroker(is_order=order),
+            what="progress of all groups",
+        )
+        return responses.body(answer, bodies.ConsumeStatsList, address=address)
+
+    async def delay_offsets(self, address: str) -> dict[int, int]:
+        """Return delay level -> next queue offset to deliver."""
+        answer = await self._broker(address, RequestCode.GET_ALL_DELAY_OFFSET, what="delay offsets")
+        return responses.body(answer, DelayOffsets, address=address).offsets
+
+    async def clean_expired_queues(self, address: str) -> None:
+        """Delete consume queues older than the commit log."""
+        await self._broker(address, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, what="clean queues")
+
+    async def clean_unused_topics(self, address: str) -> None:
+        """Delete consume queues of topics without settings."""
+        await self._broker(address, RequestCode.CLEAN_UNUSED_TOPIC, what="clean topics")
+
+    async def delete_expired_log(self, address: str) -> None:
+        """Delete commit log files past their age."""
+        await self._broker(address, RequestCode.DELETE_EXPIRED_COMMITLOG, what="clean log")
+
+
+class NamesrvCalls(AdminCalls):
+    """Requests about the name servers."""
+
+    async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
+        """Return every setting of a name server, the first that answers when none is named."""
+        _, answer = await self._namesrv(
+            RequestCode.GET_NAMESRV_CONFIG, what="settings", address=address
+        )
+        return responses.properties(answer)
+
+    async def update_namesrv_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running name server."""
+        await self._broker(
+            address, RequestCode.UPDATE_NAMESRV_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def wipe_write_perm(self, address: str, broker_name: str) -> int:
+        """Take write permission from all queues of a broker, on one name server.
+
+        Returns:
+            How many topics it changed.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+            headers.WipeWritePermOfBroker(broker_name=broker_name),
+            what=f"broker {broker_name}",
+        )
+        return responses.header(
+            answer, headers.WipeWritePermOfBrokerResponse, address=address
+        ).wipe_topic_count
+
+    async def add_write_perm(self, address: str, broker_name: str) -> int:
+        """Give all queues of a broker read and write permission; as the other call.
+
+        Raises:
+            TimedOut: a name server before 4.8 leaves this unanswered, too.
+        """
+        try:
+            answer = await self._broker(
+                address,
+                RequestCode.ADD_WRITE_PERM_OF_BROKER,
+                headers.AddWritePermOfBroker(broker_name=broker_name),
+                what=f"broker {broker_name}",
+            )
+        except TimedOut as error:
+            error.advise("a name server before 4.8 does not know this request: restart the broker")
+            raise
+        return responses.header(
+            answer, headers.AddWritePermOfBrokerResponse, address=address
+        ).add_topic_count
+
+    async def kv_get(self, namespace: str, key: str, *, address: str | None = None) -> str | None:
+        """Return one value of a name server's key-value table, None when it is not there."""
+        what = f"key {key} of namespace {namespace}"
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KV_CONFIG,
+                headers.GetKVConfig(namespace=namespace, key=key),
+                what=what,
+                address=address,
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return None
+            raise
+        return responses.header(answer, headers.GetKVConfigResponse, address=address).value
+
+    async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
+        """Return all keys of a namespace, sorted; none for an unknown one."""
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KVLIST_BY_NAMESPACE,
+                headers.GetKVListByNamespace(namespace=namespace),
+                what=f"namespace {namespace}",
+                address=address,
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return {}
+            raise
+        return dict(sorted(responses.body(answer, bodies.KVTable, address=address).table.items()))
+
+    async def kv_put(
+        self, namespace: str, key: str, value: str, *, address: str | None = None
+    ) -> None:
+        """Set one value on every name server, or on one."""
+        header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what, address=address)
+
+    async def kv_delete(self, namespace: str, key: str, *, address: str | None = None) -> None:
+        """Delete one value on every name server, or on one."""
+        header = headers.DeleteKVConfig(namespace=namespace, key=key)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what, address=address)
+
+
+def _lines(settings: Mapping[str, str]) -> bytes:
+    return "".join(f"{key}={value}\n" for key, value in settings.items()).encode()

@@ -1,0 +1,113 @@
+"""What the families of admin calls share: one request to a broker or to the name servers.
+
+Rule: a method of ``Admin`` is one request, or one per broker of a topic where Java's tool
+does that too. It changes nothing beside what its name says and never retries a write.
+Families name header and body classes by their package (``headers.QueryMessage``), which loads
+each class on first use: all of them together would take longer than most commands.
+
+A broker before 4.9 leaves a request that it does not know unanswered. When one that is newer
+than 4.3 gets no answer, the broker's version decides whether it is late or too old.
+
+Source: common/protocol/RequestCode.java of 4.3.2, 4.5.2, 4.7.1 and 4.9.7.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from mqclient.client import responses
+from mqclient.client.instance import MQClient
+from mqclient.client.lifetime import Lifetime
+from mqclient.errors import BrokerRefused, ClientError, TimedOut
+from remoting import bodies
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.header import Header
+
+_Version = tuple[int, ...]
+_BEFORE: Final[Mapping[int, _Version]] = {
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: (4, 4),
+    RequestCode.DELETE_ACL_CONFIG: (4, 4),
+    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: (4, 4),
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: (4, 4),
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: (4, 6),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: (4, 4),
+    RequestCode.GET_ALL_PRODUCER_INFO: (4, 8),
+    RequestCode.DELETE_EXPIRED_COMMITLOG: (4, 8),
+    # No Java broker knows these; from here on it is known to say so.
+    ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
+    ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
+    ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
+}
+"""Brokers before this version do not know the request, and do not answer it."""
+
+
+class AdminCalls(Lifetime):
+    """Base of the families.
+
+    Args:
+        client: the connections.
+    """
+
+    def __init__(self, client: MQClient) -> None:
+        super().__init__(client, "admin")
+
+    async def _broker(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+    ) -> Command:
+        try:
+            return await self._client.call(
+                address, code, header, what=what, body=body, timeout_s=timeout_s
+            )
+        except TimedOut as error:
+            first = _BEFORE.get(code)
+            if first is None or not await self._is_before(address, first):
+                raise
+            raise BrokerRefused(
+                f"{what}: {address} is older than {'.'.join(map(str, first))} and does not know "
+                f"request code {int(code)}, which it left unanswered",
+                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                address=address,
+                hint="this server's version has no such request",
+            ) from error
+
+    async def _is_before(self, address: str, first: _Version) -> bool:
+        try:
+            answer = await self._client.call(
+                address, RequestCode.GET_BROKER_RUNTIME_INFO, what="version of the broker"
+            )
+            table = responses.body(answer, bodies.KVTable, address=address).table
+        except ClientError:
+            # It does not answer what each broker knows: it is late.
+            return False
+        found = re.match(r"V(\d+)_(\d+)_(\d+)", table.get("brokerVersionDesc", ""))
+        return found is not None and tuple(map(int, found.groups())) < first
+
+    async def _namesrv(
+        self,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        address: str | None = None,
+    ) -> tuple[str, Command]:
+        """Ask one name server, the first that answers where none is named."""
+        if address is not None:
+            return address, await self._broker(address, code, header, what=what, body=body)
+        address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
+        return address, responses.check(answer, address=address, what=what)
+
+    async def _each_namesrv(
+        self, code: int, header: Header, *, what: str, address: str | None = None
+    ) -> list[Command]:
+        """Ask every name server, because none of them tells the others; or only one."""
+        addresses = list(self._client.namesrv_addresses) if address is None else [address]
+        return [await self._client.call(one, code, header, what=what) for one in addresses]

@@ -1,0 +1,134 @@
+"""Groups: their settings, their members, and what a member is doing.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+"""
+
+from __future__ import annotations
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses
+from mqclient.errors import BrokerRefused
+from remoting import bodies, headers
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from storefmt import fastjson
+from storefmt.configs import GroupTable, SubscriptionGroup
+
+_RUNNING_INFO_TIMEOUT_S = 12.0
+"""The broker itself waits 10 s for the client."""
+
+
+class GroupCalls(AdminCalls):
+    """Requests about producer and consumer groups."""
+
+    async def subscription_groups(self, address: str) -> GroupTable:
+        """Return the settings of all consumer groups of a broker."""
+        answer = await self._broker(
+            address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, what="group settings"
+        )
+        return responses.body(answer, GroupTable, address=address)
+
+    async def create_group(self, address: str, group: SubscriptionGroup) -> None:
+        """Create a consumer group on a broker, or replace all its settings."""
+        await self._broker(
+            address,
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+            what=f"group {group.group_name}",
+            body=fastjson.dumps(group.to_json()).encode(),
+        )
+
+    async def delete_group(self, address: str, group: str, *, remove_offset: bool = False) -> None:
+        """Delete the settings of a consumer group, with ``remove_offset`` its offsets too."""
+        header = headers.DeleteSubscriptionGroup(group_name=group, remove_offset=remove_offset)
+        command = Command.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
+        # 5.x calls the same field by another name.
+        command.ext["cleanOffset"] = command.ext["removeOffset"]
+        answer = await self._client.invoke(address, command)
+        responses.check(answer, address=address, what=f"group {group}")
+
+    async def consumer_ids(self, address: str, group: str) -> list[str]:
+        """Return the client ids of a consumer group on a broker, sorted; none is no error."""
+        header = headers.GetConsumerListByGroup(consumer_group=group)
+        try:
+            answer = await self._broker(
+                address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, what=f"group {group}"
+            )
+        except BrokerRefused as error:
+            # Brokers say "system error" when nobody is in the group.
+            if error.code == ResponseCode.SYSTEM_ERROR:
+                return []
+            raise
+        body = responses.body(answer, bodies.GetConsumerListByGroupResponseBody, address=address)
+        return sorted(body.consumer_id_list)
+
+    async def consumer_connection(self, address: str, group: str) -> bodies.ConsumerConnection:
+        """Return connections, subscriptions and modes of a consumer group on a broker.
+
+        Raises:
+            BrokerRefused: with code 206 when no consumer of the group is connected.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST,
+            headers.GetConsumerConnectionList(consumer_group=group),
+            what=f"group {group}",
+        )
+        return responses.body(answer, bodies.ConsumerConnection, address=address)
+
+    async def producer_connection(self, address: str, group: str) -> bodies.ProducerConnection:
+        """Return the connections of a producer group on a broker.
+
+        Raises:
+            BrokerRefused: with code 1 when the broker has no such group.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST,
+            headers.GetProducerConnectionList(producer_group=group),
+            what=f"producer group {group}",
+        )
+        return responses.body(answer, bodies.ProducerConnection, address=address)
+
+    async def producers(self, address: str) -> bodies.ProducerTableInfo:
+        """Return every producer group of a broker with its connections."""
+        answer = await self._broker(
+            address,
+            RequestCode.GET_ALL_PRODUCER_INFO,
+            headers.GetAllProducerInfo(),
+            what="producers",
+        )
+        return responses.body(answer, bodies.ProducerTableInfo, address=address)
+
+    async def consumer_running_info(
+        self, address: str, group: str, client_id: str, *, jstack: bool = False
+    ) -> bodies.ConsumerRunningInfo:
+        """Return what one live consumer says of itself: queues, cached messages, locks, rates.
+
+        The broker passes the question on to the client.
+
+        Raises:
+            BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
+        """
+        header = headers.GetConsumerRunningInfo(
+            consumer_group=group, client_id=client_id, jstack_enable=jstack
+        )
+        answer = await self._broker(
+            address,
+            RequestCode.GET_CONSUMER_RUNNING_INFO,
+            header,
+            what=f"client {client_id} of group {group}",
+            timeout_s=max(self._client.timeout_s, _RUNNING_INFO_TIMEOUT_S),
+        )
+        return responses.body(answer, bodies.ConsumerRunningInfo, address=address)
+
+    async def consume_stats(
+        self, address: str, group: str, topic: str | None = None
+    ) -> bodies.ConsumeStats:
+        """Return broker and consumer offsets per queue of a group; empty for an unknown one."""
+        answer = await self._broker(
+            address,
+            RequestCode.GET_CONSUME_STATS,
+            headers.GetConsumeStats(consumer_group=group, topic=topic),
+            what=f"progress of group {group}",
+        )
+        return responses.body(answer, bodies.ConsumeStats, address=address)

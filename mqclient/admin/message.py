@@ -1,0 +1,178 @@
+"""Messages by id, by place and by key; running one through a consumer; raw queue entries.
+
+Source: client/impl/MQAdminImpl.java#viewMessage, #queryMessage,
+tools/admin/DefaultMQAdminExtImpl.java#consumeMessageDirectly (4.9.7).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses, routes
+from mqclient.errors import BadAnswer, BadRequest, NotFound
+from mqclient.message import MessageExt, read_messages
+from remoting import bodies, headers
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from storefmt.errors import StoreError
+from storefmt.hosts import host_text
+from storefmt.msgid import parse_offset_id
+
+UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
+"""Extra field of QUERY_MESSAGE: the key is a unique id."""
+END_OF_TIME_MS: Final = 2**63 - 1
+_CONSUME_TIMEOUT_S: Final = 12.0
+
+
+class MessageCalls(AdminCalls):
+    """Requests about single messages."""
+
+    async def view_message(self, offset_id: str) -> MessageExt:
+        """Return the message with an offset id, read from the broker the id names.
+
+        Raises:
+            BadRequest: that is no offset id.
+            NotFound: the broker has no message there any more.
+        """
+        try:
+            store_host, log_offset = parse_offset_id(offset_id)
+            address = host_text(store_host)
+        except StoreError as error:
+            raise BadRequest(str(error)) from error
+        return await self.view_message_at(address, log_offset)
+
+    async def view_message_at(
+        self, address: str, log_offset: int, *, broker_name: str = ""
+    ) -> MessageExt:
+        """Return the message at a commit log offset (bytes) of a broker.
+
+        Raises:
+            NotFound: no message starts there.
+        """
+        what = f"message at commit log offset {log_offset}"
+        command = Command.request(
+            RequestCode.VIEW_MESSAGE_BY_ID, headers.ViewMessage(offset=log_offset)
+        )
+        answer = await self._client.invoke(address, command)
+        if answer.code == ResponseCode.SYSTEM_ERROR:
+            # The one thing that goes wrong with this request.
+            raise NotFound(
+                f"{what}: {address} has none there",
+                code=answer.code,
+                remark=answer.remark or "",
+                address=address,
+                hint="the id may be of another broker, or the message was deleted by age",
+            )
+        responses.check(answer, address=address, what=what)
+        found = read_messages(answer.body, broker_name=broker_name, address=address)
+        if len(found) != 1:
+            raise BadAnswer(f"{what}: {address} sent {len(found)} messages", address=address)
+        return found[0]
+
+    async def query_message(
+        self,
+        topic: str,
+        key: str,
+        *,
+        count_max: int = 64,
+        begin_ms: int = 0,
+        end_ms: int = END_OF_TIME_MS,
+        unique: bool = False,
+    ) -> list[MessageExt]:
+        """Return the messages of a topic with a key, newest last, from all its brokers.
+
+        Brokers compare hashes, so what only has the same hash is taken out here.
+
+        Args:
+            begin_ms: earliest store time; ``end_ms`` the latest.
+            unique: the key is a unique id.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
+        found: list[MessageExt] = []
+        readers = routes.readers(await self._client.route(topic))
+        for broker_name, address in readers.items():
+            command = Command.request(
+                RequestCode.QUERY_MESSAGE,
+                headers.QueryMessage(
+                    topic=topic,
+                    key=key,
+                    max_num=count_max,
+                    begin_timestamp=begin_ms,
+                    end_timestamp=end_ms,
+                ),
+            )
+            command.ext[UNIQUE_KEY_QUERY] = "true" if unique else "false"
+            answer = await self._client.invoke(address, command)
+            if answer.code == ResponseCode.QUERY_NOT_FOUND:
+                continue
+            responses.check(answer, address=address, what=f"key {key} in topic {topic}")
+            found += read_messages(answer.body, broker_name=broker_name, address=address)
+        wanted = [message for message in found if _has_key(message, topic, key, unique=unique)]
+        return sorted(wanted, key=lambda message: message.store_ms)[:count_max]
+
+    async def consume_message_directly(
+        self, address: str, group: str, client_id: str, offset_id: str
+    ) -> bodies.ConsumeMessageDirectlyResult:
+        """Run one stored message through one live consumer, return what became of it.
+
+        Raises:
+            BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
+        """
+        header = headers.ConsumeMessageDirectlyResult(
+            consumer_group=group, client_id=client_id, msg_id=offset_id
+        )
+        answer = await self._broker(
+            address,
+            RequestCode.CONSUME_MESSAGE_DIRECTLY,
+            header,
+            what=f"client {client_id} of group {group}",
+            timeout_s=max(self._client.timeout_s, _CONSUME_TIMEOUT_S),
+        )
+        return responses.body(answer, bodies.ConsumeMessageDirectlyResult, address=address)
+
+    async def query_consume_queue(
+        self,
+        address: str,
+        topic: str,
+        queue_id: int,
+        *,
+        queue_offset: int,
+        count: int,
+        group: str | None = None,
+    ) -> bodies.QueryConsumeQueueResponseBody:
+        """Return raw consume queue entries from a queue offset on.
+
+        Raises:
+            NotFound: the queue has no entry at this offset.
+            BrokerRefused: code 1 when the broker has no such queue.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.QUERY_CONSUME_QUEUE,
+            headers.QueryConsumeQueue(
+                topic=topic,
+                queue_id=queue_id,
+                index=queue_offset,
+                count=count,
+                consumer_group=group,
+            ),
+            what=f"queue {queue_id} of topic {topic}",
+        )
+        if not answer.body:
+            # Java answers success, a remark and nothing else.
+            raise NotFound(
+                f"queue {queue_id} of topic {topic} has no entry {queue_offset}",
+                remark=answer.remark or "",
+                address=address,
+                hint="ask for an offset between min and max",
+            )
+        return responses.body(answer, bodies.QueryConsumeQueueResponseBody, address=address)
+
+
+def _has_key(message: MessageExt, topic: str, key: str, *, unique: bool) -> bool:
+    if message.topic != topic:
+        return False
+    return message.unique_key == key if unique else key in (*message.keys, message.unique_key)

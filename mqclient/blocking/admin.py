@@ -1,0 +1,93 @@
+"""Admin calls for code that does not await.
+
+    with BlockingClient("127.0.0.1:9876") as client, BlockingAdmin(client) as admin:
+        names = admin.topic_list()
+
+Rule: every public method of ``Admin``, by a line here.
+"""
+
+from mqclient.admin.admin import Admin
+from mqclient.blocking.loop import BlockingLoop
+from mqclient.blocking.proxy import Blocking, waits
+
+
+class BlockingAdmin(Blocking[Admin]):
+    """An ``Admin`` whose calls wait."""
+
+    def __init__(self, client: BlockingLoop) -> None:
+        super().__init__(client, Admin(client.mq))
+
+    acl_config = waits(Admin.acl_config)
+    acl_version = waits(Admin.acl_version)
+    add_write_perm = waits(Admin.add_write_perm)
+    all_consumer_offsets = waits(Admin.all_consumer_offsets)
+    broker_config = waits(Admin.broker_config)
+    broker_consume_stats = waits(Admin.broker_consume_stats)
+    broker_runtime = waits(Admin.broker_runtime)
+    broker_stats = waits(Admin.broker_stats)
+    clean_expired_queues = waits(Admin.clean_expired_queues)
+    clean_unused_topics = waits(Admin.clean_unused_topics)
+    clone_group_offset = waits(Admin.clone_group_offset)
+    cluster_info = waits(Admin.cluster_info)
+    cluster_names = waits(Admin.cluster_names)
+    consume_message_directly = waits(Admin.consume_message_directly)
+    consume_stats = waits(Admin.consume_stats)
+    consume_time_span = waits(Admin.consume_time_span)
+    consumer_connection = waits(Admin.consumer_connection)
+    consumer_ids = waits(Admin.consumer_ids)
+    consumer_running_info = waits(Admin.consumer_running_info)
+    consumer_status = waits(Admin.consumer_status)
+    correction_offsets = waits(Admin.correction_offsets)
+    create_group = waits(Admin.create_group)
+    create_topic = waits(Admin.create_topic)
+    delay_offsets = waits(Admin.delay_offsets)
+    delete_account = waits(Admin.delete_account)
+    delete_expired_log = waits(Admin.delete_expired_log)
+    delete_group = waits(Admin.delete_group)
+    delete_topic_in_broker = waits(Admin.delete_topic_in_broker)
+    delete_topic_in_namesrv = waits(Admin.delete_topic_in_namesrv)
+    earliest_store_ms = waits(Admin.earliest_store_ms)
+    groups_of_topic = waits(Admin.groups_of_topic)
+    kv_delete = waits(Admin.kv_delete)
+    kv_get = waits(Admin.kv_get)
+    kv_list = waits(Admin.kv_list)
+    kv_put = waits(Admin.kv_put)
+    lock_batch = waits(Admin.lock_batch)
+    lock_table = waits(Admin.lock_table)
+    locks = waits(Admin.locks)
+    max_offset = waits(Admin.max_offset)
+    min_offset = waits(Admin.min_offset)
+    namesrv_config = waits(Admin.namesrv_config)
+    open_transactions = waits(Admin.open_transactions)
+    producer_connection = waits(Admin.producer_connection)
+    producers = waits(Admin.producers)
+    promote_slave = waits(Admin.promote_slave)
+    query_consume_queue = waits(Admin.query_consume_queue)
+    query_consumer_offset = waits(Admin.query_consumer_offset)
+    query_message = waits(Admin.query_message)
+    reset_offset_by_time = waits(Admin.reset_offset_by_time)
+    reset_offset_offline = waits(Admin.reset_offset_offline)
+    resume_check_half_message = waits(Admin.resume_check_half_message)
+    search_offset = waits(Admin.search_offset)
+    shutdown = waits(Admin.shutdown)
+    subscription_groups = waits(Admin.subscription_groups)
+    system_topics = waits(Admin.system_topics)
+    topic_configs = waits(Admin.topic_configs)
+    topic_list = waits(Admin.topic_list)
+    topic_route = waits(Admin.topic_route)
+    topic_route_at = waits(Admin.topic_route_at)
+    topic_stats = waits(Admin.topic_stats)
+    topic_stats_at = waits(Admin.topic_stats_at)
+    topics_by_cluster = waits(Admin.topics_by_cluster)
+    unit_sub_topics = waits(Admin.unit_sub_topics)
+    unit_sub_ununit_topics = waits(Admin.unit_sub_ununit_topics)
+    unit_topics = waits(Admin.unit_topics)
+    unlock_batch = waits(Admin.unlock_batch)
+    update_account = waits(Admin.update_account)
+    update_broker_config = waits(Admin.update_broker_config)
+    update_consumer_offset = waits(Admin.update_consumer_offset)
+    update_namesrv_config = waits(Admin.update_namesrv_config)
+    update_white_addresses = waits(Admin.update_white_addresses)
+    view_message = waits(Admin.view_message)
+    view_message_at = waits(Admin.view_message_at)
+    wipe_write_perm = waits(Admin.wipe_write_perm)

@@ -1,0 +1,199 @@
+"""Routes of topics: which brokers have a topic, and which queues that makes.
+
+Rule: pure; ``now_ms`` is given. A route is asked for again after 30 s, or when a broker of it
+failed; until there is a newer one it stays (``mqclient.client.route_renewal``). One that nobody
+asked for in twice that time is worth waiting for a newer one.
+
+Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
+#topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
+"""
+
+from typing import Final, NamedTuple
+
+from mqclient.errors import BadAnswer
+from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+
+TEMPLATE_TOPIC: Final = "TBW102"
+"""The topic whose settings a broker gives to a topic it makes on the first send."""
+TEMPLATE_QUEUE_COUNT: Final = 4
+"""Queues a producer asks for then (defaultTopicQueueNums)."""
+ROUTE_LIFE_MS: Final = 30_000
+"""When a route is asked for again, unless pollNameServerInterval says otherwise."""
+QUIET_MS: Final = 300_000
+"""Pause between two warnings that a route cannot be had."""
+MASTER_ID: Final = 0
+
+READABLE: Final = 4
+WRITABLE: Final = 2
+
+
+class PublishInfo(NamedTuple):
+    """What a route means for sends: queues in turn, and the master of each broker."""
+
+    route: TopicRouteData
+    queues: list[MessageQueue]
+    masters: dict[str, str]
+
+
+class _Known:
+    """A route, and until when it is good in which way."""
+
+    __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
+
+    def __init__(self, route: TopicRouteData, now_ms: int, life_ms: int) -> None:
+        self.route = route
+        self.quiet_ms = now_ms
+        self.asked(now_ms, life_ms)
+
+    def asked(self, now_ms: int, life_ms: int) -> None:
+        self.ask_ms = now_ms + life_ms
+        self.doubt_ms = now_ms + 2 * life_ms
+
+
+class RouteCache:
+    """The last known route of each topic, and when to ask for it again.
+
+    Args:
+        life_ms: how long a route is good.
+    """
+
+    def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
+        self._life_ms = life_ms
+        self._known: dict[str, _Known] = {}
+
+    def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
+        """Return the route, None when it is not known or has to be asked for again."""
+        known = self._known.get(topic)
+        return known.route if known is not None and now_ms < known.ask_ms else None
+
+    def last(self, topic: str) -> TopicRouteData | None:
+        """Return the route however old it is, None when there never was one."""
+        known = self._known.get(topic)
+        return None if known is None else known.route
+
+    def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
+        """Remember a route in place of the one before."""
+        self._known[topic] = _Known(route, now_ms, self._life_ms)
+
+    def asked(self, topic: str, *, now_ms: int) -> None:
+        """Let a known route be good for another while: it is asked for now."""
+        self._known[topic].asked(now_ms, self._life_ms)
+
+    def failed(self, topic: str, *, now_ms: int) -> bool:
+        """Note that no newer route could be had; return whether that is worth a word again."""
+        known = self._known.get(topic)
+        if known is None or now_ms < known.quiet_ms:
+            return False
+        known.quiet_ms = now_ms + QUIET_MS
+        return True
+
+    def is_doubtful(self, topic: str, *, now_ms: int) -> bool:
+        """Whether a newer route is worth waiting for."""
+        known = self._known.get(topic)
+        return known is None or now_ms >= known.doubt_ms
+
+    def doubt(self, topic: str) -> None:
+        """Have a route asked for again by whoever needs it next."""
+        known = self._known.get(topic)
+        if known is not None:
+            known.ask_ms = known.doubt_ms = 0
+
+    def drop(self, topic: str) -> None:
+        """Forget a route."""
+        self._known.pop(topic, None)
+
+
+def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
+    """Return what a producer needs of a route; raises BadAnswer as ``publish_queues``."""
+    return PublishInfo(route, publish_queues(topic, route), masters(route))
+
+
+def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues a producer may send to, in Java's order.
+
+    An ordered topic has the queues its configuration names, also those of brokers that are
+    away: a message must not move to another queue because of that.
+
+    Raises:
+        BadAnswer: the order configuration is not ``broker:count;broker:count``.
+    """
+    if route.order_topic_conf:
+        return _ordered_queues(topic, route.order_topic_conf)
+    with_master = set(masters(route))
+    return [
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
+        if data.perm & WRITABLE and data.broker_name in with_master
+        for queue_id in range(data.write_queue_nums)
+    ]
+
+
+def template_queues(
+    topic: str, template: TopicRouteData, *, queue_count: int = TEMPLATE_QUEUE_COUNT
+) -> list[MessageQueue]:
+    """Return the queues a topic will have once a broker makes it on the first send."""
+    return [queue for queue in publish_queues(topic, template) if queue.queue_id < queue_count]
+
+
+def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues a consumer reads, sorted."""
+    return sorted(
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in route.queue_datas
+        if data.perm & READABLE
+        for queue_id in range(data.read_queue_nums)
+    )
+
+
+def masters(route: TopicRouteData) -> dict[str, str]:
+    """Return the address of each broker's master, by broker name; brokers without one are out."""
+    return {
+        broker.broker_name: broker.broker_addrs[MASTER_ID]
+        for broker in route.broker_datas
+        if MASTER_ID in broker.broker_addrs
+    }
+
+
+def readers(route: TopicRouteData) -> dict[str, str]:
+    """Return an address to read from for each broker: its master, or else a slave."""
+    return {
+        broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
+    }
+
+
+def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[str, bool] | None:
+    """Return where to read from a broker, and whether that is its master.
+
+    Args:
+        broker_id: the member of the broker to prefer; when it is away the master is taken,
+            then any slave.
+
+    Returns:
+        None when the route has no such broker, or none of its members is up.
+    """
+    for broker in route.broker_datas:
+        if broker.broker_name == broker_name and broker.broker_addrs:
+            members = broker.broker_addrs
+            chosen = broker_id if broker_id in members else min(members)
+            return members[chosen], chosen == MASTER_ID
+    return None
+
+
+def _first(broker: BrokerData) -> str:
+    return broker.broker_addrs[min(broker.broker_addrs)]
+
+
+def _ordered_queues(topic: str, conf: str) -> list[MessageQueue]:
+    queues = []
+    for item in filter(None, conf.split(";")):
+        broker_name, colon, count = item.rpartition(":")
+        if not colon or not count.isdecimal():
+            raise BadAnswer(
+                f"order configuration of topic {topic} is {conf!r}, expected broker:count;…",
+                hint="see `updateOrderConf`",
+            )
+        queues += [
+            MessageQueue(topic=topic, broker_name=broker_name, queue_id=queue_id)
+            for queue_id in range(int(count))
+        ]
+    return queues

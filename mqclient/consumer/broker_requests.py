@@ -1,0 +1,186 @@
+"""What a consumer answers when a broker asks.
+
+    40  the group's members changed      rebalance now
+    220 move to these positions          drop, wait, set, begin anew
+    221 where are you                    positions in memory
+    307 what are you doing               running info, on demand with stacks
+    309 consume this message             the listener gets it, the result goes back
+
+Rule: every answer is of the member the request names.
+
+Source: client/impl/ClientRemotingProcessor.java,
+client/impl/factory/MQClientInstance.java#resetOffset, #consumerRunningInfo (4.9.7).
+"""
+
+import asyncio
+import logging
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Final
+
+from mqclient.client.members import Serve
+from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.rebalancing import Rebalancing
+from mqclient.consumer.subscription import Wanted
+from mqclient.errors import ClientError
+from mqclient.message import read_messages
+from remoting.bodies import ConsumerRunningInfo, MessageQueue
+from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    ConsumeMessageDirectlyResult,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+    ResetOffset,
+)
+
+LOG = logging.getLogger(__name__)
+
+VERSION_NAME: Final = "V4_9_7"
+RESET_PAUSE_S: Final = 10.0
+"""Listeners at work get so long, then the positions are set (MQClientInstance#resetOffset)."""
+
+
+class ConsumerServes:
+    """The answers of one consumer."""
+
+    def __init__(
+        self,
+        consuming: Consuming,
+        consumption: Consumption,
+        *,
+        wanted: Mapping[str, Wanted],
+        held: dict[MessageQueue, ProcessQueue],
+        rebalancing: Rebalancing,
+        pulls: QueuePulls,
+        started_ms: int,
+    ) -> None:
+        self._consuming = consuming
+        self._consumption = consumption
+        self._wanted = wanted
+        self._held = held
+        self._rebalancing = rebalancing
+        self._pulls = pulls
+        self._started_ms = started_ms
+
+    def table(self) -> dict[int, Serve]:
+        """Return what answers which request code."""
+        return {
+            RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self.members_changed,
+            RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self.reset,
+            RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: self.positions,
+            RequestCode.GET_CONSUMER_RUNNING_INFO: self.running_info,
+            RequestCode.CONSUME_MESSAGE_DIRECTLY: self.consume_directly,
+        }
+
+    async def members_changed(self, address: str, request: Command) -> Command | None:
+        """Rebalance now."""
+        self._rebalancing.wake()
+        return None
+
+    async def reset(self, address: str, request: Command) -> Command | None:
+        """Move queues of a topic to given positions, whatever was reached so far."""
+        header = request.header(ResetOffset)
+        wanted = ResetOffsetBody.decode(request.body).offset_table
+        LOG.info("%s asks %s to move in %s", address, header.group, header.topic)
+        work = asyncio.get_running_loop().create_task(self._reset(header.topic, wanted))
+        self._consuming.tasks.add(work)
+        return None
+
+    async def positions(self, address: str, request: Command) -> Command | None:
+        """Return the positions in memory."""
+        topic = request.header(GetConsumerStatus).topic
+        body = GetConsumerStatusBody(message_queue_table=self._consuming.offsets.table(topic))
+        return request.response(body=body.encode())
+
+    async def running_info(self, address: str, request: Command) -> Command | None:
+        """Return what the consumer is doing."""
+        header = request.header(GetConsumerRunningInfo)
+        now_ms = self._consuming.client.now_ms()
+        offsets = self._consuming.offsets
+        info = ConsumerRunningInfo(
+            properties=self._properties(),
+            subscription_set=sorted(
+                (each.data for each in self._wanted.values()), key=lambda data: data.topic
+            ),
+            mq_table={
+                queue: each.info(commit_offset=offsets.known(queue) or 0)
+                for queue, each in sorted(self._held.items())
+            },
+            status_table={
+                topic: self._consuming.stats[topic].status(now_ms) for topic in sorted(self._wanted)
+            },
+            jstack=_stacks() if header.jstack_enable else None,
+        )
+        return request.response(body=info.encode())
+
+    async def consume_directly(self, address: str, request: Command) -> Command | None:
+        """Let the listener have one message."""
+        header = request.header(ConsumeMessageDirectlyResult)
+        messages = read_messages(
+            request.body, broker_name=header.broker_name or "", address=address
+        )
+        if not messages:
+            return request.response(ResponseCode.SYSTEM_ERROR, remark="the request has no message")
+        result = await self._consumption.directly(messages[0])
+        return request.response(body=result.encode())
+
+    async def _reset(self, topic: str, wanted: Mapping[MessageQueue, int]) -> None:
+        pulls, offsets = self._pulls, self._consuming.offsets
+        moved = [
+            each for queue, each in self._held.items() if queue.topic == topic and queue in wanted
+        ]
+        for held in moved:
+            held.dropped = True
+            held.clear()
+            pulls.end(held.queue)
+        if moved:
+            await asyncio.sleep(RESET_PAUSE_S)
+        for held in moved:
+            if self._held.get(held.queue) is not held:
+                continue
+            offsets.update(held.queue, wanted[held.queue], increase_only=False)
+            try:
+                await offsets.persist([held.queue], sure=True)
+            except ClientError as error:
+                LOG.warning("moving %s: %s", held.queue, error)
+            del self._held[held.queue]
+            offsets.remove(held.queue)
+        self._rebalancing.wake()
+
+    def _properties(self) -> dict[str, str]:
+        settings = self._consuming.settings
+        shown = {_camel(item.name): str(getattr(settings, item.name)) for item in fields(settings)}
+        shown.pop("roomOf", None)
+        return shown | {
+            "consumerGroup": self._consuming.group,
+            "messageModel": settings.message_model.name,
+            "consumeFromWhere": settings.consume_from_where.name,
+            "PROP_CONSUMER_START_TIMESTAMP": str(self._started_ms),
+            "PROP_CONSUMEORDERLY": str(self._consumption.orderly).lower(),
+            "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY",
+            "PROP_THREADPOOL_CORE_SIZE": str(settings.consume_thread_min),
+            "PROP_NAMESERVER_ADDR": ";".join(self._consuming.client.namesrv_addresses) + ";",
+            "PROP_CLIENT_VERSION": VERSION_NAME,
+        }
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _stacks() -> str:
+    """Return every thread's stack as text."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    parts = []
+    for ident, frame in sys._current_frames().items():
+        stack = "".join(traceback.format_stack(frame))
+        parts.append(f"{names.get(ident, 'thread')} ({ident})\n{stack}")
+    return "\n".join(parts)

@@ -1,0 +1,266 @@
+"""Concurrent consumption: many listeners at a time, in no order, each message until it is done.
+
+    submit --> batches --> N workers --> listener --> done:   removed, position moves
+                                                  `-> failed: given back to the broker,
+                                                              or tried here again after 5 s
+
+Rule: a queue's position is its lowest message that is not done, so what a crash repeats is
+never lost. A listener over its time (15 min) has its message given back for another member,
+and what it answers then no longer counts.
+
+Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
+client/impl/consumer/ProcessQueue.java#cleanExpiredMsg (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from mqclient.consumer.consumption import (
+    TO_DEAD_LETTERS,
+    TRY_AGAIN_S,
+    Consuming,
+    log_not_given_back,
+    log_unreadable,
+)
+from mqclient.consumer.listeners import (
+    ConcurrentListener,
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+    Listening,
+)
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.errors import ClientError
+from mqclient.message import MessageExt
+from mqclient.producer import hooks
+from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType
+from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
+
+LOG = logging.getLogger(__name__)
+
+_OK: Final = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+_LATER: Final = ConsumeConcurrentlyStatus.RECONSUME_LATER
+EXPIRED_DELAY_LEVEL: Final = 3
+_TURN: Final = 64
+"""Batches a worker does before it lets others run; a listener may never wait for anything."""
+
+_Request = tuple[ProcessQueue, list[MessageExt]]
+
+
+class ConsumeConcurrently:
+    """Consumes for one consumer."""
+
+    orderly = False
+
+    def __init__(self, consuming: Consuming, listener: ConcurrentListener) -> None:
+        self._consuming = consuming
+        self._settings = consuming.settings
+        self._listening: Listening[ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus]
+        self._listening = Listening(listener, thread_count=self._settings.consume_thread_min)
+        # None lets one worker end, after what was queued before it.
+        self._requests: asyncio.Queue[_Request | None] = asyncio.Queue()
+        self._workers: set[asyncio.Task[None]] = set()
+        self._size = 0
+        self._busy = 0
+
+    def start(self) -> None:
+        """Start the workers."""
+        self.resize(self._settings.consume_thread_min)
+
+    def resize(self, count: int) -> None:
+        """Let so many listeners run at a time; those at work end first."""
+        loop = asyncio.get_running_loop()
+        for _ in range(self._size, count):
+            worker = loop.create_task(self._work(), name="consume")
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+        for _ in range(count, self._size):
+            self._requests.put_nowait(None)
+        self._size = count
+        self._listening.resize(count)
+
+    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+        """Queue messages for the workers."""
+        size = self._settings.consume_message_batch_max_size
+        for start in range(0, len(new), size):
+            self._requests.put_nowait((held, list(new[start : start + size])))
+
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Move the position: nothing is held, so all that was given is done with."""
+        self._consuming.moved(held, position)
+
+    async def stop(self, *, wait_s: float) -> None:
+        """Drop what waits, let listeners at work end within ``wait_s``.
+
+        A listener that stops its own consumer is not waited for, and ends by itself.
+        """
+        while not self._requests.empty():
+            self._requests.get_nowait()
+        caller = asyncio.current_task()
+        own = 1 if caller in self._workers else 0
+        deadline_s = asyncio.get_running_loop().time() + wait_s
+        while self._busy > own and asyncio.get_running_loop().time() < deadline_s:
+            await asyncio.sleep(0.01)
+        for worker in self._workers:
+            if worker is not caller:
+                worker.cancel()
+        if own:
+            self._requests.put_nowait(None)
+        self._listening.close()
+
+    async def released(self, held: ProcessQueue) -> bool:
+        """Return at once: another member may begin while listeners here still end."""
+        return True
+
+    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+        """Let the listener have one message, outside of any queue."""
+        message = self._consuming.as_sent(message)
+        queue = MessageQueue(message.topic, message.broker_name, message.queue_id)
+        context = ConsumeConcurrentlyContext(queue)
+        started_ms = self._consuming.client.now_ms()
+        result, remark = CMResult.CR_THROW_EXCEPTION, None
+        try:
+            answer = await self._listening.call([message], context)
+            if answer is _OK:
+                result = CMResult.CR_SUCCESS
+            else:
+                result = CMResult.CR_LATER if answer is _LATER else CMResult.CR_RETURN_NULL
+        except Exception as error:
+            LOG.exception("listener of %s", self._consuming.group)
+            remark = f"{type(error).__name__}: {error}"
+        return ConsumeMessageDirectlyResult(
+            order=False,
+            auto_commit=True,
+            consume_result=result,
+            remark=remark,
+            spent_time_mills=self._consuming.client.now_ms() - started_ms,
+        )
+
+    async def give_back_expired(self, held: ProcessQueue) -> None:
+        """Give messages back whose listener is over its time."""
+        life_ms = self._settings.consume_timeout_min * 60_000
+        now_ms = self._consuming.client.now_ms()
+        for message in held.expired(life_ms=life_ms, now_ms=now_ms):
+            try:
+                await self._consuming.give_back(message, delay_level=EXPIRED_DELAY_LEVEL)
+            except ClientError as error:
+                LOG.warning("message %s is over its time: %s", message.msg_id, error)
+                return
+            LOG.warning("message %s was given back, its listener hangs", message.msg_id)
+            self._consuming.moved(held, held.remove([message], now_ms=now_ms))
+
+    async def _work(self) -> None:
+        done = 0
+        while True:
+            request = await self._requests.get()
+            if request is None:
+                return
+            self._busy += 1
+            try:
+                await self._consume(*request)
+            except Exception:
+                LOG.exception("consuming %s", request[0].queue)
+            finally:
+                self._busy -= 1
+            done += 1
+            if done % _TURN == 0:
+                await asyncio.sleep(0)
+
+    async def _consume(self, held: ProcessQueue, messages: list[MessageExt]) -> None:
+        if held.dropped:
+            return
+        consuming = self._consuming
+        unreadable = [message for message in messages if message.unreadable]
+        if unreadable:
+            await self._put_aside(held, unreadable)
+            messages = [message for message in messages if message not in unreadable]
+            if not messages or held.dropped:
+                return
+        context = ConsumeConcurrentlyContext(held.queue)
+        started_ms = consuming.client.now_ms()
+        held.started(messages, now_ms=started_ms)
+        given = [consuming.as_sent(message) for message in messages]
+        event: ConsumeEvent | None = None
+        if consuming.hooks:
+            event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
+            hooks.before(consuming.hooks, event)
+        answer: object = None
+        returned = ConsumeReturnType.SUCCESS
+        try:
+            answer = await self._listening.call(given, context)
+        except Exception:
+            LOG.exception("listener of %s, messages of %s", consuming.group, held.queue)
+            returned = ConsumeReturnType.EXCEPTION
+        now_ms = consuming.client.now_ms()
+        if returned is ConsumeReturnType.SUCCESS and answer is not _OK:
+            returned = self._failure(answer, held.queue)
+        if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
+            returned = ConsumeReturnType.TIME_OUT
+        done_count = 0
+        if answer is _OK:
+            done_count = max(0, min(context.ack_index, len(messages) - 1) + 1)
+        if event is not None:
+            event.elapsed_ms = now_ms - started_ms
+            event.status = _OK if answer is _OK else _LATER
+            event.returned = returned
+            hooks.after(consuming.hooks, event)
+        consuming.stats[held.queue.topic].consumed(
+            elapsed_ms=now_ms - started_ms,
+            ok_count=done_count,
+            failed_count=len(messages) - done_count,
+            now_ms=now_ms,
+        )
+        if not held.dropped:
+            await self._settle(held, messages, done_count=done_count, context=context)
+
+    async def _put_aside(self, held: ProcessQueue, messages: list[MessageExt]) -> None:
+        for message in messages:
+            log_unreadable(message)
+        context = ConsumeConcurrentlyContext(held.queue, delay_level=TO_DEAD_LETTERS)
+        await self._settle(held, messages, done_count=0, context=context)
+
+    def _failure(self, answer: object, queue: MessageQueue) -> ConsumeReturnType:
+        if answer is _LATER:
+            return ConsumeReturnType.FAILED
+        LOG.warning(
+            "listener of %s answered %r for %s, which is no ConsumeConcurrentlyStatus: "
+            "the messages come again",
+            self._consuming.group,
+            answer,
+            queue,
+        )
+        return ConsumeReturnType.RETURN_NULL
+
+    async def _settle(
+        self,
+        held: ProcessQueue,
+        messages: list[MessageExt],
+        *,
+        done_count: int,
+        context: ConsumeConcurrentlyContext,
+    ) -> None:
+        """Be rid of the messages: done, given back, dropped (broadcasting), or tried again."""
+        here: list[MessageExt] = []
+        failed = messages[done_count:]
+        if failed and self._settings.broadcasting:
+            LOG.warning("%d messages of %s failed and are dropped", len(failed), held.queue)
+            failed = []
+        for message in failed:
+            try:
+                await self._consuming.give_back(message, delay_level=context.delay_level)
+            except ClientError as error:
+                log_not_given_back(message, error)
+                here.append(message)
+        settled = messages
+        if here:
+            stay = {id(message) for message in here}
+            settled = [message for message in messages if id(message) not in stay]
+            again = [_once_more(message) for message in here]
+            self._consuming.tasks.later(TRY_AGAIN_S, lambda: self.submit(held, again))
+        now_ms = self._consuming.client.now_ms()
+        self._consuming.moved(held, held.remove(settled, now_ms=now_ms))
+
+
+def _once_more(message: MessageExt) -> MessageExt:
+    return message.but(reconsume_times=message.reconsume_times + 1)

@@ -1,0 +1,311 @@
+"""Orderly consumption: one listener a queue at a time, in queue order, only under its lock.
+
+    messages put --> one task a queue --take--> listener --SUCCESS--> commit, next batch
+                         ^                          `--SUSPEND--> give back, pause, again
+                         `-- lock lost or old: ask for it again, wait
+
+Rule: no message overtakes one that failed; after ``max_reconsume_times`` failures (without a
+limit by default) it goes to the dead letter queue, and only then the next one is taken. A
+queue is consumed for 60 s at most before another one gets the place in the pool.
+
+Source: client/impl/consumer/ConsumeMessageOrderlyService.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from mqclient.consumer.consumption import TO_DEAD_LETTERS, Consuming, log_unreadable
+from mqclient.consumer.listeners import (
+    ConsumeOrderlyContext,
+    ConsumeOrderlyStatus,
+    Listening,
+    OrderlyListener,
+)
+from mqclient.consumer.process_queue import NOTHING, ProcessQueue
+from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.errors import ClientError
+from mqclient.message import MessageExt
+from mqclient.producer import hooks
+from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType
+from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
+
+LOG = logging.getLogger(__name__)
+
+Status = ConsumeOrderlyStatus
+_SUSPEND: Final = Status.SUSPEND_CURRENT_QUEUE_A_MOMENT
+CONSUME_MS_MAX: Final = 60_000
+"""Longest stay of a queue in the pool (MAX_TIME_CONSUME_CONTINUOUSLY)."""
+NEXT_TURN_S: Final = 0.01
+LOCK_AGAIN_S: Final = 0.1
+RELEASE_WAIT_S: Final = 1.0
+
+_DIRECTLY: Final = {
+    Status.SUCCESS: CMResult.CR_SUCCESS,
+    _SUSPEND: CMResult.CR_LATER,
+    Status.COMMIT: CMResult.CR_COMMIT,
+    Status.ROLLBACK: CMResult.CR_ROLLBACK,
+}
+
+
+class ConsumeOrderly:
+    """Consumes for one consumer."""
+
+    orderly = True
+
+    def __init__(
+        self, consuming: Consuming, listener: OrderlyListener, *, locks: QueueLocks
+    ) -> None:
+        self._consuming = consuming
+        self._settings = consuming.settings
+        self._locks = locks
+        self._listening: Listening[ConsumeOrderlyContext, ConsumeOrderlyStatus]
+        self._listening = Listening(listener, thread_count=self._settings.consume_thread_min)
+        self._places = asyncio.Semaphore(self._settings.consume_thread_min)
+        self._size = self._settings.consume_thread_min
+        self._tasks: dict[MessageQueue, tuple[ProcessQueue, asyncio.Task[None]]] = {}
+        self._in_listener: set[ProcessQueue] = set()
+
+    def start(self) -> None:
+        """Nothing to start: each queue with messages gets its task."""
+
+    def resize(self, count: int) -> None:
+        """Let so many listeners run at a time; a smaller pool shrinks as listeners end."""
+        for _ in range(self._size, count):
+            self._places.release()
+        for _ in range(count, self._size):
+            task = asyncio.get_running_loop().create_task(self._take_a_place())
+            self._consuming.tasks.add(task)
+        self._size = count
+        self._listening.resize(count)
+
+    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+        """Make sure that the queue has its task.
+
+        A queue that was dropped and begun anew waits for the listener that still has it.
+        """
+        before, last = self._tasks.get(held.queue, (None, None))
+        if last is not None and last.done():
+            last = None
+        if last is None or before is not held:
+            work = self._run(held) if last is None else self._run_after(last, held)
+            task = asyncio.get_running_loop().create_task(work, name="consume")
+            self._tasks[held.queue] = held, task
+            self._consuming.tasks.add(task)
+
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Move the position: nothing is held, so all that was given is done with."""
+        self._consuming.moved(held, position)
+
+    async def stop(self, *, wait_s: float) -> None:
+        """Let listeners at work end within ``wait_s``.
+
+        A listener that stops its own consumer is not waited for, and ends by itself.
+        """
+        caller = asyncio.current_task()
+        own = {held for held, task in self._tasks.values() if task is caller}
+        deadline_s = asyncio.get_running_loop().time() + wait_s
+        while self._in_listener - own and asyncio.get_running_loop().time() < deadline_s:
+            await asyncio.sleep(0.01)
+        for _, task in self._tasks.values():
+            if task is not caller:
+                task.cancel()
+        self._listening.close()
+
+    async def released(self, held: ProcessQueue) -> bool:
+        """Wait a second for the listener that has messages of a dropped queue."""
+        deadline_s = asyncio.get_running_loop().time() + RELEASE_WAIT_S
+        while held in self._in_listener:
+            if asyncio.get_running_loop().time() >= deadline_s:
+                return False
+            await asyncio.sleep(0.01)
+        return True
+
+    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+        """Let the listener have one message, outside of any queue."""
+        message = self._consuming.as_sent(message)
+        queue = MessageQueue(message.topic, message.broker_name, message.queue_id)
+        context = ConsumeOrderlyContext(queue)
+        started_ms = self._consuming.client.now_ms()
+        result, remark = CMResult.CR_THROW_EXCEPTION, None
+        try:
+            answer = await self._listening.call([message], context)
+            result = CMResult.CR_RETURN_NULL
+            if isinstance(answer, ConsumeOrderlyStatus):
+                result = _DIRECTLY[answer]
+        except Exception as error:
+            LOG.exception("listener of %s", self._consuming.group)
+            remark = f"{type(error).__name__}: {error}"
+        return ConsumeMessageDirectlyResult(
+            order=True,
+            auto_commit=context.auto_commit,
+            consume_result=result,
+            remark=remark,
+            spent_time_mills=self._consuming.client.now_ms() - started_ms,
+        )
+
+    async def _take_a_place(self) -> None:
+        await self._places.acquire()
+
+    async def _run_after(self, last: asyncio.Task[None], held: ProcessQueue) -> None:
+        await asyncio.wait([last])
+        await self._run(held)
+
+    async def _run(self, held: ProcessQueue) -> None:
+        while held.has_waiting and not held.dropped:
+            if not self._may_consume(held):
+                granted = await self._locks.lock(held.queue)
+                self._locks.mark(held, granted=granted)
+                if not granted:
+                    await asyncio.sleep(LOCK_AGAIN_S)
+                continue
+            async with self._places:
+                pause_s = await self._consume_a_while(held)
+            await asyncio.sleep(pause_s)
+
+    def _may_consume(self, held: ProcessQueue) -> bool:
+        if self._settings.broadcasting:
+            return True
+        return held.locked and not held.lock_expired(self._consuming.client.now_ms())
+
+    async def _consume_a_while(self, held: ProcessQueue) -> float:
+        """Consume until nothing waits, something fails, or 60 s are over; return the pause."""
+        now_ms = self._consuming.client.now_ms
+        started_ms = now_ms()
+        while not held.dropped and self._may_consume(held):
+            if now_ms() - started_ms > CONSUME_MS_MAX:
+                return NEXT_TURN_S
+            batch = held.take(self._settings.consume_message_batch_max_size, now_ms=now_ms())
+            if not batch:
+                return 0.0
+            pause_s = await self._consume(held, batch)
+            if pause_s is not None:
+                return pause_s
+        return 0.0
+
+    async def _consume(self, held: ProcessQueue, batch: list[MessageExt]) -> float | None:
+        """Give a batch to the listener; return the pause of the queue, None to go on."""
+        consuming = self._consuming
+        context = ConsumeOrderlyContext(held.queue)
+        unreadable = [message for message in batch if message.unreadable]
+        if unreadable:
+            return await self._put_aside(held, batch, unreadable)
+        given = [consuming.as_sent(message) for message in batch]
+        started_ms = consuming.client.now_ms()
+        event: ConsumeEvent | None = None
+        if consuming.hooks:
+            event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
+            hooks.before(consuming.hooks, event)
+        status, returned = await self._ask_listener(held, given, context)
+        now_ms = consuming.client.now_ms()
+        if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
+            returned = ConsumeReturnType.TIME_OUT
+        if event is not None:
+            event.elapsed_ms = now_ms - started_ms
+            event.status, event.returned = status, returned
+            hooks.after(consuming.hooks, event)
+        failed = status in (_SUSPEND, Status.ROLLBACK)
+        consuming.stats[held.queue.topic].consumed(
+            elapsed_ms=now_ms - started_ms,
+            ok_count=0 if failed else len(batch),
+            failed_count=len(batch) if failed else 0,
+            now_ms=now_ms,
+        )
+        return await self._settle(held, batch, status=status, context=context)
+
+    async def _put_aside(
+        self, held: ProcessQueue, batch: list[MessageExt], unreadable: list[MessageExt]
+    ) -> float | None:
+        """Be rid of what nobody can read; the rest of the batch is taken anew, alone."""
+        for message in unreadable:
+            log_unreadable(message)
+        again: list[MessageExt] = []
+        if not self._settings.broadcasting:
+            again, _ = await self._failed(unreadable)
+        if again:
+            held.give_back()
+            return self._settings.suspend_current_queue_time_ms / 1000
+        held.give_back([message for message in batch if message not in unreadable])
+        if held.taken_count == len(unreadable):
+            self._moved(held, held.commit())
+        else:
+            held.drop(unreadable)
+        return None
+
+    def _moved(self, held: ProcessQueue, position: int) -> None:
+        # Not ``Consuming.moved``: the one listener of the queue alone says where it is.
+        if position >= 0 and not held.dropped:
+            self._consuming.offsets.update(held.queue, position, increase_only=False)
+
+    async def _ask_listener(
+        self, held: ProcessQueue, given: list[MessageExt], context: ConsumeOrderlyContext
+    ) -> tuple[ConsumeOrderlyStatus, ConsumeReturnType]:
+        self._in_listener.add(held)
+        try:
+            answer = await self._listening.call(given, context)
+        except Exception:
+            LOG.exception("listener of %s, messages of %s", self._consuming.group, held.queue)
+            return _SUSPEND, ConsumeReturnType.EXCEPTION
+        finally:
+            self._in_listener.discard(held)
+        if not isinstance(answer, ConsumeOrderlyStatus):
+            LOG.warning(
+                "listener of %s answered %r for %s, which is no ConsumeOrderlyStatus: "
+                "the messages come again",
+                self._consuming.group,
+                answer,
+                held.queue,
+            )
+            return _SUSPEND, ConsumeReturnType.RETURN_NULL
+        if answer in (_SUSPEND, Status.ROLLBACK):
+            return answer, ConsumeReturnType.FAILED
+        return answer, ConsumeReturnType.SUCCESS
+
+    async def _settle(
+        self,
+        held: ProcessQueue,
+        batch: list[MessageExt],
+        *,
+        status: ConsumeOrderlyStatus,
+        context: ConsumeOrderlyContext,
+    ) -> float | None:
+        position = NOTHING
+        pause_s: float | None = None
+        suspend_ms = context.suspend_ms
+        if suspend_ms == -1:
+            suspend_ms = self._settings.suspend_current_queue_time_ms
+        suspend_s = min(max(suspend_ms, 10), 30_000) / 1000
+        if status is _SUSPEND:
+            again, dead = await self._failed(batch)
+            if again:
+                held.drop(dead)
+                held.give_back(again)
+                pause_s = suspend_s
+            elif context.auto_commit:
+                position = held.commit()
+        elif context.auto_commit or status is Status.COMMIT:
+            position = held.commit()
+        elif status is Status.ROLLBACK:
+            held.give_back()
+            pause_s = suspend_s
+        self._moved(held, position)
+        return pause_s
+
+    async def _failed(self, batch: list[MessageExt]) -> tuple[list[MessageExt], list[MessageExt]]:
+        """Return the messages to try again, and those that went to the dead letters."""
+        times_max = self._settings.max_reconsume_times
+        again: list[MessageExt] = []
+        dead: list[MessageExt] = []
+        for message in batch:
+            spent = times_max != -1 and message.reconsume_times >= times_max
+            if spent or message.unreadable:
+                try:
+                    await self._consuming.give_back(message, delay_level=TO_DEAD_LETTERS)
+                except ClientError as error:
+                    LOG.warning("message %s stays in its queue: %s", message.msg_id, error)
+                else:
+                    dead.append(message)
+                    continue
+            again.append(message.but(reconsume_times=message.reconsume_times + 1))
+        return again, dead

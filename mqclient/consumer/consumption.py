@@ -1,0 +1,173 @@
+"""What both kinds of consumption share: who consumes, and how a message is given back.
+
+Rule: a message that failed is given back (``sendback``): to its broker, which puts it into the
+retry topic with a growing delay or into the dead letter queue, or to any other. When none takes
+it, it stays here and is tried again after 5 s, so its queue's position never passes it. A
+message whose body cannot be decompressed is never given to a listener: it goes to the dead
+letter queue as it is stored, so that it is neither lost nor in the way of those behind it.
+
+Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
+ConsumeMessageOrderlyService.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from mqclient.client.instance import MQClient
+from mqclient.consumer.consume_stats import TopicStats
+from mqclient.consumer.offset_store import OffsetStore
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.send_back import SendBack
+from mqclient.errors import ClientError
+from mqclient.message import MessageExt
+from mqclient.namespace import retry_topic_of, unwrap
+from mqclient.producer.hooks import ConsumeHook
+from remoting.bodies import ConsumeMessageDirectlyResult
+from storefmt.properties import RETRY_TOPIC
+
+LOG = logging.getLogger(__name__)
+
+RECONSUME_COUNT_MAX: Final = 16
+TRY_AGAIN_S: Final = 5.0
+TO_DEAD_LETTERS: Final = -1
+"""The delay level that puts a message aside for good."""
+
+
+class Consuming:
+    """The consumer as its consumption sees it.
+
+    Attributes:
+        offsets: positions; replaced only before the start.
+        hooks: told of every call of the listener.
+        stats: rates by topic.
+    """
+
+    def __init__(
+        self, client: MQClient, group: str, *, settings: PushSettings, offsets: OffsetStore
+    ) -> None:
+        self.client = client
+        self.group = group
+        self._retry_topic = retry_topic_of(group)
+        self._namespace = client.namespace
+        self.settings = settings
+        self.offsets = offsets
+        self.hooks: list[ConsumeHook] = []
+        self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
+        self.tasks = Tasks()
+        self._sendback = SendBack(
+            client,
+            group,
+            reconsume_count_max=self.reconsume_count_max,
+            unit_mode=settings.unit_mode,
+        )
+
+    def moved(self, held: ProcessQueue, position: int) -> None:
+        """Take a new position of a queue, unless it is another member's by now."""
+        if position >= 0 and not held.dropped:
+            self.offsets.update(held.queue, position, increase_only=True)
+
+    def as_sent(self, message: MessageExt) -> MessageExt:
+        """Return a message as the application sees it: under the topic it was sent to."""
+        # The topic first: most messages are of another, and their properties stay unparsed.
+        topic = message.record.topic
+        if topic == self._retry_topic:
+            topic = message.properties.get(RETRY_TOPIC, topic)
+        elif not self._namespace:
+            return message
+        return message.but(topic=unwrap(self._namespace, topic))
+
+    @property
+    def reconsume_count_max(self) -> int:
+        """How often a message is given back before it is put aside (concurrent)."""
+        times = self.settings.max_reconsume_times
+        return RECONSUME_COUNT_MAX if times == -1 else times
+
+    async def give_back(
+        self, message: MessageExt, *, delay_level: int = 0, broker_name: str | None = None
+    ) -> None:
+        """Let the broker deliver a message again, later.
+
+        Args:
+            delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            broker_name: a broker that has the message; where it came from when None.
+
+        Raises:
+            ClientError: neither its broker took it nor any other.
+        """
+        await self._sendback.give_back(
+            self.as_sent(message), delay_level=delay_level, broker_name=broker_name
+        )
+
+
+class Consumption(Protocol):
+    """Concurrent or orderly consumption."""
+
+    orderly: bool
+
+    def start(self) -> None:
+        """Be ready for messages."""
+
+    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+        """Consume messages that were put into a queue."""
+
+    def passed(self, held: ProcessQueue, position: int) -> None:
+        """Let the position of a queue that holds nothing pass messages of others."""
+
+    def resize(self, count: int) -> None:
+        """Let so many listeners run at a time."""
+
+    async def stop(self, *, wait_s: float) -> None:
+        """Take nothing more; wait so long for listeners at work."""
+
+    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+        """Let the listener have one message, outside of any queue."""
+
+    async def released(self, held: ProcessQueue) -> bool:
+        """Return whether another member may have a dropped queue; False: ask again later."""
+
+
+class Tasks:
+    """Tasks that nobody waits for: kept from the garbage collector, their errors logged."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def later(self, delay_s: float, work: Callable[[], None]) -> None:
+        """Do something after a while, unless all is cancelled before."""
+
+        async def wait() -> None:
+            await asyncio.sleep(delay_s)
+            work()
+
+        self.add(asyncio.get_running_loop().create_task(wait()))
+
+    def add(self, task: asyncio.Task[None]) -> None:
+        """Look after a task."""
+        self._running.add(task)
+        task.add_done_callback(self._done)
+
+    def cancel(self) -> None:
+        """Cancel all of them but the one that asks for it."""
+        caller = asyncio.current_task()
+        for task in self._running:
+            if task is not caller:
+                task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            LOG.error("consumer task %s ended", task.get_name(), exc_info=error)
+
+
+def log_not_given_back(message: MessageExt, error: ClientError) -> None:
+    """Say that a message stays here for another try."""
+    LOG.warning("message %s is tried again here in %g s: %s", message.msg_id, TRY_AGAIN_S, error)
+
+
+def log_unreadable(message: MessageExt) -> None:
+    """Say that no listener gets a message."""
+    LOG.error("no listener gets this one, it goes to the dead letters: %s", message.unreadable)

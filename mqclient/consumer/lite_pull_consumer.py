@@ -1,0 +1,396 @@
+"""The polling consumer: a member of a group whose owner asks for the messages.
+
+    async with LitePullConsumer(client, "group") as consumer:
+        consumer.subscribe("Topic")              or: consumer.assign(queues)
+        await consumer.start()
+        while True:
+            for message in await consumer.poll():
+                ...
+
+    pull loops --> held, in queue order --> poll --> given; position behind it
+                                            `-- every 5 s: commit what was given before
+
+Rule: a message counts as done when ``poll`` is called again after it was given, so a crash
+repeats the last batch and loses nothing. Subscribing shares the group's queues, assigning
+takes queues alone; a consumer does one of the two.
+
+Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQueue.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Coroutine, Iterable
+from pathlib import Path
+
+from mqclient.admin.queries import Queries
+from mqclient.client import offsets
+from mqclient.client.instance import MQClient
+from mqclient.client.members import Serve
+from mqclient.consumer.broker_requests import ConsumerServes
+from mqclient.consumer.check_expression import check_expressions
+from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.lite_pull_settings import LitePullSettings
+from mqclient.consumer.offset_store import LOCAL_DIR, offset_store
+from mqclient.consumer.own_loop import OwnLoop
+from mqclient.consumer.poll_buffer import Polled
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.push_settings import HALF_AN_HOUR_MS
+from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.rebalancing import Rebalancing
+from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
+from mqclient.consumer.topic_watch import QueuesChanged, watch
+from mqclient.errors import BadRequest, ClientError
+from mqclient.message import MessageExt
+from mqclient.namespace import checked_group, wrap
+from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+from remoting.codes import RequestCode
+
+LOG = logging.getLogger(__name__)
+
+
+class LitePullConsumer(Queries):
+    """One member of a consumer group, polled.
+
+    Args:
+        client: the connections; a client has one member of a group at most.
+        group: the consumer group.
+        settings: everything that can be set, see ``LitePullSettings``.
+        local_dir: broadcasting only: where positions are kept.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str,
+        settings: LitePullSettings | None = None,
+        *,
+        local_dir: Path = LOCAL_DIR,
+    ) -> None:
+        self.group = group = checked_group(group, client.namespace)
+        super().__init__(client, f"consumer of group {group}")
+        self.settings = settings or LitePullSettings()
+        shared = self.settings.as_push()
+        store = offset_store(client, group, broadcasting=shared.broadcasting, local_dir=local_dir)
+        self._consuming = Consuming(client, group, settings=shared, offsets=store)
+        self._wanted: dict[str, Wanted] = {}
+        self._held: dict[MessageQueue, ProcessQueue] = {}
+        self._assigned: list[MessageQueue] | None = None
+        self._polled = Polled(self._consuming, auto_commit=self.settings.auto_commit)
+        from_ms = self.settings.consume_from_ms
+        self._started_ms = client.now_ms()
+        self._pulls = QueuePulls(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            from_ms=self._started_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
+            lite=True,
+            suspend_ms=self.settings.broker_suspend_max_time_ms,
+            timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
+            broker_id=self.settings.broker_id,
+        )
+        self._pulls.full = self._too_many
+        self._rebalancing = Rebalancing(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            pulls=self._pulls,
+            locks=QueueLocks(client, group),
+        )
+        self._running = False
+        self._loop = OwnLoop()
+        self._next_commit_ms = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # What to consume.
+
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
+        """Share the queues of a topic with the group.
+
+        Raises:
+            BadRequest: topic or expression cannot be right, or queues were assigned.
+        """
+        if self._assigned is not None:
+            raise BadRequest(
+                f"{self.group} has assigned queues and cannot subscribe", hint="do one of the two"
+            )
+        self._want(topic, expression, kind)
+        if self._running:
+            self._loop.do(self._rebalancing.wake)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Leave the queues of a topic to the group's other members."""
+        self._wanted.pop(wrap(self._connections.namespace, topic), None)
+        if self._running and self._assigned is None:
+            self._loop.do(self._rebalancing.wake)
+
+    async def assign(self, queues: Collection[MessageQueue]) -> None:
+        """Take queues alone, whatever other members do; a second call replaces them.
+
+        Raises:
+            BadRequest: topics were subscribed to.
+            ClientError: a broker did not say where the group is in a queue.
+        """
+        if self._assigned is None and self._wanted:
+            raise BadRequest(
+                f"{self.group} has subscribed and cannot assign queues", hint="do one of the two"
+            )
+        self._assigned = sorted(self._wrapped(queue) for queue in queues)
+        for topic in {queue.topic for queue in self._assigned} - set(self._wanted):
+            self._want(topic, ALL, TAG)
+        if self._running:
+            await self._rebalancing.take(self._assigned)
+
+    def set_sub_expression_for_assign(
+        self, topic: str, expression: str, *, kind: str = TAG
+    ) -> None:
+        """Want only some messages of a topic whose queues are assigned; before ``assign``.
+
+        Raises:
+            BadRequest: topic or expression cannot be right, or the consumer runs.
+        """
+        if self._running:
+            raise BadRequest("an expression for assigned queues is set before the start")
+        self._assigned = self._assigned or []
+        self._want(topic, expression, kind)
+
+    # Life.
+
+    async def start(self) -> None:
+        """Join the group and begin to pull.
+
+        Raises:
+            BadRequest: a second start, or the client has a member of this group already.
+            BrokerRefused: a broker cannot read an SQL92 expression.
+            ClientError: queues were assigned, and a broker did not say where to begin.
+        """
+        if self._running:
+            raise BadRequest(f"consumer of {self.group} runs already")
+        # Before it joins: nobody shuts down a member that could not start.
+        await check_expressions(self._client, self.group, list(self._wanted.values()))
+        await self._client.members.join_consumer(self)
+        self._loop.enter()
+        self._running = True
+        self._started_ms = self._client.now_ms()
+        self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
+        if self._assigned is None:
+            self._spawn(self._rebalancing.run())
+            return
+        try:
+            await self._rebalancing.take(self._assigned)
+        except BaseException:
+            await self.shutdown()
+            raise
+
+    async def shutdown(self) -> None:
+        """Leave the group; commits what was polled when ``auto_commit`` is on.
+
+        The last batch only counts when ``poll`` or ``commit`` was called after it: nobody knows
+        here whether its owner is done with it.
+        """
+        await super().shutdown()
+        if not self._running:
+            return
+        self._running = False
+        for task in self._tasks:
+            task.cancel()
+        self._pulls.stop()
+        if self.settings.auto_commit:
+            self._polled.commit(with_last=False)
+        for held in self._held.values():
+            held.dropped = True
+        try:
+            await self._consuming.offsets.persist(list(self._held), sure=True)
+        except (ClientError, OSError) as error:
+            LOG.warning("positions of %s at shutdown: %s", self.group, error)
+        await self._connections.members.leave(self.group, consumer=True)
+        self._consuming.tasks.cancel()
+        self._held.clear()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self._running
+
+    # Messages and positions.
+
+    async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
+        """Return the next messages of one queue, none when there are none in time.
+
+        Args:
+            timeout_ms: the setting ``poll_timeout_ms`` when None; 0 does not wait.
+
+        Raises:
+            BadRequest: the consumer does not run.
+        """
+        self._check_running()
+        now_ms = self._client.now_ms()
+        if self.settings.auto_commit and now_ms >= self._next_commit_ms:
+            self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
+            await self.commit()
+        wait_ms = self.settings.poll_timeout_ms if timeout_ms is None else timeout_ms
+        return await self._polled.next(wait_s=wait_ms / 1000)
+
+    async def commit(
+        self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
+    ) -> None:
+        """Keep positions: of all that was polled, or the given ones.
+
+        Args:
+            positions: queue offsets to read next, in entries.
+            persist: tell the broker now, not only at the end.
+
+        Raises:
+            BadRequest: the consumer does not run, or a queue is not its own.
+            ClientError: a broker could not be told.
+        """
+        self._check_running()
+        if positions is None:
+            self._polled.commit()
+        else:
+            positions = {self._wrapped(queue): at for queue, at in positions.items()}
+            for queue, position in positions.items():
+                self._own(queue)
+                self._consuming.offsets.update(queue, position, increase_only=False)
+        if persist:
+            queues = list(self._held) if positions is None else list(positions)
+            await self._consuming.offsets.persist(queues, sure=True)
+
+    async def committed(self, queue: MessageQueue) -> int | None:
+        """Return the position the group has in a queue, None when it never had one."""
+        queue = self._wrapped(queue)
+        known = self._consuming.offsets.known(queue)
+        return known if known is not None else await self._consuming.offsets.read(queue)
+
+    async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
+        """Go on at a queue offset, in entries; what is held of the queue is forgotten.
+
+        Raises:
+            BadRequest: the queue is not this consumer's, or the offset is outside of it.
+            ClientError: the broker did not answer.
+        """
+        queue = self._wrapped(queue)
+        self._own(queue)
+        low = await offsets.min_offset(self._client, queue)
+        high = await offsets.max_offset(self._client, queue)
+        if not low <= queue_offset <= high:
+            raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
+        # The queue may have been given to another member while the broker was asked.
+        self._own(queue).dropped = True
+        self._pulls.end(queue)
+        fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
+        self._held[queue] = fresh
+        self._polled.sought(fresh)
+        self._pulls.run(fresh)
+
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        """Go on at the first message there is; raises as ``seek``."""
+        await self.seek(queue, await self.min_offset(queue))
+
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        """Go on behind the last message; raises as ``seek``."""
+        await self.seek(queue, await self.max_offset(queue))
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Neither pull nor give messages of these queues."""
+        self._pulls.paused.update(map(self._wrapped, queues))
+        self._polled.paused = self._pulls.paused
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        """Go on with paused queues."""
+        self._pulls.paused.difference_update(map(self._wrapped, queues))
+        self._loop.do(self._polled.wake)
+
+    # Java's own names of two questions.
+    offset_for_timestamp = Queries.search_offset
+    fetch_message_queues = Queries.fetch_subscribe_message_queues
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues this consumer has now, sorted; with the namespace, as in Java."""
+        return sorted(queue for queue, held in self._held.items() if not held.dropped)
+
+    def register_topic_message_queue_change_listener(
+        self, topic: str, listener: QueuesChanged
+    ) -> None:
+        """Be told when a topic gets or loses queues.
+
+        Raises:
+            BadRequest: the consumer does not run.
+        """
+        self._check_running()
+        every_s = self.settings.topic_metadata_check_interval_ms / 1000
+        self._spawn(watch(self._client, topic, listener, every_s=every_s))
+
+    # As a member of the client (``mqclient.client.members``).
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics."""
+        return list(self._wanted)
+
+    def consumer_data(self) -> ConsumerData:
+        """Return what heartbeats say about this consumer."""
+        shared = self._assigned is None
+        return ConsumerData(
+            group_name=self.group,
+            consume_type=ConsumeType.CONSUME_ACTIVELY,
+            message_model=self.settings.message_model,
+            consume_from_where=self.settings.consume_from_where,
+            subscription_data_set=[each.data for each in self._wanted.values()] if shared else [],
+            unit_mode=self.settings.unit_mode,
+        )
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        table = ConsumerServes(
+            self._consuming,
+            self._polled,
+            wanted=self._wanted,
+            held=self._held,
+            rebalancing=self._rebalancing,
+            pulls=self._pulls,
+            started_ms=self._started_ms,
+        ).table()
+        if self._assigned is not None:
+            # As in Java: no rebalance would begin the queues anew.
+            del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
+        return table
+
+    # Inside.
+
+    def _want(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
+        subscription = Subscription.parse(expression, kind=kind)
+        topic = wrap(self._client.namespace, topic)
+        self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
+
+    def _own(self, queue: MessageQueue) -> ProcessQueue:
+        self._check_running()
+        held = self._held.get(queue)
+        if held is None or held.dropped:
+            raise BadRequest(
+                f"{offsets.named(queue)} is not this consumer's now",
+                hint="see assignment(); a rebalance may have given it to another member",
+            )
+        return held
+
+    def _check_running(self) -> None:
+        self._check_alive()
+        if not self._running:
+            raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
+
+    def _too_many(self) -> str:
+        count = sum(held.count for held in self._held.values())
+        if count <= self.settings.pull_threshold_for_all:
+            return ""
+        return f"{count} messages held of all queues, over {self.settings.pull_threshold_for_all}"
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.append(task)
+        self._consuming.tasks.add(task)

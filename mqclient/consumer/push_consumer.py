@@ -1,0 +1,386 @@
+"""The push consumer: a member of a group that gets messages delivered to a listener.
+
+    async with PushConsumer(client, "group") as consumer:
+        consumer.subscribe("Topic", "TagA || TagB")
+
+        @consumer.concurrently
+        async def listen(messages, context):
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        await consumer.start()
+
+    rebalance (20 s, and when told) --> queues --> one pull loop each --> consumption
+                                                                    `--> positions, every 5 s
+
+Rule: this module is the wiring; who gets which queue is ``rebalance``, what is held is
+``processqueue``, how it is consumed ``consumeconcurrently`` and ``consumeorderly``, how a queue
+is read ``queuepull``.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from mqclient.admin.queries import Queries
+from mqclient.client.instance import MQClient
+from mqclient.client.members import Serve
+from mqclient.consumer.broker_requests import ConsumerServes
+from mqclient.consumer.check_expression import check_expressions
+from mqclient.consumer.consume_concurrently import ConsumeConcurrently
+from mqclient.consumer.consume_orderly import ConsumeOrderly
+from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
+from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore, offset_store
+from mqclient.consumer.own_loop import OwnLoop
+from mqclient.consumer.process_queue import LOCK_AGAIN_MS, ProcessQueue
+from mqclient.consumer.push_settings import HALF_AN_HOUR_MS, PushSettings
+from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.rebalancing import Rebalancing
+from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
+from mqclient.errors import BadRequest, ClientError
+from mqclient.message import MessageExt
+from mqclient.namespace import checked_group, retry_topic_of, wrap
+from mqclient.producer.hooks import ConsumeHook
+from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+
+LOG = logging.getLogger(__name__)
+
+FIRST_LOCK_S: Final = 1.0
+_L = TypeVar("_L", bound=ConcurrentListener)
+_O = TypeVar("_O", bound=OrderlyListener)
+
+
+class PushConsumer(Queries):
+    """One member of a consumer group.
+
+    Args:
+        client: the connections; a client has one member of a group at most.
+        group: the consumer group.
+        settings: everything that can be set, see ``PushSettings``.
+        local_dir: broadcasting only: where positions are kept.
+
+    Attributes:
+        offsets: positions; another store may be put here before the start.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str,
+        settings: PushSettings | None = None,
+        *,
+        local_dir: Path = LOCAL_DIR,
+    ) -> None:
+        self.group = group = checked_group(group, client.namespace)
+        super().__init__(client, f"consumer of group {group}")
+        self.settings = settings or PushSettings()
+        offsets = offset_store(
+            client, group, broadcasting=self.settings.broadcasting, local_dir=local_dir
+        )
+        self._consuming = Consuming(client, group, settings=self.settings, offsets=offsets)
+        self._wanted: dict[str, Wanted] = {}
+        self._held: dict[MessageQueue, ProcessQueue] = {}
+        self._locks = QueueLocks(client, group)
+        self._listener: ConcurrentListener | OrderlyListener | None = None
+        self._orderly = False
+        self._consumption: Consumption | None = None
+        self._pulls: QueuePulls | None = None
+        self._rebalancing: Rebalancing | None = None
+        self._started_ms = 0
+        self._loop = OwnLoop()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def offsets(self) -> OffsetStore:
+        """Where positions are kept."""
+        return self._consuming.offsets
+
+    @offsets.setter
+    def offsets(self, store: OffsetStore) -> None:
+        self._check_not_started("another offset store")
+        self._consuming.offsets = store
+
+    # What to consume, and by what.
+
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
+        """Want messages of a topic; subscribing again replaces the expression.
+
+        Args:
+            expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
+                ``MessageSelector``, which says both.
+
+        Raises:
+            BadRequest: topic or expression cannot be right.
+        """
+        topic = wrap(self._client.namespace, topic)
+        wanted = Wanted.of(
+            topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
+        )
+        self._loop.do(partial(self._want, topic, wanted))
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want no more messages of a topic; its queues go to other members."""
+        self._loop.do(partial(self._want, wrap(self._connections.namespace, topic), None))
+
+    def register_message_listener(
+        self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
+    ) -> None:
+        """Take the function that gets the messages.
+
+        Args:
+            listener: see ``mqclient.consumer.listeners``; coroutine functions run in the loop,
+                plain ones in threads.
+            orderly: queue by queue in order, under the broker's lock.
+
+        Raises:
+            BadRequest: the consumer has started, or that is no function.
+        """
+        self._check_not_started("another listener")
+        if not callable(listener):
+            raise BadRequest(f"listener {listener!r} cannot be called", hint="give a function")
+        self._listener = listener
+        self._orderly = orderly
+
+    def concurrently(self, listener: _L) -> _L:
+        """Decorate the listener: messages in any order, many at a time."""
+        self.register_message_listener(listener)
+        return listener
+
+    def orderly(self, listener: _O) -> _O:
+        """Decorate the listener: messages of a queue in order, one batch at a time."""
+        self.register_message_listener(listener, orderly=True)
+        return listener
+
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Let a hook look on at every call of the listener."""
+        self._consuming.hooks.append(hook)
+
+    # Life.
+
+    async def start(self) -> None:
+        """Join the group and begin to consume.
+
+        Raises:
+            BadRequest: there is no listener, the consumer ran before, or the client has a
+                member of this group already.
+            BrokerRefused: a broker cannot read an SQL92 expression.
+
+        Without a name server it starts as well, and begins to consume once there is one.
+        """
+        self._check_not_started("a second start")
+        if self._listener is None:
+            raise BadRequest(
+                f"consumer of {self.group} has no listener",
+                hint="register_message_listener, or decorate with @consumer.concurrently",
+            )
+        # Before it joins: nobody shuts down a member that could not start.
+        await check_expressions(self._client, self.group, list(self._wanted.values()))
+        self._check_not_started("a second start")
+        self._loop.enter()
+        now_ms = self._client.now_ms()
+        self._started_ms = now_ms
+        if not self.settings.broadcasting:
+            retry_topic = retry_topic_of(self.group)
+            self._wanted[retry_topic] = Wanted.of(
+                retry_topic, Subscription.parse(ALL), version=now_ms
+            )
+        consumption = self._consumption = self._make_consumption()
+        from_ms = self.settings.consume_from_ms
+        self._pulls = QueuePulls(
+            self._consuming,
+            consumption,
+            wanted=self._wanted,
+            held=self._held,
+            from_ms=now_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
+        )
+        self._rebalancing = Rebalancing(
+            self._consuming,
+            consumption,
+            wanted=self._wanted,
+            held=self._held,
+            pulls=self._pulls,
+            locks=self._locks,
+        )
+        try:
+            await self._client.members.join_consumer(self)
+        except BaseException:
+            # It is no member; a shutdown of it must not end another one of the group here.
+            self._consumption = None
+            raise
+        consumption.start()
+        self._spawn(self._rebalancing.run())
+        self._spawn(self._persist_often())
+        if not self.settings.broadcasting and consumption.orderly:
+            self._spawn(self._lock_often())
+        elif not consumption.orderly:
+            self._spawn(self._expire_often())
+
+    async def shutdown(self) -> None:
+        """Leave the group: no more pulls, listeners end, positions are kept, locks given back.
+
+        A second call does nothing. What was not consumed another member gets.
+        """
+        await super().shutdown()
+        consumption, pulls = self._consumption, self._pulls
+        if consumption is None or pulls is None:
+            return
+        self._consumption = None
+        for task in self._tasks:
+            task.cancel()
+        pulls.stop()
+        await consumption.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
+        for held in self._held.values():
+            held.dropped = True
+        try:
+            await self.offsets.persist(list(self._held), sure=True)
+        except (ClientError, OSError) as error:
+            LOG.warning("positions of %s at shutdown: %s", self.group, error)
+        if consumption.orderly and not self.settings.broadcasting:
+            await self._locks.unlock(self._held)
+        await self._connections.members.leave(self.group, consumer=True)
+        self._consuming.tasks.cancel()
+        self._held.clear()
+
+    def suspend(self) -> None:
+        """Stop pulling; what is here is still consumed."""
+        self._running_pulls().suspended = True
+
+    def resume(self) -> None:
+        """Pull again after ``suspend``."""
+        self._running_pulls().suspended = False
+
+    def update_core_pool_size(self, count: int) -> None:
+        """Let so many listeners run at a time, 1 to 1000.
+
+        Raises:
+            BadRequest: out of range, or the consumer does not run.
+        """
+        if not 0 < count <= 1000:
+            raise BadRequest(f"core pool size {count}, allowed are 1 to 1000")
+        if self._consumption is None:
+            raise BadRequest(f"consumer of {self.group} does not run")
+        self._loop.do(partial(self._consumption.resize, count))
+
+    async def send_message_back(
+        self, message: MessageExt, delay_level: int, *, broker_name: str | None = None
+    ) -> None:
+        """Let the group get a message again, later.
+
+        Args:
+            delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            broker_name: a broker that has the message; where it came from when None.
+
+        When this broker does not take it, the message is sent to the retry topic anew, on any
+        broker, delayed by 10 s and more.
+
+        Raises:
+            ClientError: no broker took it.
+        """
+        await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues this member has now, sorted; with the namespace."""
+        return sorted(queue for queue, held in self._held.items() if not held.dropped)
+
+    # As a member of the client (``mqclient.client.members``).
+
+    def topics(self) -> Iterable[str]:
+        """Return the subscribed topics."""
+        return list(self._wanted)
+
+    def consumer_data(self) -> ConsumerData:
+        """Return what heartbeats say about this consumer."""
+        return ConsumerData(
+            group_name=self.group,
+            consume_type=ConsumeType.CONSUME_PASSIVELY,
+            message_model=self.settings.message_model,
+            consume_from_where=self.settings.consume_from_where,
+            subscription_data_set=[wanted.data for wanted in self._wanted.values()],
+            unit_mode=self.settings.unit_mode,
+        )
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        if self._consumption is None or self._rebalancing is None or self._pulls is None:
+            return {}
+        return ConsumerServes(
+            self._consuming,
+            self._consumption,
+            wanted=self._wanted,
+            held=self._held,
+            rebalancing=self._rebalancing,
+            pulls=self._pulls,
+            started_ms=self._started_ms,
+        ).table()
+
+    # Inside.
+
+    def _want(self, topic: str, wanted: Wanted | None) -> None:
+        if wanted is None:
+            self._wanted.pop(topic, None)
+        else:
+            self._wanted[topic] = wanted
+        if self._rebalancing is not None:
+            if wanted is not None:
+                self._spawn(self._client.members.heartbeat())
+            self._rebalancing.wake()
+
+    def _make_consumption(self) -> Consumption:
+        listener = self._listener
+        if self._orderly:
+            return ConsumeOrderly(
+                self._consuming,
+                listener,  # type: ignore[arg-type]
+                locks=self._locks,
+            )
+        return ConsumeConcurrently(self._consuming, listener)  # type: ignore[arg-type]
+
+    def _running_pulls(self) -> QueuePulls:
+        self._check_alive()
+        if self._pulls is None:
+            raise BadRequest(f"consumer of {self.group} does not run")
+        return self._pulls
+
+    def _check_not_started(self, what: str) -> None:
+        if self._pulls is not None:
+            raise BadRequest(
+                f"{what} for consumer of {self.group}, which has started",
+                hint="make a new consumer",
+            )
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.append(task)
+        self._consuming.tasks.add(task)
+
+    async def _persist_often(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.persist_consumer_offset_interval_ms / 1000)
+            try:
+                await self.offsets.persist(list(self._held))
+            except (ClientError, OSError) as error:
+                LOG.warning("positions of %s: %s", self.group, error)
+
+    async def _lock_often(self) -> None:
+        await asyncio.sleep(FIRST_LOCK_S)
+        while True:
+            await self._locks.lock_all(list(self._held.values()))
+            await asyncio.sleep(LOCK_AGAIN_MS / 1000)
+
+    async def _expire_often(self) -> None:
+        consumption = self._consumption
+        while isinstance(consumption, ConsumeConcurrently):
+            await asyncio.sleep(self.settings.consume_timeout_min * 60)
+            for held in list(self._held.values()):
+                await consumption.give_back_expired(held)

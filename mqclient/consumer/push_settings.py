@@ -1,0 +1,147 @@
+"""The parameters of a push consumer, with RocketMQ's names and defaults.
+
+Rule: a value outside its range is an error here, when the consumer is made, not later.
+
+Source: client/consumer/DefaultMQPushConsumer.java, client/ClientConfig.java,
+client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from mqclient.client.parameters import check_kind, check_range
+from mqclient.consumer.allocate import Room, Strategy, room_before_at
+from mqclient.errors import BadRequest
+from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
+
+HALF_AN_HOUR_MS: Final = 1_800_000
+
+_RANGES: Final = {
+    "consume_thread_min": (1, 1000),
+    "consume_thread_max": (1, 1000),
+    "consume_concurrently_max_span": (1, 65_535),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_size_for_queue": (1, 1024),
+    "pull_interval_ms": (0, 65_535),
+    "consume_message_batch_max_size": (1, 1024),
+    "pull_batch_size": (1, 1024),
+    "max_reconsume_times": (-1, 2**31 - 1),
+    "suspend_current_queue_time_ms": (10, 30_000),
+    "consume_timeout_min": (1, 2**31),
+    "await_termination_ms_when_shutdown": (0, 2**31),
+    "persist_consumer_offset_interval_ms": (1, 2**31),
+    "pull_time_delay_ms_when_exception": (1, 2**31),
+}
+_TOPIC_RANGES: Final = {
+    "pull_threshold_for_topic": (1, 6_553_500),
+    "pull_threshold_size_for_topic": (1, 102_400),
+}
+"""Here -1 means that there is no limit."""
+_SHARED_KINDS: Final[Mapping[str, type[Enum]]] = {
+    "message_model": MessageModel,
+    "consume_from_where": ConsumeFromWhere,
+    "allocate_strategy": Strategy,
+}
+"""What both kinds of consumer choose from an enumeration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushSettings:
+    """How a push consumer works; every attribute is one of Java's ``DefaultMQPushConsumer``.
+
+    Attributes:
+        message_model: CLUSTERING gives a message to one member of the group, BROADCASTING
+            to each.
+        consume_from_where: where a group begins that has no position in a queue yet.
+        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to begin at, ms since 1970;
+            half an hour before the start when None (consumeTimestamp).
+        allocate_strategy: how members share the queues; the same in every member.
+        configured_queues: strategy CONFIG only: this member's queues.
+        rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
+        room_of: strategy MACHINE_ROOM_NEARBY only: room of a broker name or of a client id.
+        consume_thread_min: listeners at work at a time, the size of the pool.
+        consume_thread_max: as in Java it only has to be no smaller than the minimum.
+        consume_concurrently_max_span: entries between the first and the last message held of
+            a queue before its pull pauses.
+        pull_threshold_for_queue: messages held of a queue before its pull pauses.
+        pull_threshold_size_for_queue: the same in MiB.
+        pull_threshold_for_topic: messages held of a topic, shared by its queues; -1: no limit.
+        pull_threshold_size_for_topic: the same in MiB; -1: no limit.
+        pull_interval_ms: pause between two pulls of a queue.
+        consume_message_batch_max_size: messages a listener gets at a time at most.
+        pull_batch_size: messages asked for in a pull.
+        post_subscription_when_pull: send the expression with every pull.
+        unit_mode: the group belongs to a unit.
+        max_reconsume_times: failures of a message before it is put aside; -1 means 16 for
+            concurrent consumption and no limit for orderly.
+        suspend_current_queue_time_ms: pause of an orderly queue after a failure.
+        consume_timeout_min: minutes a listener may take for a message before that is sent
+            back to the broker.
+        await_termination_ms_when_shutdown: how long a stop waits for listeners at work.
+        persist_consumer_offset_interval_ms: pause between two commits of positions.
+        pull_time_delay_ms_when_exception: pause after a pull that failed.
+    """
+
+    message_model: MessageModel = MessageModel.CLUSTERING
+    consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_from_ms: int | None = None
+    allocate_strategy: Strategy = Strategy.AVG
+    configured_queues: Sequence[MessageQueue] = ()
+    rooms: Sequence[str] = ()
+    room_of: Room = field(default=room_before_at)
+    consume_thread_min: int = 20
+    consume_thread_max: int = 20
+    consume_concurrently_max_span: int = 2000
+    pull_threshold_for_queue: int = 1000
+    pull_threshold_size_for_queue: int = 100
+    pull_threshold_for_topic: int = -1
+    pull_threshold_size_for_topic: int = -1
+    pull_interval_ms: int = 0
+    consume_message_batch_max_size: int = 1
+    pull_batch_size: int = 32
+    post_subscription_when_pull: bool = False
+    unit_mode: bool = False
+    max_reconsume_times: int = -1
+    suspend_current_queue_time_ms: int = 1000
+    consume_timeout_min: int = 15
+    await_termination_ms_when_shutdown: int = 0
+    persist_consumer_offset_interval_ms: int = 5000
+    pull_time_delay_ms_when_exception: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check every number, and that every choice is one of its enumeration.
+
+        Raises:
+            BadRequest: one is out of its range, or is no member.
+        """
+        check_shared(self, from_ms=self.consume_from_ms)
+        for name, (low, high) in _RANGES.items():
+            check_range(name, getattr(self, name), low=low, high=high)
+        for name, (low, high) in _TOPIC_RANGES.items():
+            value = getattr(self, name)
+            if value != -1:
+                check_range(name, value, low=low, high=high)
+        if self.consume_thread_min > self.consume_thread_max:
+            raise BadRequest(
+                f"consume_thread_min {self.consume_thread_min} is over consume_thread_max "
+                f"{self.consume_thread_max}"
+            )
+
+    @property
+    def broadcasting(self) -> bool:
+        """Whether every member gets every message."""
+        return self.message_model is MessageModel.BROADCASTING
+
+
+def check_shared(settings: object, *, from_ms: object) -> None:
+    """Refuse what cannot be in the attributes that settings of both kinds of consumer have.
+
+    Raises:
+        BadRequest: one of them cannot be.
+    """
+    for name, kind in _SHARED_KINDS.items():
+        check_kind(name, getattr(settings, name), kind)
+    if from_ms is not None:
+        check_range("consume_from_ms", from_ms, low=0, high=2**63 - 1)

@@ -1,0 +1,92 @@
+"""The locks of an orderly consumer: a broker gives each queue to one member of a group.
+
+    rebalance: a new queue --lock--> granted: pull begins    refused: next rebalance
+    every 20 s: all queues again, because a broker forgets a lock after 60 s
+
+Rule: what the broker did not confirm for 30 s is not consumed. A broker that does not answer
+changes nothing; the locks just grow old.
+
+Source: client/impl/consumer/RebalanceImpl.java#lock, #lockAll, #unlock (4.9.7).
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+
+from mqclient.client import offsets, responses
+from mqclient.client.instance import MQClient
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.errors import ClientError
+from remoting.bodies import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from remoting.codes import RequestCode
+
+LOG = logging.getLogger(__name__)
+
+
+class QueueLocks:
+    """Asks brokers for the locks of one member."""
+
+    def __init__(self, client: MQClient, group: str) -> None:
+        self._client = client
+        self._group = group
+
+    async def lock(self, queue: MessageQueue) -> bool:
+        """Return whether the broker gives this member the queue now."""
+        try:
+            return queue in await self._ask(await self._client.master_of(queue), [queue])
+        except ClientError as error:
+            LOG.warning("lock of %s for %s: %s", offsets.named(queue), self._group, error)
+            return False
+
+    async def lock_all(self, held: Iterable[ProcessQueue]) -> None:
+        """Confirm the locks of all queues, and mark those another member has."""
+        by_broker: defaultdict[str, list[ProcessQueue]] = defaultdict(list)
+        for each in held:
+            if not each.dropped:
+                by_broker[each.queue.broker_name].append(each)
+        for group_of_one in by_broker.values():
+            queues = [each.queue for each in group_of_one]
+            try:
+                granted = await self._ask(await self._client.master_of(queues[0]), queues)
+            except ClientError as error:
+                LOG.warning("locks of %s at %s: %s", self._group, queues[0].broker_name, error)
+                continue
+            for each in group_of_one:
+                self.mark(each, granted=each.queue in granted)
+
+    def mark(self, held: ProcessQueue, *, granted: bool) -> None:
+        """Note what the broker said of a queue."""
+        held.locked = granted
+        if granted:
+            held.last_lock_ms = self._client.now_ms()
+
+    async def unlock(self, queues: Iterable[MessageQueue]) -> None:
+        """Give queues back; a broker that cannot be told forgets after 60 s."""
+        by_broker: defaultdict[str, list[MessageQueue]] = defaultdict(list)
+        for queue in queues:
+            by_broker[queue.broker_name].append(queue)
+        for some in by_broker.values():
+            body = UnlockBatchRequestBody(
+                consumer_group=self._group, client_id=self._client.client_id, mq_set=some
+            )
+            try:
+                address = await self._client.master_of(some[0])
+                await self._client.call(
+                    address, RequestCode.UNLOCK_BATCH_MQ, what="unlock", body=body.encode()
+                )
+            except ClientError as error:
+                LOG.warning("unlock of %s at %s: %s", self._group, some[0].broker_name, error)
+
+    async def _ask(self, address: str, queues: list[MessageQueue]) -> set[MessageQueue]:
+        body = LockBatchRequestBody(
+            consumer_group=self._group, client_id=self._client.client_id, mq_set=queues
+        )
+        answer = await self._client.call(
+            address, RequestCode.LOCK_BATCH_MQ, what="lock", body=body.encode()
+        )
+        return set(responses.body(answer, LockBatchResponseBody, address=address).lock_ok_mq_set)

@@ -1,0 +1,270 @@
+"""Reading the queues a member has: one loop each, as long as the queue is its own.
+
+    pull --> FOUND                    put, consume, next pull at once
+         --> NO_NEW_MSG, NO_MATCHED   next pull at once, the broker held this one
+         --> OFFSET_ILLEGAL           the queue is dropped, its position corrected and kept;
+                                      the next rebalance begins it anew
+         --> too much held            50 ms
+         --> the broker does not      1 s, and a heartbeat: it has restarted, or the connection
+             know this member         was lost, and the next usual one may be 30 s away
+         --> error                    1 s
+
+Rule: a loop holds back when its queue holds too many messages, too many bytes, or (concurrent
+consumption) reaches too far behind one slow message; nothing pulled is ever thrown away for
+that. An orderly queue is pulled only under its lock.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7), which leaves a
+restarted broker to the next heartbeat.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.pull import HOLD_GRACE_S, Asked, Puller, PullResult, PullStatus
+from mqclient.consumer.start_offset import pull_from
+from mqclient.consumer.subscription import Wanted
+from mqclient.errors import ClientError
+from remoting.bodies import MessageQueue
+from remoting.codes import ResponseCode
+
+LOG = logging.getLogger(__name__)
+
+FLOW_CONTROL_S: Final = 0.05
+BROKER_FLOW_CONTROL_S: Final = 0.02
+SUSPENDED_S: Final = 1.0
+SUSPEND_MS: Final = 15_000
+"""How long a broker may hold a pull (BROKER_SUSPEND_MAX_TIME_MILLIS)."""
+TIMEOUT_MS: Final = 30_000
+"""How long a pull may take, held or not (CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND)."""
+ILLEGAL_PAUSE_S: Final = 10.0
+ANNOUNCE_MS: Final = 5_000
+"""Heartbeats out of turn are no closer: members that subscribe differently unsay each other's."""
+_MIB: Final = 1024 * 1024
+_FLOW_CONTROL_LOG_EVERY: Final = 1000
+
+
+class QueuePulls:
+    """The pull loops of one consumer.
+
+    Args:
+        wanted: subscriptions by topic, the consumer's own table.
+        held: queues this member has, the consumer's own table.
+        from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
+        lite: for a consumer that polls: it commits by itself, and its positions are corrected
+            in place.
+        suspend_ms: how long a broker may keep a pull waiting that finds nothing.
+        timeout_ms: how long a pull may take, that wait included.
+        broker_id: the member of each broker to ask; None follows what brokers suggest.
+
+    Attributes:
+        suspended: no loop pulls while it is set.
+        paused: queues that are not pulled.
+        full: gives a reason not to pull any queue, "" for none.
+        on_gone: told when a queue was dropped here and can be begun anew.
+    """
+
+    def __init__(
+        self,
+        consuming: Consuming,
+        consumption: Consumption,
+        *,
+        wanted: Mapping[str, Wanted],
+        held: dict[MessageQueue, ProcessQueue],
+        from_ms: int,
+        lite: bool = False,
+        suspend_ms: int = SUSPEND_MS,
+        timeout_ms: int = TIMEOUT_MS,
+        broker_id: int | None = None,
+    ) -> None:
+        self._consuming = consuming
+        self._consumption = consumption
+        self._settings = consuming.settings
+        self._wanted = wanted
+        self._held = held
+        self._from_ms = from_ms
+        self._puller = Puller(consuming.client, consuming.group, broker_id=broker_id)
+        self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
+        self._held_back = 0
+        self._announced_ms = -ANNOUNCE_MS
+        self._lite = lite
+        self._suspend_ms = suspend_ms
+        # A puller adds the wait, and this grace, by itself.
+        self._limit_s = (timeout_ms - suspend_ms) / 1000 - HOLD_GRACE_S
+        self.suspended = False
+        self.paused: set[MessageQueue] = set()
+        self.full: Callable[[], str] = lambda: ""
+        self.on_gone: Callable[[], None] = lambda: None
+
+    async def begin(self, queue: MessageQueue) -> ProcessQueue:
+        """Find where to begin a queue; ``run`` then reads it.
+
+        Raises:
+            ClientError: the broker did not say.
+        """
+        self._consuming.offsets.remove(queue)
+        position = await pull_from(
+            self._consuming.client,
+            self._consuming.offsets,
+            queue,
+            where=self._settings.consume_from_where,
+            timestamp_ms=self._from_ms,
+        )
+        if self._settings.broadcasting:
+            # Java keeps none before the first message, or 15 s without one: who stops earlier
+            # misses there what comes until the next start.
+            self._consuming.offsets.update(queue, position, increase_only=True)
+        now_ms = self._consuming.client.now_ms()
+        return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
+
+    def run(self, held: ProcessQueue) -> None:
+        """Read a queue until it is dropped."""
+        self.end(held.queue)
+        task = asyncio.get_running_loop().create_task(self._loop(held), name=f"pull {held.queue}")
+        self._loops[held.queue] = task
+        self._consuming.tasks.add(task)
+
+    def end(self, queue: MessageQueue) -> None:
+        """Stop reading a queue; the answer to a pull on its way is dropped."""
+        task = self._loops.pop(queue, None)
+        if task is not None:
+            task.cancel()
+
+    def stop(self) -> None:
+        """Stop reading all queues."""
+        for queue in list(self._loops):
+            self.end(queue)
+
+    async def _loop(self, held: ProcessQueue) -> None:
+        while not held.dropped:
+            try:
+                pause_s = await self._turn(held)
+            except ClientError as error:
+                LOG.warning("%s: %s", self._consuming.group, error)
+                pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
+                if error.code == ResponseCode.FLOW_CONTROL:
+                    pause_s = BROKER_FLOW_CONTROL_S
+                elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:
+                    self._announce()
+                self._puller.forget(held.queue)
+                self._consuming.client.doubt_route(held.queue.topic)
+            if pause_s:
+                await asyncio.sleep(pause_s)
+
+    def _announce(self) -> None:
+        """Tell the brokers of this member out of turn."""
+        client = self._consuming.client
+        now_ms = client.now_ms()
+        if now_ms - self._announced_ms >= ANNOUNCE_MS:
+            self._announced_ms = now_ms
+            task = asyncio.get_running_loop().create_task(client.members.heartbeat())
+            self._consuming.tasks.add(task)
+
+    async def _turn(self, held: ProcessQueue) -> float:
+        """Pull once, or find out why not; return the pause before the next turn, in seconds."""
+        consuming = self._consuming
+        held.last_pull_ms = consuming.client.now_ms()
+        if self.suspended or held.queue in self.paused:
+            return SUSPENDED_S
+        reason = self._too_much(held)
+        if reason:
+            if self._held_back % _FLOW_CONTROL_LOG_EVERY == 0:
+                LOG.info("%s holds back %s: %s", consuming.group, held.queue, reason)
+            self._held_back += 1
+            return FLOW_CONTROL_S
+        if self._consumption.orderly and not self._settings.broadcasting and not held.locked:
+            return self._settings.pull_time_delay_ms_when_exception / 1000
+        wanted = self._wanted.get(held.queue.topic)
+        if wanted is None:
+            return self._settings.pull_time_delay_ms_when_exception / 1000
+        result = await self._puller.pull(self._asked(held, wanted), timeout_s=self._limit_s)
+        if held.dropped:
+            return 0.0
+        return await self._took(held, result, asked_ms=held.last_pull_ms)
+
+    def _asked(self, held: ProcessQueue, wanted: Wanted) -> Asked:
+        position = self._consuming.offsets.known(held.queue)
+        commits = not self._settings.broadcasting and position is not None and position > 0
+        return Asked(
+            held.queue,
+            held.next_offset,
+            wanted.subscription,
+            self._settings.pull_batch_size,
+            send_expression=self._lite or self._settings.post_subscription_when_pull,
+            sub_version=wanted.data.sub_version,
+            commit_offset=position if commits and not self._lite else None,
+            suspend_ms=self._suspend_ms,
+            lite=self._lite,
+        )
+
+    async def _took(self, held: ProcessQueue, result: PullResult, *, asked_ms: int) -> float:
+        consuming = self._consuming
+        if result.status is PullStatus.OFFSET_ILLEGAL and not self._lite:
+            await self._begin_elsewhere(held, result)
+            return 0.0
+        held.next_offset = result.next_offset
+        if result.messages:
+            now_ms = consuming.client.now_ms()
+            consuming.stats[held.queue.topic].pulled(
+                elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
+            )
+            self._consumption.submit(held, held.put(result.messages))
+            # The listener first: it need not wait until the next pull is written.
+            await asyncio.sleep(0)
+            return self._settings.pull_interval_ms / 1000
+        if held.count == 0:
+            # Only others' messages were passed: the position may pass them, too.
+            self._consumption.passed(held, result.next_offset)
+        return 0.0
+
+    async def _begin_elsewhere(self, held: ProcessQueue, result: PullResult) -> None:
+        """Keep the corrected position and leave the queue to the next rebalance."""
+        LOG.warning(
+            "%s: %s ends at %d..%d, %d was asked for; goes on at %d",
+            self._consuming.group,
+            held.queue,
+            result.min_offset,
+            result.max_offset,
+            held.next_offset,
+            result.next_offset,
+        )
+        held.dropped = True
+        # Java gives listeners at work the same while, so that they do not commit over it.
+        await asyncio.sleep(ILLEGAL_PAUSE_S)
+        if self._held.get(held.queue) is not held:
+            return
+        offsets = self._consuming.offsets
+        offsets.update(held.queue, result.next_offset, increase_only=False)
+        await offsets.persist([held.queue])
+        del self._held[held.queue]
+        offsets.remove(held.queue)
+        self.on_gone()
+
+    def _too_much(self, held: ProcessQueue) -> str:
+        """Return why a queue is not pulled now, "" when it is."""
+        count_max, size_max_mib = self._limits(held.queue.topic)
+        if held.count > count_max:
+            return f"{held.count} messages held, over {count_max}"
+        if held.size > size_max_mib * _MIB:
+            return f"{held.size} bytes held, over {size_max_mib} MiB"
+        if (
+            not self._consumption.orderly
+            and held.span > self._settings.consume_concurrently_max_span
+        ):
+            return f"span {held.span}, over {self._settings.consume_concurrently_max_span}"
+        return self.full()
+
+    def _limits(self, topic: str) -> tuple[int, int]:
+        settings = self._settings
+        count, size_mib = settings.pull_threshold_for_queue, settings.pull_threshold_size_for_queue
+        if settings.pull_threshold_for_topic == settings.pull_threshold_size_for_topic == -1:
+            return count, size_mib
+        queue_count = max(1, sum(1 for queue in self._held if queue.topic == topic))
+        if settings.pull_threshold_for_topic != -1:
+            count = max(1, settings.pull_threshold_for_topic // queue_count)
+        if settings.pull_threshold_size_for_topic != -1:
+            size_mib = max(1, settings.pull_threshold_size_for_topic // queue_count)
+        return count, size_mib

@@ -1,0 +1,331 @@
+"""How a packed message, or batch, gets to a broker: which way, and by how many tries.
+
+    queue in turn ── address ──┬── posted on the standing connection, a future is answered
+                               └── invoke: no connection yet, or it does more than send
+    no answer, a retry code ── the next broker, while time and tries last
+
+Rule: ``Producer`` says what is tried again. Hooks and latency faults are told of every try.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
+client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mqclient.client import responses
+from mqclient.client.instance import MQClient
+from mqclient.errors import ClientError
+from mqclient.message import Message
+from mqclient.producer import hooks
+from mqclient.producer.hooks import SendEvent, SendHook
+from mqclient.producer.latency_faults import Faults
+from mqclient.producer.publish_routes import Publishing
+from mqclient.producer.queue_selector import RoundRobin
+from mqclient.producer.send_attempt import Sending
+from mqclient.producer.send_request import Outgoing, SendRequests
+from mqclient.producer.send_result import SendResult, SendStatus, result_of
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.errors import BadCall
+
+if TYPE_CHECKING:
+    from remoting.aio.channel import Channel
+
+
+@dataclass(slots=True)
+class _Tries:
+    """What one message, or batch, still has.
+
+    Attributes:
+        left: tries after the one that is made now.
+        timeout_s: time for the one that is made now, and all after it.
+        deadline_s: when that ends, by the clock of the loop.
+        unattended: with the rules of ``send_async``.
+        avoid: the broker of the try before.
+    """
+
+    left: int
+    timeout_s: float
+    deadline_s: float
+    unattended: bool
+    avoid: str | None = None
+
+
+class Delivery:
+    """Delivers for one producer.
+
+    Args:
+        client: the connections.
+        group: the producer's.
+        settings: the producer's.
+        publishing: where messages can go.
+
+    Attributes:
+        hooks: look on at every try.
+        requests: makes what is sent.
+        turns: hands out queues.
+    """
+
+    def __init__(
+        self, client: MQClient, group: str, settings: ProducerSettings, publishing: Publishing
+    ) -> None:
+        self._client = client
+        self._group = group
+        self._settings = settings
+        self._publishing = publishing
+        self._faults = Faults()
+        self._on_their_way: set[asyncio.Future[SendResult]] = set()
+        self.hooks: list[SendHook] = []
+        self.requests = SendRequests(settings, group)
+        # Spreads the first messages of many producers, nothing secret.
+        self.turns = RoundRobin(random.randrange(1 << 16))
+
+    def attended(
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> Coroutine[object, object, SendResult]:
+        """Send with the tries of ``send``, to be awaited at once.
+
+        Args:
+            messages: what is packed, for hooks.
+
+        Raises: as ``Producer.send``.
+        """
+        count = self._settings.retry_times_when_send_failed if queue is None else 0
+        return self._deliver(out, messages, queue, self._tries(timeout_s, count))
+
+    def unattended(
+        self,
+        out: Outgoing,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send with the tries of ``send_async``; ``shutdown`` waits for it.
+
+        Raises:
+            BadRequest: it cannot be sent; everything else the future raises.
+        """
+        if queue is not None:
+            queue = self._publishing.aimed(queue, out.topic)
+        tries = self._tries(timeout_s)
+        future = self._posted(out, message, queue, tries)
+        if future is None:
+            work = self._deliver(out, [message], queue, tries)
+            future = asyncio.get_running_loop().create_task(work)
+        return self._noted(future)
+
+    def chosen(
+        self,
+        out: Outgoing,
+        message: Message,
+        *,
+        choice: Awaitable[MessageQueue | None],
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send as ``unattended`` does, to the queue that ``choice`` comes to."""
+        tries = self._tries(timeout_s)
+
+        async def deliver() -> SendResult:
+            return await self._deliver(out, [message], await choice, tries)
+
+        return self._noted(asyncio.get_running_loop().create_task(deliver()))
+
+    def _noted(self, future: "asyncio.Future[SendResult]") -> "asyncio.Future[SendResult]":
+        self._on_their_way.add(future)
+        future.add_done_callback(self._on_their_way.discard)
+        return future
+
+    async def shutdown(self) -> None:
+        """Wait for what is on its way unattended."""
+        if self._on_their_way:
+            await asyncio.wait(self._on_their_way)
+
+    def _tries(self, timeout_s: float | None, attended_count: int | None = None) -> _Tries:
+        if timeout_s is None:
+            limit_ms = self._settings.send_msg_timeout_ms
+            timeout_s = self._client.timeout_s if limit_ms is None else limit_ms / 1000
+        now_s = asyncio.get_running_loop().time()
+        if attended_count is not None:
+            return _Tries(attended_count, timeout_s, now_s + timeout_s, unattended=False)
+        count = self._settings.retry_times_when_send_async_failed
+        return _Tries(count, timeout_s, now_s + timeout_s, unattended=True)
+
+    async def _deliver(
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        queue: MessageQueue | None,
+        tries: _Tries,
+    ) -> SendResult:
+        if queue is not None:
+            queue = self._publishing.aimed(queue, out.topic)
+        while True:
+            now_ms = self._client.now_ms()
+            # Nearly every send finds its route here, and asks nobody.
+            info = self._publishing.known(out.topic, now_ms=now_ms)
+            if queue is not None:
+                target = queue
+            elif info is not None:
+                target = self._pick(info.queues, tries.avoid, now_ms)
+            else:
+                target = self._pick(await self._publishing.queues(out.topic), tries.avoid, now_ms)
+            try:
+                address = None if info is None else info.masters.get(target.broker_name)
+                if address is None:
+                    address = await self._publishing.address(target)
+                if self._is_watched:
+                    result = await self._watched(out, messages, target, address, tries)
+                else:
+                    result = await self._try(out, target, address, tries, now_ms)
+            except ClientError as error:
+                if not self._is_tried_again(error, tries):
+                    raise
+                self._client.doubt_route(out.topic)
+            else:
+                again = self._settings.retry_another_broker_when_not_store_ok
+                if result.status is SendStatus.SEND_OK or not again or tries.unattended:
+                    return result
+                if not tries.left:
+                    return result
+            self._next(tries, target)
+
+    def _posted(
+        self, out: Outgoing, message: Message, queue: MessageQueue | None, tries: _Tries
+    ) -> "asyncio.Future[SendResult] | None":
+        """Begin an unattended send without a task, where nothing has to be waited for."""
+        now_ms = self._client.now_ms()
+        info = self._publishing.known(out.topic, now_ms=now_ms)
+        if info is None or not info.queues or self._is_watched:
+            return None
+        target = self._pick(info.queues, None, now_ms) if queue is None else queue
+        address = info.masters.get(target.broker_name)
+        channel = None if address is None else self._client.standing(address)
+        if address is None or channel is None:
+            return None
+        future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
+        again = partial(self._go_on, future, out, message, queue, target, tries)
+        sending = Sending(future, out, target, address, tries.timeout_s, again)
+        self._post(channel, sending, tries, now_ms)
+        return future
+
+    def _go_on(
+        self,
+        future: "asyncio.Future[SendResult]",
+        out: Outgoing,
+        message: Message,
+        queue: MessageQueue | None,
+        failed: MessageQueue,
+        tries: _Tries,
+        error: ClientError,
+    ) -> None:
+        """Try an unattended send again, in a task, or end it with the error."""
+        if not self._is_tried_again(error, tries):
+            future.set_exception(error)
+            return
+        self._client.doubt_route(out.topic)
+        self._next(tries, failed)
+        work = self._deliver(out, [message], queue, tries)
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(partial(_hand_over, future))
+        future.add_done_callback(lambda _: task.cancel())
+
+    def _pick(self, queues: Sequence[MessageQueue], avoid: str | None, now_ms: int) -> MessageQueue:
+        if self._settings.send_latency_fault_enable:
+            return self._faults.pick(self.turns, queues, now_ms=now_ms)
+        return self.turns.pick(queues, avoid=avoid)
+
+    def _is_tried_again(self, error: ClientError, tries: _Tries) -> bool:
+        if not tries.left or asyncio.get_running_loop().time() >= tries.deadline_s:
+            return False
+        if error.code is None:
+            return error.retriable
+        return not tries.unattended and error.code in self._settings.retry_response_codes
+
+    def _next(self, tries: _Tries, failed: MessageQueue) -> None:
+        tries.left -= 1
+        tries.timeout_s = tries.deadline_s - asyncio.get_running_loop().time()
+        tries.avoid = failed.broker_name
+
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self.hooks) or self._settings.send_latency_fault_enable
+
+    async def _watched(
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        queue: MessageQueue,
+        address: str,
+        tries: _Tries,
+    ) -> SendResult:
+        started_ms = self._client.now_ms()
+        event = SendEvent(self._group, queue, messages, out, address, started_ms)
+        hooks.before_send(self.hooks, event)
+        try:
+            event.result = await self._try(out, queue, address, tries, started_ms)
+            return event.result
+        except ClientError as error:
+            event.error = error
+            raise
+        finally:
+            now_ms = self._client.now_ms()
+            event.elapsed_ms = now_ms - started_ms
+            self._faults.sent(
+                queue.broker_name,
+                elapsed_ms=event.elapsed_ms,
+                failed=event.error is not None and event.error.code is None,
+                now_ms=now_ms,
+            )
+            hooks.after_send(self.hooks, event)
+
+    def _try(
+        self, out: Outgoing, queue: MessageQueue, address: str, tries: _Tries, now_ms: int
+    ) -> Awaitable[SendResult]:
+        channel = self._client.standing(address)
+        if channel is None:
+            return self._invoke(out, queue, address, tries, now_ms)
+        future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
+        sending = Sending(future, out, queue, address, tries.timeout_s, None)
+        self._post(channel, sending, tries, now_ms)
+        return future
+
+    def _post(self, channel: "Channel", sending: Sending, tries: _Tries, now_ms: int) -> None:
+        opaque = channel.pending.next_opaque()
+        try:
+            frame = self.requests.frame(sending.out, sending.queue, opaque, now_ms=now_ms)
+            channel.post(opaque, frame, sending, tries.deadline_s)
+        except BadCall as error:
+            raise responses.translated(error, address=sending.address) from error
+
+    async def _invoke(
+        self, out: Outgoing, queue: MessageQueue, address: str, tries: _Tries, now_ms: int
+    ) -> SendResult:
+        command = self.requests.command(out, queue, now_ms=now_ms)
+        left_s = tries.deadline_s - asyncio.get_running_loop().time()
+        answer = await self._client.invoke(address, command, timeout_s=left_s)
+        return result_of(answer, queue, unique_key=out.unique_key, address=address)
+
+
+def _hand_over(future: "asyncio.Future[SendResult]", task: "asyncio.Task[SendResult]") -> None:
+    """Let a future have what became of a task."""
+    if task.cancelled():
+        future.cancel()
+        return
+    error = task.exception()
+    if future.done():
+        return
+    if error is None:
+        future.set_result(task.result())
+    else:
+        future.set_exception(error)

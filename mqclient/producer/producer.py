@@ -1,0 +1,318 @@
+"""Sending: one message, a batch, one that nobody answers, or a question and its reply.
+
+    async with Producer(client, "group") as producer:
+        result = await producer.send(Message("T", b"hello"))
+        result = await producer.send(message, sharding_key="order-17")
+        reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
+
+Rule: a send to a queue of the caller's choice (``queue``, ``select``, ``sharding_key``) is tried
+once, because another queue would break its order. Otherwise up to three brokers are tried
+within the one time limit, so a message can be stored twice when an answer got lost (its unique
+key then is the same). ``send_async`` is tried again as Java's send with a callback is: only
+where no broker answered, and at its chosen queue, too. Without ``start`` everything works but
+``request``: brokers then do not know this client.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
+client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Final, Self
+
+from mqclient.admin.queries import Queries
+from mqclient.client.instance import MQClient
+from mqclient.client.members import Serve
+from mqclient.errors import BadRequest
+from mqclient.message import Message, MessageExt
+from mqclient.namespace import checked_group
+from mqclient.producer.delivery import Delivery
+from mqclient.producer.hooks import SendHook
+from mqclient.producer.publish_routes import Publishing
+from mqclient.producer.queue_selector import Select, by_function, by_hash
+from mqclient.producer.send_request import Outgoing, Packing
+from mqclient.producer.send_result import SendResult
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+
+DEFAULT_GROUP: Final = "PY_PRODUCER"
+
+
+class Producer(Queries):
+    """Sends messages.
+
+    Args:
+        client: the connections.
+        group: name of the producer group.
+        settings: everything that can be set, see ``ProducerSettings``.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    _has_namespace = True
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str = DEFAULT_GROUP,
+        settings: ProducerSettings | None = None,
+    ) -> None:
+        namespace = client.namespace if self._has_namespace else ""
+        self.group = checked_group(group, namespace)
+        super().__init__(client, f"producer of group {group}")
+        self.settings = settings or ProducerSettings()
+        self._packing = Packing(client.unique_ids, self.settings, namespace=namespace)
+        self._publishing = Publishing(client, self.settings, namespace=namespace)
+        self._delivery = Delivery(client, self.group, self.settings, self._publishing)
+        self._hooks = self._delivery.hooks
+        self._requests = client.requests
+        self._announced: set[str] = set()
+        self._running = False
+
+    # Life.
+
+    async def start(self) -> None:
+        """Let brokers know this producer by heartbeats.
+
+        Raises:
+            BadRequest: the client has a producer of this group already.
+        """
+        if self._running:
+            return
+        # At once, for two threads may start the producer of one blocking client.
+        self._running = True
+        try:
+            await self._client.members.join_producer(self)
+        except BadRequest:
+            self._running = False
+            raise
+
+    async def shutdown(self) -> None:
+        """Refuse new messages, wait for those on their way, take leave of the brokers."""
+        await super().shutdown()
+        await self._delivery.shutdown()
+        if self._running:
+            self._running = False
+            await self._connections.members.leave(self.group, consumer=False)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    def register_send_hook(self, hook: SendHook) -> None:
+        """Let a hook look on at every send."""
+        self._hooks.append(hook)
+
+    # Sending.
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+        system: Mapping[str, str] | None = None,
+    ) -> SendResult:
+        """Send one message and wait until the broker has stored it.
+
+        Args:
+            queue: where to; by turns when None.
+            select: chooses the queue.
+            sharding_key: messages of one key go to one queue, chosen as Java's
+                ``SelectMessageQueueByHash`` does for the same text.
+            timeout_s: for all tries together.
+            system: properties of RocketMQ's own, for tools that send for somebody else.
+
+        Raises:
+            BadRequest: the message or the queue cannot be right, or ``select`` chose none.
+            NoRoute: no broker has the topic, and none would make it.
+            BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
+        """
+        out = self._packing.single(message, now_ms=self._client.now_ms(), system=system)
+        if select is not None or sharding_key is not None:
+            queue = await self._choose(message, queue, select, sharding_key)
+        return await self._delivery.attended(out, [message], queue=queue, timeout_s=timeout_s)
+
+    def send_async(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send one message and go on; the future has the result, which nobody needs to await.
+
+        It is Java's send with a callback (``add_done_callback``), and is tried again as that is:
+        ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
+        same queue when one is given or chosen. ``shutdown`` waits for what is on its way. Who
+        sends faster than brokers store has to bound how many these are.
+
+        Args:
+            queue, select, sharding_key, timeout_s: as of ``send``.
+
+        Raises:
+            BadRequest: the message or the queue cannot be right; all else the future raises.
+        """
+        out = self._packing.single(message, now_ms=self._client.now_ms())
+        if select is not None or sharding_key is not None:
+            choice = self._choose(message, queue, select, sharding_key)
+            return self._delivery.chosen(out, message, choice=choice, timeout_s=timeout_s)
+        return self._delivery.unattended(out, message, queue=queue, timeout_s=timeout_s)
+
+    async def send_batch(
+        self,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> SendResult:
+        """Send messages of one topic in one request; they get neighbouring queue offsets.
+
+        Raises:
+            BadRequest: no messages, several topics, a delay, a retry topic, over 4 MiB.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+        """
+        out = self._packing.batch(messages, now_ms=self._client.now_ms())
+        return await self.deliver(out, messages, queue=queue, timeout_s=timeout_s)
+
+    async def send_batches(
+        self, messages: Iterable[Message], *, queue: MessageQueue | None = None
+    ) -> list[SendResult]:
+        """Send any number of messages of one topic, in as many batches as they need.
+
+        Raises: as ``send_batch``, after the batches before the failed one were stored.
+        """
+        return [
+            await self.send_batch(part, queue=queue) for part in self._packing.split(list(messages))
+        ]
+
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+    ) -> str:
+        """Send one message that is not answered, return its unique key.
+
+        Returning means it is on its way; whether it was stored nobody says.
+
+        Raises:
+            BadRequest, NoRoute, Unreachable: it could not be sent.
+        """
+        out = self._packing.single(message, now_ms=self._client.now_ms())
+        chosen = await self._choose(message, queue, select, sharding_key)
+        if chosen is None:
+            target = self._delivery.turns.pick(await self.queues(out.topic))
+        else:
+            target = self._publishing.aimed(chosen, out.topic)
+        address = await self._publishing.address(target)
+        command = self._delivery.requests.command(
+            out, target, now_ms=self._client.now_ms(), oneway=True
+        )
+        await self._client.invoke_oneway(address, command)
+        return out.unique_key
+
+    async def request(
+        self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
+    ) -> MessageExt:
+        """Send a message whose consumer replies, return the reply.
+
+        Args:
+            timeout_s: for the send and the reply together.
+
+        Raises:
+            BadRequest: the producer was not started.
+            TimedOut: the message was stored, and no reply came in time.
+            NoRoute, BrokerRefused, NotFound, Unreachable: as ``send``.
+        """
+        self._check_alive()
+        if not self._running:
+            raise BadRequest("a request needs a started producer", hint="await start() first")
+        if message.topic not in self._announced:
+            # The broker of the question has to know where the reply goes.
+            await self.queues(message.topic)
+            await self._client.members.heartbeat()
+            self._announced.add(message.topic)
+        question = self._requests.ask(timeout_s=timeout_s)
+        out = self._packing.single(
+            message, now_ms=self._client.now_ms(), system=question.properties
+        )
+        try:
+            await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
+            return await question.answer()
+        finally:
+            question.forget()
+
+    async def reply(self, question: MessageExt, body: bytes) -> SendResult:
+        """Reply to a message that came with ``request``, in its consumer.
+
+        Raises:
+            BadRequest: nobody waits for a reply to this message.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+        """
+        message, system = self._requests.reply_to(question, body)
+        out = self._packing.single(
+            message,
+            now_ms=self._client.now_ms(),
+            system=system,
+            code=RequestCode.SEND_REPLY_MESSAGE_V2,
+        )
+        return await self.deliver(out, [message])
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """Return the queues of a topic that take messages; raises NoRoute."""
+        return await self._publishing.queues(topic)
+
+    def deliver(
+        self,
+        out: Outgoing,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> Awaitable[SendResult]:
+        """Send what is packed: to a queue, or to one broker after the other.
+
+        Args:
+            messages: what is packed, for hooks.
+
+        Raises: as ``send``.
+        """
+        return self._delivery.attended(out, messages, queue=queue, timeout_s=timeout_s)
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics that were sent to."""
+        return list(self._publishing.topics)
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        return {}
+
+    async def _choose(
+        self,
+        message: Message,
+        queue: MessageQueue | None,
+        select: Select | None,
+        sharding_key: str | None,
+    ) -> MessageQueue | None:
+        if sum(way is not None for way in (queue, select, sharding_key)) > 1:
+            raise BadRequest("queue, select and sharding_key exclude each other")
+        if sharding_key is not None:
+            return by_hash(await self.queues(message.topic), sharding_key)
+        if select is not None:
+            return by_function(await self.queues(message.topic), message, select=select)
+        return queue
+
+
+class InnerProducer(Producer):
+    """A producer of the client's own: its group and its topics are of no namespace, as in Java."""
+
+    _has_namespace = False

@@ -1,0 +1,329 @@
+"""From messages to what travels: ids, properties, compression, batches.
+
+    Message --> Outgoing(code, body, sys_flag, properties, unique_key) --> SEND_MESSAGE_V2
+
+Rule: what is sent is what the Java producer would send for the same message, byte for byte but
+for ids and times. Nothing here asks anybody anything.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#sendKernelImpl, client/Validators.java,
+common/message/MessageBatch.java (4.9.7).
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from mqclient.errors import BadRequest
+from mqclient.message import Message
+from mqclient.namespace import is_retry_topic, wrap
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.frame import encode_frame
+from remoting.sends import SendFrames, send_v2_ext
+from storefmt.batch import BatchEntry, join_batch
+from storefmt.errors import StoreError
+from storefmt.msgid import UniqueIds
+from storefmt.paths import check_topic_name
+from storefmt.properties import (
+    INSTANCE_ID,
+    PROPERTIES_SIZE_MAX,
+    WAIT,
+    format_properties,
+    hashmap_order,
+)
+from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
+
+_KEY: Final = "\x03"
+"""Stands for the unique key in a text that is used for many messages."""
+_TAGS_SIZE_USUAL: Final = 256
+_BODIES: Final = bytes, bytearray, memoryview
+_FRAMES_MAX: Final = 4_096
+"""Queues whose names are kept written; with more of them it begins again."""
+BATCH_ENTRY_SIZE: Final = 22
+"""Bytes of a message in a batch besides body and properties, with some to spare."""
+
+
+class Outgoing(NamedTuple):
+    """One request's worth, ready but for the queue.
+
+    Attributes:
+        reconsume_times: retry topics only: how often the message was delivered again.
+        reconsume_count_max: retry topics only: after how many of these it is put aside.
+    """
+
+    code: RequestCode
+    topic: str
+    body: bytes
+    flag: int
+    sys_flag: int
+    properties: str
+    unique_key: str
+    reconsume_times: int = 0
+    reconsume_count_max: int | None = None
+
+
+class Packing:
+    """Makes ``Outgoing`` of messages.
+
+    Args:
+        namespace: of their topics; it travels in their properties, too.
+    """
+
+    def __init__(self, ids: UniqueIds, settings: ProducerSettings, *, namespace: str = "") -> None:
+        self._ids = ids
+        self._settings = settings
+        self._namespace = namespace
+
+    def single(
+        self,
+        message: Message,
+        *,
+        now_ms: int,
+        system: Mapping[str, str] | None = None,
+        code: RequestCode = RequestCode.SEND_MESSAGE_V2,
+        prepared: bool = False,
+    ) -> Outgoing:
+        """Return one message's request.
+
+        Args:
+            system: properties of RocketMQ's own.
+            prepared: the message is the first half of a transaction.
+
+        Raises:
+            BadRequest: the message cannot be right.
+        """
+        self._check(message)
+        topic = message.topic
+        if self._namespace:
+            topic = _checked_topic(wrap(self._namespace, topic))
+            system = {**(system or {}), INSTANCE_ID: self._namespace}
+        unique_key = self._ids.next(now_ms)
+        properties = _properties_text(message, unique_key, system)
+        body, sys_flag = message.body, 0
+        if len(body) >= self._settings.compress_msg_body_over_howmuch:
+            kind = self._settings.compress_type
+            body = _compressed(body, kind, self._settings.compress_level)
+            sys_flag = COMPRESSED | kind
+        if prepared:
+            sys_flag |= TRANSACTION_PREPARED
+        return Outgoing(code, topic, body, message.flag, sys_flag, properties, unique_key)
+
+    def batch(self, messages: Sequence[Message], *, now_ms: int) -> Outgoing:
+        """Return several messages' request; they get neighbouring queue offsets.
+
+        Raises:
+            BadRequest: no messages, several topics, a delay, a retry topic, too large.
+        """
+        _check_batch(messages)
+        entries, unique_keys = [], []
+        for message in messages:
+            self._check(message)
+            unique_keys.append(self._ids.next(now_ms))
+            properties = _properties_text(message, unique_keys[-1], None).encode()
+            entries.append(BatchEntry(message.flag, message.body, properties))
+        body = join_batch(entries)
+        if len(body) > self._settings.max_message_size:
+            raise BadRequest(
+                f"batch of {len(messages)} messages has {len(body)} bytes, "
+                f"at most {self._settings.max_message_size}",
+                hint="send it in parts: send_batches does",
+            )
+        own = {WAIT: "true" if messages[0].wait_stored else "false"}
+        if self._namespace:
+            own[INSTANCE_ID] = self._namespace
+        return Outgoing(
+            RequestCode.SEND_BATCH_MESSAGE,
+            _checked_topic(wrap(self._namespace, messages[0].topic)),
+            body,
+            0,
+            0,
+            format_properties({name: own[name] for name in hashmap_order(list(own))}),
+            ",".join(unique_keys),
+        )
+
+    def split(self, messages: Sequence[Message]) -> Iterator[list[Message]]:
+        """Yield the messages in parts that fit into one batch each, in order.
+
+        A message that is too large alone is a part alone, so that sending it says so.
+        """
+        part: list[Message] = []
+        part_size = 0
+        for message in messages:
+            size = self._batch_size(message)
+            if part and part_size + size > self._settings.max_message_size:
+                yield part
+                part, part_size = [], 0
+            part.append(message)
+            part_size += size
+        if part:
+            yield part
+
+    def _batch_size(self, message: Message) -> int:
+        # The unique key of each message has the same length, so any of them will do.
+        properties = format_properties(message.wire_properties("0" * 32)).encode()
+        return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
+
+    def _check(self, message: Message) -> None:
+        _checked_topic(message.topic)
+        if not isinstance(message.body, _BODIES):
+            raise BadRequest(
+                f"body of a message to {message.topic} is {type(message.body).__name__}, not bytes",
+                hint="text.encode() makes bytes of a text",
+            )
+        if not message.body:
+            raise BadRequest(
+                f"message to {message.topic} has no body", hint="send one byte at least"
+            )
+        if not -(2**31) <= message.flag < 2**31:
+            raise BadRequest(f"flag {message.flag} of a message, 32 bits with a sign are allowed")
+        if len(message.body) > self._settings.max_message_size:
+            raise BadRequest(
+                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
+                code=ResponseCode.MESSAGE_ILLEGAL,
+                hint="split it, or store it elsewhere and send where it is",
+            )
+
+
+class SendRequests:
+    """Makes the requests of one producer."""
+
+    def __init__(self, settings: ProducerSettings, group: str) -> None:
+        self._settings = settings
+        self._group = group
+        self._frames: dict[MessageQueue, SendFrames] = {}
+
+    def command(
+        self, out: Outgoing, queue: MessageQueue, *, now_ms: int, oneway: bool = False
+    ) -> Command:
+        """Return the request that stores ``out`` in a queue."""
+        return Command(
+            out.code,
+            flag=FLAG_ONEWAY if oneway else 0,
+            ext=self._ext(out, queue, now_ms),
+            body=out.body,
+        )
+
+    def frame(self, out: Outgoing, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
+        """Return the same request as it travels; raises remoting's BadCall."""
+        if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
+            command = self.command(out, queue, now_ms=now_ms)
+            command.opaque = opaque
+            return encode_frame(command)
+        frames = self._frames.get(queue)
+        if frames is None:
+            if len(self._frames) >= _FRAMES_MAX:
+                self._frames.clear()
+            frames = self._frames[queue] = SendFrames(self._ext(out, queue, now_ms))
+        return frames.frame(
+            opaque,
+            sys_flag=out.sys_flag,
+            born_ms=now_ms,
+            flag=out.flag,
+            properties=out.properties,
+            body=out.body,
+        )
+
+    def _ext(self, out: Outgoing, queue: MessageQueue, now_ms: int) -> dict[str, str]:
+        ext = send_v2_ext(
+            producer_group=self._group,
+            topic=out.topic,
+            default_topic=self._settings.create_topic_key,
+            default_topic_queue_nums=self._settings.default_topic_queue_nums,
+            queue_id=queue.queue_id,
+            sys_flag=out.sys_flag,
+            born_ms=now_ms,
+            flag=out.flag,
+            properties=out.properties,
+            unit_mode=self._settings.unit_mode,
+            batch=out.code == RequestCode.SEND_BATCH_MESSAGE,
+            broker_name=queue.broker_name,
+        )
+        if out.reconsume_count_max is not None:
+            ext["j"] = str(out.reconsume_times)
+            ext["l"] = str(out.reconsume_count_max)
+        return ext
+
+
+def _compressed(body: bytes, kind: Compression, level: int) -> bytes:
+    return _COMPRESSORS[kind](body, level)
+
+
+def _lz4(body: bytes, level: int) -> bytes:
+    import lz4.frame
+
+    packed: bytes = lz4.frame.compress(body, compression_level=level)
+    return packed
+
+
+def _zstd(body: bytes, level: int) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=level).compress(body)
+
+
+_COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {
+    Compression.ZLIB: zlib.compress,
+    Compression.LZ4: _lz4,
+    Compression.ZSTD: _zstd,
+}
+
+
+def _checked_topic(topic: str) -> str:
+    try:
+        return check_topic_name(topic)
+    except StoreError as error:
+        raise BadRequest(str(error)) from error
+
+
+def _check_batch(messages: Sequence[Message]) -> None:
+    if not isinstance(messages, Sequence):
+        raise BadRequest(
+            f"batch is a {type(messages).__name__}, not a list of messages",
+            hint="list(messages), or send_batches",
+        )
+    if not messages:
+        raise BadRequest("batch without messages")
+    first = messages[0]
+    for number, message in enumerate(messages):
+        where = f"message {number} of the batch"
+        if message.topic != first.topic:
+            raise BadRequest(f"{where} is for topic {message.topic}, the first for {first.topic}")
+        if is_retry_topic(message.topic):
+            raise BadRequest(f"{where} is for a retry topic, which takes no batches")
+        if message.delay_level:
+            raise BadRequest(f"{where} has a delay level, send it alone")
+        if message.wait_stored != first.wait_stored:
+            raise BadRequest(f"{where} and the first differ in wait_stored")
+
+
+@lru_cache(maxsize=1024)
+def _around_key(tags: str | None, wait_stored: bool) -> tuple[str, str]:
+    """Return the properties' text before and behind the unique key of a message with no others."""
+    message = Message("T", b"", tags=tags, wait_stored=wait_stored)
+    before, _, behind = format_properties(message.wire_properties(_KEY)).partition(_KEY)
+    return before, behind
+
+
+def _properties_text(message: Message, unique_key: str, system: Mapping[str, str] | None) -> str:
+    if not (message.keys or message.properties or message.delay_level or system):
+        # The usual message; its tag is short, and so is the text.
+        tags = message.tags
+        if tags is None or (type(tags) is str and len(tags) < _TAGS_SIZE_USUAL):
+            before, behind = _around_key(tags, message.wait_stored)
+            return before + unique_key + behind
+    text = format_properties(message.wire_properties(unique_key, system=system))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        wrong = text[error.start : error.end]
+        raise BadRequest(f"{wrong!r} in a message's properties is no text in UTF-8") from None
+    if size > PROPERTIES_SIZE_MAX:
+        raise BadRequest(
+            f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",
+            code=ResponseCode.MESSAGE_ILLEGAL,
+            hint="put the data into the body",
+        )
+    return text

@@ -1,0 +1,255 @@
+"""Transactional messages: a message that counts only together with a local transaction.
+
+    send_message_in_transaction
+      half message stored --> execute_local_transaction --> COMMIT    consumers get it
+                                                        --> ROLLBACK  nobody does
+                                                        --> UNKNOWN   the broker asks later
+    broker asks --> check_local_transaction --> the same three answers
+
+Rule: what a listener raises, or anything it answers that is no state, means UNKNOWN: the
+message stays undecided and the broker asks again. A decision travels without an answer; one
+that is lost is asked for again, so the check has to tell the truth for as long as the broker
+keeps the half message.
+
+Source: client/producer/TransactionMQProducer.java,
+client/impl/producer/DefaultMQProducerImpl.java#sendMessageInTransaction,
+#checkTransactionState (4.9.7).
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from mqclient.client.instance import MQClient
+from mqclient.client.members import Serve
+from mqclient.errors import BadAnswer, BadRequest, ClientError
+from mqclient.message import Message, MessageExt, read_messages
+from mqclient.namespace import unwrap_message, wrap
+from mqclient.producer.hooks import EndTransactionEvent, ended
+from mqclient.producer.producer import Producer
+from mqclient.producer.queue_selector import Select
+from mqclient.producer.send_result import SendResult, SendStatus
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import CheckTransactionState, EndTransaction
+from storefmt import sysflag
+from storefmt.errors import StoreError
+from storefmt.msgid import parse_offset_id
+from storefmt.properties import PRODUCER_GROUP, TRANSACTION_PREPARED
+
+LOG = logging.getLogger(__name__)
+
+
+class LocalTransactionState(Enum):
+    """What a local transaction came to; the value is what END_TRANSACTION carries."""
+
+    COMMIT_MESSAGE = sysflag.TRANSACTION_COMMIT
+    ROLLBACK_MESSAGE = sysflag.TRANSACTION_ROLLBACK
+    UNKNOW = 0
+    """Java's spelling."""
+
+
+_UNKNOWN: Final = LocalTransactionState.UNKNOW
+
+
+class TransactionListener(Protocol):
+    """The user's side; each method is a coroutine function or a plain one, run in a thread."""
+
+    def execute_local_transaction(
+        self, message: Message, arg: object
+    ) -> LocalTransactionState | Awaitable[LocalTransactionState]:
+        """Do what belongs to the message, which is stored but not visible yet."""
+
+    def check_local_transaction(
+        self, message: MessageExt
+    ) -> LocalTransactionState | Awaitable[LocalTransactionState]:
+        """Say what became of the transaction of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionSendResult:
+    """Where the half message is, and what was decided."""
+
+    sent: SendResult
+    state: LocalTransactionState
+
+
+class TransactionProducer(Producer):
+    """A producer whose messages wait for a local transaction.
+
+    Args:
+        client: the connections.
+        group: name of the producer group; brokers ask any of its members.
+        listener: does and checks the local transactions.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str,
+        listener: TransactionListener,
+        *,
+        settings: ProducerSettings | None = None,
+    ) -> None:
+        super().__init__(client, group, settings)
+        self._listener = listener
+        self._checks: set[asyncio.Task[None]] = set()
+        # Brokers know this producer before it sends: one that comes after a crash is asked
+        # about the half messages of the one before.
+        self._publishing.topics.add(self.settings.create_topic_key)
+
+    async def send_message_in_transaction(
+        self,
+        message: Message,
+        arg: object = None,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> TransactionSendResult:
+        """Store a half message, run the local transaction, tell the broker how it ended.
+
+        Args:
+            arg: handed to ``execute_local_transaction``.
+
+        Returns:
+            ROLLBACK_MESSAGE when the half message is not kept as it should be; the local
+            transaction was not run then.
+
+        Raises:
+            BadRequest: the producer was not started, or the message cannot be right.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: nothing was run.
+        """
+        self._check_alive()
+        if not self._running:
+            raise BadRequest("a transaction needs a started producer", hint="await start() first")
+        if message.delay_level:
+            raise BadRequest("a transactional message cannot be delayed")
+        out = self._packing.single(
+            message,
+            now_ms=self._client.now_ms(),
+            system={TRANSACTION_PREPARED: "true", PRODUCER_GROUP: self.group},
+            prepared=True,
+        )
+        await self._known_to_brokers(message.topic)
+        chosen = await self._choose(message, queue, select, sharding_key)
+        sent = await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
+        remark: str | None = None
+        state = LocalTransactionState.ROLLBACK_MESSAGE
+        if sent.status is SendStatus.SEND_OK:
+            state, remark = await self._ask(self._listener.execute_local_transaction, message, arg)
+        try:
+            await self._end(sent, state, remark)
+        except ClientError as error:
+            LOG.warning("%s: the broker will ask for %s: %s", self.group, sent.unique_key, error)
+        return TransactionSendResult(sent, state)
+
+    async def shutdown(self) -> None:
+        """Take leave of the brokers; the group's other members are asked from now on."""
+        for check in self._checks:
+            check.cancel()
+        await super().shutdown()
+
+    def serves(self) -> dict[int, Serve]:
+        """Return what answers which request of a broker."""
+        return {**super().serves(), RequestCode.CHECK_TRANSACTION_STATE: self._asked}
+
+    async def _known_to_brokers(self, topic: str) -> None:
+        """Let the topic's brokers know whom to ask, before they have something to ask."""
+        if wrap(self._connections.namespace, topic) not in self._publishing.topics:
+            await self.queues(topic)
+            await self._client.members.heartbeat()
+
+    async def _asked(self, address: str, request: Command) -> Command | None:
+        """Check a transaction, without keeping the broker's connection waiting."""
+        header = request.header(CheckTransactionState)
+        (found, *_) = read_messages(request.body, broker_name="", address=address)
+        message = unwrap_message(self._connections.namespace, found)
+        check = asyncio.get_running_loop().create_task(self._check(address, header, message))
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
+        return None
+
+    async def _check(self, address: str, asked: CheckTransactionState, message: MessageExt) -> None:
+        state, remark = await self._ask(self._listener.check_local_transaction, message)
+        header = EndTransaction(
+            producer_group=self.group,
+            tran_state_table_offset=asked.tran_state_table_offset,
+            commit_log_offset=asked.commit_log_offset,
+            commit_or_rollback=state.value,
+            from_transaction_check=True,
+            msg_id=message.unique_key or message.msg_id,
+            transaction_id=asked.transaction_id,
+            broker_name=asked.broker_name,
+        )
+        event = EndTransactionEvent(
+            self.group, message.topic, header.msg_id, address, state.name, from_check=True
+        )
+        event.tags, event.keys = message.tags or "", " ".join(message.keys)
+        try:
+            await self._tell(address, header, remark, event)
+        except ClientError as error:
+            LOG.warning("%s: %s stays undecided: %s", self.group, header.msg_id, error)
+
+    async def _end(
+        self, sent: SendResult, state: LocalTransactionState, remark: str | None
+    ) -> None:
+        try:
+            _, log_offset = parse_offset_id(sent.msg_id)
+        except StoreError as error:
+            raise BadAnswer(f"half message {sent.unique_key}: {error}") from error
+        header = EndTransaction(
+            producer_group=self.group,
+            tran_state_table_offset=sent.queue_offset,
+            commit_log_offset=log_offset,
+            commit_or_rollback=state.value,
+            msg_id=sent.unique_key,
+            transaction_id=sent.transaction_id or None,
+            broker_name=sent.queue.broker_name,
+        )
+        address = await self._publishing.address(sent.queue)
+        event = EndTransactionEvent(
+            self.group, sent.queue.topic, sent.unique_key, address, state.name
+        )
+        event.transaction_id = sent.transaction_id
+        await self._tell(address, header, remark, event)
+
+    async def _tell(
+        self,
+        address: str,
+        header: EndTransaction,
+        remark: str | None,
+        event: EndTransactionEvent,
+    ) -> None:
+        event.started_ms = self._connections.now_ms()
+        command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
+        command.remark = remark
+        await self._connections.invoke_oneway(address, command)
+        ended(self._hooks, event)
+
+    async def _ask(
+        self, question: Callable[..., object], *args: object
+    ) -> tuple[LocalTransactionState, str | None]:
+        """Return the listener's state, and what it raised as text for the broker's log."""
+        try:
+            if inspect.iscoroutinefunction(question):
+                answer = await question(*args)
+            else:
+                answer = await asyncio.to_thread(question, *args)
+        except Exception as error:
+            LOG.exception("transaction listener of %s", self.group)
+            return _UNKNOWN, f"{type(error).__name__}: {error}"
+        if not isinstance(answer, LocalTransactionState):
+            LOG.warning("transaction listener of %s answered %r", self.group, answer)
+            return _UNKNOWN, None
+        return answer, None

@@ -1,0 +1,80 @@
+"""Hooks look on: they are told before and after, and one that raises changes nothing."""
+
+import asyncio
+import logging
+
+import pytest
+
+from mqclient.message import Message
+from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType, SendEvent, after, before
+from mqclient.producer.producer import Producer
+from remoting.codes import RequestCode, ResponseCode
+from remoting.headers import SendMessageResponse
+from tests.mqclient.consuming import QUEUE
+from tests.mqclient.fake import NOW_MS, FakeServer
+
+
+class Raises:
+    def consume_before(self, event: ConsumeEvent) -> None:
+        raise ValueError("before")
+
+    def consume_after(self, event: ConsumeEvent) -> None:
+        raise ValueError("after")
+
+    def send_before(self, event: SendEvent) -> None:
+        raise ValueError("before")
+
+    def send_after(self, event: SendEvent) -> None:
+        raise ValueError("after")
+
+
+class Notes:
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def consume_before(self, event: ConsumeEvent) -> None:
+        event.notes["mark"] = "1"
+
+    def consume_after(self, event: ConsumeEvent) -> None:
+        self.seen.append((event.notes["mark"], event.success))
+
+    def send_before(self, event: SendEvent) -> None:
+        event.notes["mark"] = event.out.topic
+
+    def send_after(self, event: SendEvent) -> None:
+        failed = None if event.error is None else event.error.code
+        self.seen.append((event.notes["mark"], event.result is not None, failed))
+
+
+def test_a_consume_hook_that_raises_is_logged_and_the_next_one_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    notes = Notes()
+    event = ConsumeEvent("G", QUEUE, [], NOW_MS)
+
+    with caplog.at_level(logging.ERROR):
+        before([Raises(), notes], event)
+        event.returned = ConsumeReturnType.FAILED
+        after([Raises(), notes], event)
+
+    assert notes.seen == [("1", False)]
+    assert len(caplog.records) == 2
+
+
+def test_a_send_hook_sees_each_try_with_its_result_or_error() -> None:
+    notes = Notes()
+
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T", brokers=2)
+            fake.say(RequestCode.SEND_MESSAGE_V2, ResponseCode.SYSTEM_BUSY)
+            header = SendMessageResponse(msg_id="ID", queue_id=0, queue_offset=1)
+            fake.say(RequestCode.SEND_MESSAGE_V2, header=header)
+            producer = Producer(client)
+            producer.register_send_hook(Raises())
+            producer.register_send_hook(notes)
+            await producer.send(Message("T", b"x"))
+
+    asyncio.run(go())
+
+    assert notes.seen == [("T", False, int(ResponseCode.SYSTEM_BUSY)), ("T", True, None)]
