@@ -11,8 +11,7 @@ from enum import Enum
 from typing import Any, ClassVar, Final, Protocol
 
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.lite_pull_settings import LitePullSettings
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.producer.settings import ProducerSettings
 
 _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)

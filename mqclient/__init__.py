@@ -16,8 +16,8 @@ from remoting.lazy import on_demand
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
     from mqclient.blocking.admin import BlockingAdmin
-    from mqclient.blocking.client import BlockingClient
-    from mqclient.blocking.clients import (
+    from mqclient.blocking.client import (
+        BlockingClient,
         BlockingLitePullConsumer,
         BlockingProducer,
         BlockingPullConsumer,
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
         ConsumeOrderlyStatus,
     )
     from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-    from mqclient.consumer.lite_pull_settings import LitePullSettings
     from mqclient.consumer.pull import PullResult, PullStatus
     from mqclient.consumer.pull_consumer import PullConsumer
     from mqclient.consumer.push_consumer import PushConsumer
-    from mqclient.consumer.push_settings import PushSettings
+    from mqclient.consumer.settings import LitePullSettings, PushSettings
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -111,33 +110,31 @@ __all__ = [
 
 _PLACES: Final = {
     "mqclient.admin.admin": "Admin",
-    "mqclient.consumer.allocate": "Strategy",
-    "mqclient.blocking.client": "BlockingClient",
     "mqclient.blocking.admin": "BlockingAdmin",
-    "mqclient.blocking.clients": (
-        "BlockingLitePullConsumer BlockingProducer BlockingPullConsumer BlockingPushConsumer "
-        "BlockingTransactionProducer"
-    ),
-    "mqclient.client.settings": "ClientSettings",
-    "mqclient.errors": (
-        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
+    "mqclient.blocking.client": (
+        "BlockingClient BlockingLitePullConsumer BlockingProducer BlockingPullConsumer "
+        "BlockingPushConsumer BlockingTransactionProducer"
     ),
     "mqclient.client.instance": "MQClient",
+    "mqclient.client.settings": "ClientSettings",
+    "mqclient.consumer.allocate": "Strategy",
     "mqclient.consumer.listeners": (
         "ConsumeConcurrentlyContext ConsumeConcurrentlyStatus "
         "ConsumeOrderlyContext ConsumeOrderlyStatus"
     ),
     "mqclient.consumer.lite_pull_consumer": "LitePullConsumer",
-    "mqclient.consumer.lite_pull_settings": "LitePullSettings",
-    "mqclient.message": "Message MessageExt",
-    "mqclient.producer.producer": "Producer",
-    "mqclient.producer.settings": "ProducerSettings",
     "mqclient.consumer.pull": "PullResult PullStatus",
     "mqclient.consumer.pull_consumer": "PullConsumer",
     "mqclient.consumer.push_consumer": "PushConsumer",
-    "mqclient.consumer.push_settings": "PushSettings",
-    "mqclient.producer.send_result": "SendResult SendStatus",
+    "mqclient.consumer.settings": "LitePullSettings PushSettings",
     "mqclient.consumer.subscription": "MessageSelector",
+    "mqclient.errors": (
+        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
+    ),
+    "mqclient.message": "Message MessageExt",
+    "mqclient.producer.producer": "Producer",
+    "mqclient.producer.send_result": "SendResult SendStatus",
+    "mqclient.producer.settings": "ProducerSettings",
     "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),

@@ -11,9 +11,7 @@ where. What a server cannot do is the error it answers, never a guess.
 Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
-from mqclient.admin.acl import AclCalls
-from mqclient.admin.broker import BrokerCalls, NamesrvCalls
-from mqclient.admin.ha import HaCalls
+from mqclient.admin.broker import AclCalls, BrokerCalls, HaCalls, NamesrvCalls
 from mqclient.admin.lock import LockCalls
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.offset import OffsetCalls

@@ -8,10 +8,34 @@ common/MixAll.java#brokerVIPChannel (4.9.7).
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
-from mqclient.client.parameters import check_range
 from mqclient.errors import BadRequest
+
+
+def check_range(name: str, value: object, *, low: int, high: int) -> None:
+    """Refuse what is no whole number between two, both allowed.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
+
+
+def check_kind(name: str, value: object, kind: type[Enum]) -> None:
+    """Refuse what is no member of an enumeration, its name as a text as well.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if not isinstance(value, kind):
+        members = ", ".join(kind.__members__)
+        raise BadRequest(
+            f"{name} is {value!r}, not of {kind.__name__}", hint=f"{kind.__name__} has {members}"
+        )
+
 
 _INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")
 _NAMESPACE: Final = r"[|a-zA-Z0-9_-]+"

@@ -23,10 +23,8 @@ from typing import Final
 
 from mqclient.client.members import Serve
 from mqclient.consumer.consumption import Consuming, Consumption
-from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalancing import Rebalancing
-from mqclient.consumer.subscription import Wanted
+from mqclient.consumer.rebalance import Rebalancing
 from mqclient.errors import ClientError
 from mqclient.message import read_messages
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
@@ -47,7 +45,7 @@ RESET_PAUSE_S: Final = 10.0
 """Listeners at work get so long, then the positions are set (MQClientInstance#resetOffset)."""
 
 
-class ConsumerServes:
+class BrokerRequests:
     """The answers of one consumer."""
 
     def __init__(
@@ -55,16 +53,14 @@ class ConsumerServes:
         consuming: Consuming,
         consumption: Consumption,
         *,
-        wanted: Mapping[str, Wanted],
-        held: dict[MessageQueue, ProcessQueue],
         rebalancing: Rebalancing,
         pulls: QueuePulls,
         started_ms: int,
     ) -> None:
         self._consuming = consuming
         self._consumption = consumption
-        self._wanted = wanted
-        self._held = held
+        self._wanted = consuming.wanted
+        self._held = consuming.held
         self._rebalancing = rebalancing
         self._pulls = pulls
         self._started_ms = started_ms

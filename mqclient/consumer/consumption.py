@@ -20,13 +20,14 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.consume_stats import TopicStats
 from mqclient.consumer.offset_store import OffsetStore
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.send_back import SendBack
+from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.subscription import Wanted
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, unwrap
 from mqclient.producer.hooks import ConsumeHook
-from remoting.bodies import ConsumeMessageDirectlyResult
+from remoting.bodies import ConsumeMessageDirectlyResult, MessageQueue
 from storefmt.properties import RETRY_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class Consuming:
 
     Attributes:
         offsets: positions; replaced only before the start.
+        wanted: subscriptions by topic.
+        held: the queues that this member has.
         hooks: told of every call of the listener.
         stats: rates by topic.
     """
@@ -55,6 +58,8 @@ class Consuming:
         self._namespace = client.namespace
         self.settings = settings
         self.offsets = offsets
+        self.wanted: dict[str, Wanted] = {}
+        self.held: dict[MessageQueue, ProcessQueue] = {}
         self.hooks: list[ConsumeHook] = []
         self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
         self.tasks = Tasks()

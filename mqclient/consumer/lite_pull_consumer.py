@@ -19,37 +19,33 @@ Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQu
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
 
 from mqclient.admin.queries import Queries
-from mqclient.client import offsets
+from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.client.members import Serve
-from mqclient.consumer.broker_requests import ConsumerServes
-from mqclient.consumer.check_expression import check_expressions
-from mqclient.consumer.consumption import Consuming
-from mqclient.consumer.lite_pull_settings import LitePullSettings
-from mqclient.consumer.offset_store import LOCAL_DIR, offset_store
-from mqclient.consumer.own_loop import OwnLoop
+from mqclient.consumer.group_consumer import GroupConsumer
+from mqclient.consumer.offset_store import LOCAL_DIR
 from mqclient.consumer.poll_buffer import Polled
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import HALF_AN_HOUR_MS
-from mqclient.consumer.queue_locks import QueueLocks
 from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalancing import Rebalancing
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
-from mqclient.consumer.topic_watch import QueuesChanged, watch
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
-from mqclient.namespace import checked_group, wrap
-from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+from mqclient.namespace import wrap
+from remoting.bodies import ConsumeType, MessageQueue
 from remoting.codes import RequestCode
 
 LOG = logging.getLogger(__name__)
 
+QueuesChanged = Callable[[str, list[MessageQueue]], Awaitable[None] | None]
+"""A listener that gets a topic and the queues it has now."""
 
-class LitePullConsumer(Queries):
+
+class LitePullConsumer(GroupConsumer):
     """One member of a consumer group, polled.
 
     Args:
@@ -62,6 +58,8 @@ class LitePullConsumer(Queries):
         BadRequest: the group name is not allowed.
     """
 
+    _consume_type = ConsumeType.CONSUME_ACTIVELY
+
     def __init__(
         self,
         client: MQClient,
@@ -70,42 +68,24 @@ class LitePullConsumer(Queries):
         *,
         local_dir: Path = LOCAL_DIR,
     ) -> None:
-        self.group = group = checked_group(group, client.namespace)
-        super().__init__(client, f"consumer of group {group}")
         self.settings = settings or LitePullSettings()
-        shared = self.settings.as_push()
-        store = offset_store(client, group, broadcasting=shared.broadcasting, local_dir=local_dir)
-        self._consuming = Consuming(client, group, settings=shared, offsets=store)
-        self._wanted: dict[str, Wanted] = {}
-        self._held: dict[MessageQueue, ProcessQueue] = {}
+        super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)
         self._assigned: list[MessageQueue] | None = None
         self._polled = Polled(self._consuming, auto_commit=self.settings.auto_commit)
-        from_ms = self.settings.consume_from_ms
         self._started_ms = client.now_ms()
         self._pulls = QueuePulls(
             self._consuming,
             self._polled,
-            wanted=self._wanted,
-            held=self._held,
-            from_ms=self._started_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
+            from_ms=self._consume_from_ms(self._started_ms),
             lite=True,
             suspend_ms=self.settings.broker_suspend_max_time_ms,
             timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
             broker_id=self.settings.broker_id,
         )
         self._pulls.full = self._too_many
-        self._rebalancing = Rebalancing(
-            self._consuming,
-            self._polled,
-            wanted=self._wanted,
-            held=self._held,
-            pulls=self._pulls,
-            locks=QueueLocks(client, group),
-        )
+        self._rebalancing = self._rebalancing_of(self._polled, self._pulls)
         self._running = False
-        self._loop = OwnLoop()
         self._next_commit_ms = 0
-        self._tasks: list[asyncio.Task[None]] = []
 
     # What to consume.
 
@@ -174,7 +154,7 @@ class LitePullConsumer(Queries):
         if self._running:
             raise BadRequest(f"consumer of {self.group} runs already")
         # Before it joins: nobody shuts down a member that could not start.
-        await check_expressions(self._client, self.group, list(self._wanted.values()))
+        await self._check_expressions()
         await self._client.members.join_consumer(self)
         self._loop.enter()
         self._running = True
@@ -199,20 +179,10 @@ class LitePullConsumer(Queries):
         if not self._running:
             return
         self._running = False
-        for task in self._tasks:
-            task.cancel()
-        self._pulls.stop()
+        self._stop_pulling(self._pulls)
         if self.settings.auto_commit:
             self._polled.commit(with_last=False)
-        for held in self._held.values():
-            held.dropped = True
-        try:
-            await self._consuming.offsets.persist(list(self._held), sure=True)
-        except (ClientError, OSError) as error:
-            LOG.warning("positions of %s at shutdown: %s", self.group, error)
-        await self._connections.members.leave(self.group, consumer=True)
-        self._consuming.tasks.cancel()
-        self._held.clear()
+        await self._leave()
 
     @property
     def is_running(self) -> bool:
@@ -312,10 +282,6 @@ class LitePullConsumer(Queries):
     offset_for_timestamp = Queries.search_offset
     fetch_message_queues = Queries.fetch_subscribe_message_queues
 
-    def assignment(self) -> list[MessageQueue]:
-        """Return the queues this consumer has now, sorted; with the namespace, as in Java."""
-        return sorted(queue for queue, held in self._held.items() if not held.dropped)
-
     def register_topic_message_queue_change_listener(
         self, topic: str, listener: QueuesChanged
     ) -> None:
@@ -330,39 +296,19 @@ class LitePullConsumer(Queries):
 
     # As a member of the client (``mqclient.client.members``).
 
-    def topics(self) -> Iterable[str]:
-        """Return the topics."""
-        return list(self._wanted)
-
-    def consumer_data(self) -> ConsumerData:
-        """Return what heartbeats say about this consumer."""
-        shared = self._assigned is None
-        return ConsumerData(
-            group_name=self.group,
-            consume_type=ConsumeType.CONSUME_ACTIVELY,
-            message_model=self.settings.message_model,
-            consume_from_where=self.settings.consume_from_where,
-            subscription_data_set=[each.data for each in self._wanted.values()] if shared else [],
-            unit_mode=self.settings.unit_mode,
-        )
-
     def serves(self) -> dict[int, Serve]:
         """Return what answers which request of a broker."""
-        table = ConsumerServes(
-            self._consuming,
-            self._polled,
-            wanted=self._wanted,
-            held=self._held,
-            rebalancing=self._rebalancing,
-            pulls=self._pulls,
-            started_ms=self._started_ms,
-        ).table()
+        table = self._answers(self._polled, self._pulls, self._rebalancing)
         if self._assigned is not None:
             # As in Java: no rebalance would begin the queues anew.
             del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
         return table
 
     # Inside.
+
+    def _announced(self) -> Iterable[Wanted]:
+        # The queues of a member that assigned them are no concern of the group's rebalance.
+        return () if self._assigned is not None else super()._announced()
 
     def _want(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
         subscription = Subscription.parse(expression, kind=kind)
@@ -390,7 +336,20 @@ class LitePullConsumer(Queries):
             return ""
         return f"{count} messages held of all queues, over {self.settings.pull_threshold_for_all}"
 
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.append(task)
-        self._consuming.tasks.add(task)
+
+async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_s: float) -> None:
+    """Tell ``listener`` of each change, until cancelled; a name server that is away is logged."""
+    before: list[MessageQueue] | None = None
+    while True:
+        try:
+            route = await client.route(wrap(client.namespace, topic), fresh=True)
+            now = routes.subscribe_queues(topic, route)
+        except ClientError as error:
+            LOG.warning("queues of topic %s: %s", topic, error)
+        else:
+            if before is not None and now != before:
+                told = listener(topic, now)
+                if told is not None:
+                    await told
+            before = now
+        await asyncio.sleep(every_s)

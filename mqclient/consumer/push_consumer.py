@@ -21,33 +21,28 @@ Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from mqclient.admin.queries import Queries
 from mqclient.client.instance import MQClient
 from mqclient.client.members import Serve
-from mqclient.consumer.broker_requests import ConsumerServes
-from mqclient.consumer.check_expression import check_expressions
 from mqclient.consumer.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.consume_orderly import ConsumeOrderly
-from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.consumption import Consumption
+from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
-from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore, offset_store
-from mqclient.consumer.own_loop import OwnLoop
-from mqclient.consumer.process_queue import LOCK_AGAIN_MS, ProcessQueue
-from mqclient.consumer.push_settings import HALF_AN_HOUR_MS, PushSettings
-from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore
+from mqclient.consumer.process_queue import LOCK_AGAIN_MS
 from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalancing import Rebalancing
+from mqclient.consumer.rebalance import Rebalancing
+from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
-from mqclient.namespace import checked_group, retry_topic_of, wrap
+from mqclient.namespace import retry_topic_of, wrap
 from mqclient.producer.hooks import ConsumeHook
-from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
+from remoting.bodies import ConsumeType
 
 LOG = logging.getLogger(__name__)
 
@@ -56,7 +51,7 @@ _L = TypeVar("_L", bound=ConcurrentListener)
 _O = TypeVar("_O", bound=OrderlyListener)
 
 
-class PushConsumer(Queries):
+class PushConsumer(GroupConsumer):
     """One member of a consumer group.
 
     Args:
@@ -72,6 +67,8 @@ class PushConsumer(Queries):
         BadRequest: the group name is not allowed.
     """
 
+    _consume_type = ConsumeType.CONSUME_PASSIVELY
+
     def __init__(
         self,
         client: MQClient,
@@ -80,24 +77,13 @@ class PushConsumer(Queries):
         *,
         local_dir: Path = LOCAL_DIR,
     ) -> None:
-        self.group = group = checked_group(group, client.namespace)
-        super().__init__(client, f"consumer of group {group}")
         self.settings = settings or PushSettings()
-        offsets = offset_store(
-            client, group, broadcasting=self.settings.broadcasting, local_dir=local_dir
-        )
-        self._consuming = Consuming(client, group, settings=self.settings, offsets=offsets)
-        self._wanted: dict[str, Wanted] = {}
-        self._held: dict[MessageQueue, ProcessQueue] = {}
-        self._locks = QueueLocks(client, group)
+        super().__init__(client, group, shared=self.settings, local_dir=local_dir)
         self._listener: ConcurrentListener | OrderlyListener | None = None
         self._orderly = False
         self._consumption: Consumption | None = None
         self._pulls: QueuePulls | None = None
         self._rebalancing: Rebalancing | None = None
-        self._started_ms = 0
-        self._loop = OwnLoop()
-        self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def offsets(self) -> OffsetStore:
@@ -185,7 +171,7 @@ class PushConsumer(Queries):
                 hint="register_message_listener, or decorate with @consumer.concurrently",
             )
         # Before it joins: nobody shuts down a member that could not start.
-        await check_expressions(self._client, self.group, list(self._wanted.values()))
+        await self._check_expressions()
         self._check_not_started("a second start")
         self._loop.enter()
         now_ms = self._client.now_ms()
@@ -196,22 +182,9 @@ class PushConsumer(Queries):
                 retry_topic, Subscription.parse(ALL), version=now_ms
             )
         consumption = self._consumption = self._make_consumption()
-        from_ms = self.settings.consume_from_ms
-        self._pulls = QueuePulls(
-            self._consuming,
-            consumption,
-            wanted=self._wanted,
-            held=self._held,
-            from_ms=now_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms,
-        )
-        self._rebalancing = Rebalancing(
-            self._consuming,
-            consumption,
-            wanted=self._wanted,
-            held=self._held,
-            pulls=self._pulls,
-            locks=self._locks,
-        )
+        from_ms = self._consume_from_ms(now_ms)
+        self._pulls = QueuePulls(self._consuming, consumption, from_ms=from_ms)
+        self._rebalancing = self._rebalancing_of(consumption, self._pulls)
         try:
             await self._client.members.join_consumer(self)
         except BaseException:
@@ -236,21 +209,9 @@ class PushConsumer(Queries):
         if consumption is None or pulls is None:
             return
         self._consumption = None
-        for task in self._tasks:
-            task.cancel()
-        pulls.stop()
+        self._stop_pulling(pulls)
         await consumption.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
-        for held in self._held.values():
-            held.dropped = True
-        try:
-            await self.offsets.persist(list(self._held), sure=True)
-        except (ClientError, OSError) as error:
-            LOG.warning("positions of %s at shutdown: %s", self.group, error)
-        if consumption.orderly and not self.settings.broadcasting:
-            await self._locks.unlock(self._held)
-        await self._connections.members.leave(self.group, consumer=True)
-        self._consuming.tasks.cancel()
-        self._held.clear()
+        await self._leave(unlock=consumption.orderly and not self.settings.broadcasting)
 
     def suspend(self) -> None:
         """Stop pulling; what is here is still consumed."""
@@ -289,40 +250,11 @@ class PushConsumer(Queries):
         """
         await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
 
-    def assignment(self) -> list[MessageQueue]:
-        """Return the queues this member has now, sorted; with the namespace."""
-        return sorted(queue for queue, held in self._held.items() if not held.dropped)
-
-    # As a member of the client (``mqclient.client.members``).
-
-    def topics(self) -> Iterable[str]:
-        """Return the subscribed topics."""
-        return list(self._wanted)
-
-    def consumer_data(self) -> ConsumerData:
-        """Return what heartbeats say about this consumer."""
-        return ConsumerData(
-            group_name=self.group,
-            consume_type=ConsumeType.CONSUME_PASSIVELY,
-            message_model=self.settings.message_model,
-            consume_from_where=self.settings.consume_from_where,
-            subscription_data_set=[wanted.data for wanted in self._wanted.values()],
-            unit_mode=self.settings.unit_mode,
-        )
-
     def serves(self) -> dict[int, Serve]:
         """Return what answers which request of a broker."""
         if self._consumption is None or self._rebalancing is None or self._pulls is None:
             return {}
-        return ConsumerServes(
-            self._consuming,
-            self._consumption,
-            wanted=self._wanted,
-            held=self._held,
-            rebalancing=self._rebalancing,
-            pulls=self._pulls,
-            started_ms=self._started_ms,
-        ).table()
+        return self._answers(self._consumption, self._pulls, self._rebalancing)
 
     # Inside.
 
@@ -358,11 +290,6 @@ class PushConsumer(Queries):
                 f"{what} for consumer of {self.group}, which has started",
                 hint="make a new consumer",
             )
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.append(task)
-        self._consuming.tasks.add(task)
 
     async def _persist_often(self) -> None:
         while True:

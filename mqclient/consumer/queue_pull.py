@@ -19,16 +19,19 @@ restarted broker to the next heartbeat.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
+from mqclient.client import offsets
+from mqclient.client.instance import MQClient
 from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.offset_store import OffsetStore
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.pull import HOLD_GRACE_S, Asked, Puller, PullResult, PullStatus
-from mqclient.consumer.start_offset import pull_from
 from mqclient.consumer.subscription import Wanted
 from mqclient.errors import ClientError
-from remoting.bodies import MessageQueue
+from mqclient.namespace import is_retry_topic
+from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -51,8 +54,6 @@ class QueuePulls:
     """The pull loops of one consumer.
 
     Args:
-        wanted: subscriptions by topic, the consumer's own table.
-        held: queues this member has, the consumer's own table.
         from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
         lite: for a consumer that polls: it commits by itself, and its positions are corrected
             in place.
@@ -72,8 +73,6 @@ class QueuePulls:
         consuming: Consuming,
         consumption: Consumption,
         *,
-        wanted: Mapping[str, Wanted],
-        held: dict[MessageQueue, ProcessQueue],
         from_ms: int,
         lite: bool = False,
         suspend_ms: int = SUSPEND_MS,
@@ -83,8 +82,8 @@ class QueuePulls:
         self._consuming = consuming
         self._consumption = consumption
         self._settings = consuming.settings
-        self._wanted = wanted
-        self._held = held
+        self._wanted = consuming.wanted
+        self._held = consuming.held
         self._from_ms = from_ms
         self._puller = Puller(consuming.client, consuming.group, broker_id=broker_id)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
@@ -268,3 +267,37 @@ class QueuePulls:
         if settings.pull_threshold_size_for_topic != -1:
             size_mib = max(1, settings.pull_threshold_size_for_topic // queue_count)
         return count, size_mib
+
+
+_FROM_FIRST: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET})
+_FROM_TIME: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_TIMESTAMP})
+
+
+async def pull_from(
+    client: MQClient,
+    store: OffsetStore,
+    queue: MessageQueue,
+    *,
+    where: ConsumeFromWhere,
+    timestamp_ms: int,
+) -> int:
+    """Return the queue offset to begin at.
+
+    Args:
+        where: the values that Java has deprecated mean LAST.
+        timestamp_ms: for CONSUME_FROM_TIMESTAMP.
+
+    Raises:
+        ClientError: the broker did not answer.
+    """
+    kept = await store.read(queue)
+    if kept is not None:
+        return kept
+    is_retry = is_retry_topic(queue.topic)
+    if where in _FROM_FIRST:
+        return 0
+    if where in _FROM_TIME:
+        if is_retry:
+            return await offsets.max_offset(client, queue)
+        return await offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)
+    return 0 if is_retry else await offsets.max_offset(client, queue)

@@ -11,13 +11,25 @@ Source: client/impl/consumer/RebalanceImpl.java#rebalanceByTopic,
 #updateProcessQueueTableInRebalance (4.9.7).
 """
 
+import asyncio
+import contextlib
+import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from mqclient.client import responses, routes
 from mqclient.consumer import allocate
+from mqclient.consumer.consumption import Consuming, Consumption
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.settings import PushSettings
+from mqclient.errors import BrokerRefused, ClientError, NoRoute
+from mqclient.namespace import is_retry_topic
 from remoting.bodies import MessageQueue
+from remoting.bodies.tables import GetConsumerListByGroupResponseBody
+from remoting.codes import RequestCode
+from remoting.headers import GetConsumerListByGroup
 
 
 class Changes(NamedTuple):
@@ -79,3 +91,192 @@ def changes(
     gone = set(dropped)
     new = [queue for queue in wanted if queue not in ours or queue in gone]
     return Changes(sorted(dropped), sorted(new))
+
+
+LOG = logging.getLogger(__name__)
+
+REBALANCE_S: Final = 20.0
+FIRST_AGAIN_S: Final = 1.0
+"""Pause after a rebalance that could not ask all it wanted; each further one doubles it."""
+
+
+class Rebalancing:
+    """The rebalance of one consumer."""
+
+    def __init__(
+        self,
+        consuming: Consuming,
+        consumption: Consumption,
+        *,
+        pulls: QueuePulls,
+        locks: QueueLocks,
+    ) -> None:
+        self._consuming = consuming
+        self._consumption = consumption
+        self._client = consuming.client
+        self._settings = consuming.settings
+        self._wanted = consuming.wanted
+        self._held = consuming.held
+        self._pulls = pulls
+        self._locks = locks
+        self._last: dict[str, frozenset[MessageQueue]] = {}
+        self._now = asyncio.Event()
+        self._alone = asyncio.Lock()
+        pulls.on_gone = self.wake
+
+    def wake(self) -> None:
+        """Rebalance now, not only when the time has come."""
+        self._now.set()
+
+    async def run(self) -> None:
+        """Rebalance until cancelled."""
+        again_s = FIRST_AGAIN_S
+        while True:
+            self._now.clear()
+            try:
+                done = await self.once()
+            except Exception:
+                LOG.exception("rebalance of %s", self._consuming.group)
+                done = False
+            if done:
+                pause_s, again_s = REBALANCE_S, FIRST_AGAIN_S
+            else:
+                pause_s, again_s = again_s, min(again_s * 2, REBALANCE_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._now.wait(), pause_s)
+
+    async def once(self) -> bool:
+        """Rebalance every topic, return whether all could be asked that had to be."""
+        done = True
+        async with self._alone:
+            for topic in list(self._wanted):
+                try:
+                    await self._topic(topic)
+                except ClientError as error:
+                    # A retry topic is made with the group's first failure.
+                    is_new = isinstance(error, NoRoute) and is_retry_topic(topic)
+                    done = done and is_new
+                    LOG.log(
+                        logging.DEBUG if is_new else logging.WARNING,
+                        "rebalance of %s: %s",
+                        self._consuming.group,
+                        error,
+                    )
+                except OSError as error:
+                    LOG.warning("positions of %s: %s", self._consuming.group, error)
+            for queue in [queue for queue in self._held if queue.topic not in self._wanted]:
+                await self._drop(queue)
+        return done
+
+    async def take(self, queues: Collection[MessageQueue]) -> None:
+        """Hold exactly these queues, whatever other members do.
+
+        Raises:
+            ClientError: a broker did not say where the group is in a queue, or could not be
+                told how far one was consumed that is given up.
+        """
+        async with self._alone:
+            for queue in [queue for queue in self._held if queue not in queues]:
+                await self._drop(queue)
+            for queue in queues:
+                if queue not in self._held:
+                    await self._begin(queue)
+
+    async def _topic(self, topic: str) -> None:
+        queues = routes.subscribe_queues(topic, await self._client.route(topic))
+        client_ids: list[str] = []
+        if not self._settings.broadcasting:
+            client_ids = await self._members(topic)
+            if self._client.client_id not in client_ids:
+                # The broker has not heard of this member, or has forgotten it in a restart.
+                await self._client.members.heartbeat()
+                client_ids = await self._members(topic)
+        wanted = assigned(
+            self._settings,
+            self._consuming.group,
+            client_id=self._client.client_id,
+            queues=queues,
+            client_ids=client_ids,
+        )
+        if not self._settings.broadcasting and not client_ids:
+            LOG.warning("no broker knows a member of group %s yet", self._consuming.group)
+            return
+        LOG.debug("%s %s: %s of %s", self._client.client_id, topic, wanted, client_ids)
+        plan = changes(self._held, wanted, topic=topic, now_ms=self._client.now_ms())
+        for queue in plan.dropped:
+            await self._drop(queue)
+        for queue in plan.new:
+            if queue not in self._held:
+                await self._begin(queue)
+        await self._note(topic, frozenset(wanted))
+
+    async def _members(self, topic: str) -> list[str]:
+        """Ask a broker of the topic for the group's members."""
+        group = self._consuming.group
+        header = GetConsumerListByGroup(consumer_group=group)
+        failure: ClientError | None = None
+        for broker in (await self._client.route(topic)).broker_datas:
+            if not broker.broker_addrs:
+                continue
+            address = broker.broker_addrs[min(broker.broker_addrs)]
+            try:
+                answer = await self._client.call(
+                    address,
+                    RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+                    header,
+                    what=f"members of group {group}",
+                )
+            except BrokerRefused as error:
+                # This is how a broker says that the group has no members.
+                LOG.debug("%s", error)
+                return []
+            except ClientError as error:
+                failure = error
+                continue
+            body = responses.body(answer, GetConsumerListByGroupResponseBody, address=address)
+            return body.consumer_id_list
+        if failure is not None:
+            raise failure
+        return []
+
+    async def _drop(self, queue: MessageQueue) -> None:
+        """Give a queue up."""
+        held = self._held[queue]
+        held.dropped = True
+        self._pulls.end(queue)
+        released = await self._consumption.released(held)
+        try:
+            await self._consuming.offsets.persist([queue])
+        except (ClientError, OSError) as error:
+            # Its broker may be away for long, and must find the queue free when it is back.
+            LOG.warning("position of %s in %s: %s", self._consuming.group, queue, error)
+        if not released:
+            # A listener still works on it; the lock stays until it is done.
+            return
+        self._consuming.offsets.remove(queue)
+        if self._consumption.orderly and not self._settings.broadcasting:
+            await self._locks.unlock([queue])
+        self._held.pop(queue, None)
+        LOG.info("%s gave up %s", self._consuming.group, queue)
+
+    async def _begin(self, queue: MessageQueue) -> None:
+        """Begin a queue that is ours now; one that cannot be begun is tried next time."""
+        ordered = self._consumption.orderly and not self._settings.broadcasting
+        if ordered and not await self._locks.lock(queue):
+            LOG.info("%s: %s is locked by another member", self._consuming.group, queue)
+            return
+        held = await self._pulls.begin(queue)
+        if ordered:
+            self._locks.mark(held, granted=True)
+        self._held[queue] = held
+        self._pulls.run(held)
+        LOG.info("%s got %s from %d on", self._consuming.group, queue, held.next_offset)
+
+    async def _note(self, topic: str, queues: frozenset[MessageQueue]) -> None:
+        """After a change let the brokers take the subscription anew, as Java does."""
+        before = self._last.get(topic)
+        self._last[topic] = queues
+        if before is None or before == queues or topic not in self._wanted:
+            return
+        self._wanted[topic] = self._wanted[topic].renewed(self._client.now_ms())
+        await self._client.members.heartbeat()

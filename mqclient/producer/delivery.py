@@ -23,9 +23,8 @@ from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer import hooks
 from mqclient.producer.hooks import SendEvent, SendHook
-from mqclient.producer.latency_faults import Faults
 from mqclient.producer.publish_routes import Publishing
-from mqclient.producer.queue_selector import RoundRobin
+from mqclient.producer.queue_selector import Faults, RoundRobin
 from mqclient.producer.send_attempt import Sending
 from mqclient.producer.send_request import Outgoing, SendRequests
 from mqclient.producer.send_result import SendResult, SendStatus, result_of

@@ -5,8 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from mqclient.admin.admin import Admin
-from mqclient.blocking.client import BlockingClient
-from mqclient.blocking.clients import BlockingPushConsumer
+from mqclient.blocking.client import BlockingClient, BlockingPushConsumer
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
@@ -14,7 +13,7 @@ from mqclient.consumer.listeners import (
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere
 from storefmt.configs import TopicConfig

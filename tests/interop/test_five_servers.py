@@ -12,7 +12,7 @@ from mqadmin.call import Workplace
 from mqadmin.runner import run_line
 from mqclient.admin.admin import Admin
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
-from mqclient.consumer.lite_pull_settings import LitePullSettings
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

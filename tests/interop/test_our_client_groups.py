@@ -11,7 +11,7 @@ from mqclient.client import instance
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.allocate import Strategy, allocate
 from mqclient.consumer.offset_store import LocalOffsets
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 from tests.interop.ourclients import blocking, listening, make_topic

@@ -6,7 +6,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.consumption import Consuming
 from mqclient.consumer.offset_store import RemoteOffsets
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt, read_messages
 from remoting.bodies import MessageQueue
 from tests.mqclient.fake import NOW_MS, record

@@ -10,10 +10,9 @@ from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap, wrap

@@ -11,8 +11,7 @@ import pytest
 
 from docs.clientpage import ELSEWHERE, PAGES, Settings, parameters
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.lite_pull_settings import LitePullSettings
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
 from mqclient.producer.settings import ProducerSettings
 from remoting.codes import ResponseCode

@@ -18,7 +18,7 @@ from mqclient.client.settings import ClientSettings
 from mqclient.consumer.allocate import Strategy
 from mqclient.consumer.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqadmin.conftest import Result, console_of
 from tests.waiting import wait

@@ -21,8 +21,7 @@ from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
-from mqclient.consumer.lite_pull_settings import LitePullSettings
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

@@ -10,8 +10,8 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.blocking.admin import BlockingAdmin
-from mqclient.blocking.client import BlockingClient
-from mqclient.blocking.clients import (
+from mqclient.blocking.client import (
+    BlockingClient,
     BlockingLitePullConsumer,
     BlockingProducer,
     BlockingPullConsumer,
@@ -23,10 +23,9 @@ from mqclient.client.instance import MQClient
 from mqclient.client.members import ConsumerMember
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

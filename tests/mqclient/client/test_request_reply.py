@@ -7,7 +7,7 @@ import pytest
 from mqclient.client.instance import MQClient
 from mqclient.client.request_reply import Requests
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, TimedOut
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.producer.producer import Producer

@@ -9,7 +9,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer import broker_requests
 from mqclient.consumer.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from remoting.bodies import (
     CMResult,
     ConsumeFromWhere,

@@ -10,7 +10,7 @@ from mqclient.consumer.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.consumption import Consuming
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt
 from remoting.bodies import CMResult, MessageModel
 from remoting.codes import RequestCode, ResponseCode

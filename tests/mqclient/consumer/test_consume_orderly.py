@@ -10,8 +10,8 @@ from mqclient.consumer.consume_orderly import ConsumeOrderly
 from mqclient.consumer.consumption import Consuming
 from mqclient.consumer.listeners import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from mqclient.consumer.process_queue import LOCK_LIFE_MS, ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.queue_locks import QueueLocks
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt
 from remoting.bodies import CMResult, LockBatchResponseBody
 from remoting.codes import RequestCode

@@ -13,7 +13,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeFromWhere, MessageQueue

@@ -9,7 +9,7 @@ from mqclient.client.instance import MQClient, local_ip
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.offset_store import LocalOffsets, RemoteOffsets
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.errors import BadAnswer, BrokerRefused
 from remoting.bodies import MessageModel, MessageQueue
 from remoting.codes import RequestCode, ResponseCode

@@ -8,11 +8,10 @@ import pytest
 from mqclient.client.instance import MQClient
 from mqclient.consumer import queue_pull
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.consumer.poll_buffer import Polled
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.subscription import Subscription, Wanted
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -49,9 +48,10 @@ def test_post_subscription_when_pull(posted: bool, expression: str | None) -> No
             fake.route("T")
             inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
             held = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            wanted = {"T": Wanted.of("T", Subscription.parse("A || B"), version=1)}
+            inside.held[QUEUE] = held
+            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A || B"), version=1)
             polled = Polled(inside, auto_commit=False)
-            pulls = QueuePulls(inside, polled, wanted=wanted, held={QUEUE: held}, from_ms=0)
+            pulls = QueuePulls(inside, polled, from_ms=0)
             pulls.run(held)
             await until(lambda: bool(fake.asked_for(PULL)))
             pulls.stop()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from mqclient.consumer.consumption import Consuming
 from mqclient.consumer.poll_buffer import Polled
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import read_messages
 from remoting.bodies import MessageQueue
 from tests.mqclient.consuming import QUEUE, consuming, filled

@@ -7,8 +7,8 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.consumer.pull import Asked, Puller
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import Subscription
 from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 from remoting.codes import RequestCode

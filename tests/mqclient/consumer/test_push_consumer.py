@@ -19,8 +19,8 @@ from mqclient.consumer.listeners import (
 )
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.settings import PushSettings
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

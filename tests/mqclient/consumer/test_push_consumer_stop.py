@@ -17,7 +17,7 @@ from mqclient.consumer.listeners import (
 from mqclient.consumer.offset_store import LocalOffsets
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from remoting.bodies import (

@@ -12,8 +12,8 @@ from mqclient.consumer.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.poll_buffer import Polled
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.pull import PullResult, PullStatus
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.subscription import Subscription, Wanted
 from mqclient.message import MessageExt, read_messages
 from remoting.bodies import MessageQueue
@@ -36,11 +36,12 @@ def play(act: Callable[[Scene], Awaitable[None]], *, settings: PushSettings | No
         async with FakeServer() as fake, fake.client() as client:
             fake.route("T")
             inside = consuming(client, settings or PushSettings())
-            held = {QUEUE: ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)}
-            wanted = {"T": Wanted.of("T", Subscription.parse("A"), version=1)}
+            held = inside.held
+            held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
+            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A"), version=1)
             # Not started: what is pulled stays where it was put.
             consumption = ConsumeConcurrently(inside, never)
-            pulls = QueuePulls(inside, consumption, wanted=wanted, held=held, from_ms=0)
+            pulls = QueuePulls(inside, consumption, from_ms=0)
             try:
                 await act((fake, inside, pulls, held))
             finally:
@@ -132,11 +133,10 @@ def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -> None
             fake.route("T")
             inside = consuming(client, PushSettings())
             queue = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            wanted = {"T": Wanted.of("T", Subscription.parse("*"), version=1)}
+            inside.held[QUEUE] = queue
+            inside.wanted["T"] = Wanted.of("T", Subscription.parse("*"), version=1)
             polled = Polled(inside, auto_commit=True)
-            pulls = QueuePulls(
-                inside, polled, wanted=wanted, held={QUEUE: queue}, from_ms=0, lite=True
-            )
+            pulls = QueuePulls(inside, polled, from_ms=0, lite=True)
             answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
             hang(fake)
             pulls.run(queue)
@@ -328,12 +328,12 @@ def test_a_broker_may_keep_a_pull_waiting_as_long_as_the_settings_say() -> None:
             fake.route("T")
             hang(fake)
             inside = consuming(client, PushSettings())
-            held = {QUEUE: ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)}
+            held = inside.held
+            held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
+            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A"), version=1)
             pulls = QueuePulls(
                 inside,
                 Polled(inside, auto_commit=False),
-                wanted={"T": Wanted.of("T", Subscription.parse("A"), version=1)},
-                held=held,
                 from_ms=0,
                 suspend_ms=100,
                 timeout_ms=150,

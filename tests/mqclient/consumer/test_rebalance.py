@@ -1,8 +1,8 @@
 """What a rebalance drops and begins."""
 
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.push_settings import PushSettings
 from mqclient.consumer.rebalance import assigned, changes
+from mqclient.consumer.settings import PushSettings
 from remoting.bodies import MessageModel, MessageQueue
 
 QUEUES = [MessageQueue("T", "broker-a", queue_id) for queue_id in range(4)]

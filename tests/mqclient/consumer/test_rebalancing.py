@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from mqclient.client.instance import MQClient
 from mqclient.consumer.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from remoting.bodies import (
     ConsumeFromWhere,
     LockBatchResponseBody,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mqclient.consumer.offset_store import RemoteOffsets
-from mqclient.consumer.start_offset import pull_from
+from mqclient.consumer.queue_pull import pull_from
 from mqclient.errors import BrokerRefused
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode, ResponseCode

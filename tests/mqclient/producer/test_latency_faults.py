@@ -1,7 +1,6 @@
 """Which broker the next message avoids."""
 
-from mqclient.producer.latency_faults import Faults
-from mqclient.producer.queue_selector import RoundRobin, by_hash
+from mqclient.producer.queue_selector import Faults, RoundRobin, by_hash
 from remoting.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", broker, number) for broker in ("a", "b") for number in range(2)]

@@ -11,7 +11,7 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer

@@ -15,7 +15,7 @@ from mqclient.consumer.listeners import (
     ConsumeOrderlyStatus,
 )
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from remoting.bodies import (

@@ -5,9 +5,8 @@ import asyncio
 from mqclient.client.instance import MQClient
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.lite_pull_settings import LitePullSettings
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.push_settings import PushSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.trace.message_trace import TRACE_TOPIC, MessageTrace

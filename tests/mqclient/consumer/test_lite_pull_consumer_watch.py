@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mqclient.consumer.topic_watch import watch
+from mqclient.consumer.lite_pull_consumer import watch
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.fake import FakeServer

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from mqclient.client.parameters import check_kind, check_range
+from mqclient.client.routes import MASTER_ID
+from mqclient.client.settings import check_kind, check_range
 from mqclient.consumer.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 
 HALF_AN_HOUR_MS: Final = 1_800_000
 
-_RANGES: Final = {
+_PUSH_RANGES: Final = {
     "consume_thread_min": (1, 1000),
     "consume_thread_max": (1, 1000),
     "consume_concurrently_max_span": (1, 65_535),
@@ -117,7 +118,7 @@ class PushSettings:
             BadRequest: one is out of its range, or is no member.
         """
         check_shared(self, from_ms=self.consume_from_ms)
-        for name, (low, high) in _RANGES.items():
+        for name, (low, high) in _PUSH_RANGES.items():
             check_range(name, getattr(self, name), low=low, high=high)
         for name, (low, high) in _TOPIC_RANGES.items():
             value = getattr(self, name)
@@ -145,3 +146,113 @@ def check_shared(settings: object, *, from_ms: object) -> None:
         check_kind(name, getattr(settings, name), kind)
     if from_ms is not None:
         check_range("consume_from_ms", from_ms, low=0, high=2**63 - 1)
+
+
+_LITE_PULL_RANGES: Final = {
+    "auto_commit_interval_ms": (1000, 2**31),
+    "pull_batch_size": (1, 1024),
+    "pull_threshold_for_all": (1, 2**31),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_size_for_queue": (1, 1024),
+    "consume_max_span": (1, 65_535),
+    "poll_timeout_ms": (0, 2**31),
+    "topic_metadata_check_interval_ms": (1, 2**31),
+    "broker_suspend_max_time_ms": (1, 2**31),
+    "consumer_timeout_ms_when_suspend": (1, 2**31),
+    "default_broker_id": (0, 2**63 - 1),
+    "pull_time_delay_ms_when_exception": (1, 2**31),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LitePullSettings:
+    """How a polling consumer works; every attribute is one of ``DefaultLitePullConsumer``.
+
+    Attributes:
+        message_model: CLUSTERING shares the queues among the group, BROADCASTING does not.
+        consume_from_where: where a group begins that has no position in a queue yet.
+        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to begin at, ms since 1970;
+            half an hour before the start when None (consumeTimestamp).
+        allocate_strategy: how members share the queues; the same in every member.
+        rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
+        room_of: strategy MACHINE_ROOM_NEARBY only: room of a broker name or of a client id.
+        auto_commit: ``poll`` commits what it gave before; else only ``commit`` does.
+        auto_commit_interval_ms: pause between two of these commits, 1000 at least.
+        pull_batch_size: messages asked for in a pull, and given by a ``poll`` at most.
+        pull_threshold_for_all: messages held of all queues before pulls pause.
+        pull_threshold_for_queue: messages held of a queue before its pull pauses.
+        pull_threshold_size_for_queue: the same in MiB.
+        consume_max_span: entries between the first and the last message held of a queue.
+        poll_timeout_ms: how long a ``poll`` waits for a message.
+        topic_metadata_check_interval_ms: pause between two looks for changed queues.
+        broker_suspend_max_time_ms: how long a broker may keep a pull that finds nothing waiting.
+        consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that wait
+            included; longer than the wait.
+        connect_broker_by_user: pull from the member of each broker that ``default_broker_id``
+            names, not from the one that brokers suggest.
+        default_broker_id: 0 is the master; where this member is away, as without it.
+        unit_mode: the group belongs to a unit.
+        pull_time_delay_ms_when_exception: pause after a pull that failed.
+    """
+
+    message_model: MessageModel = MessageModel.CLUSTERING
+    consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_from_ms: int | None = None
+    allocate_strategy: Strategy = Strategy.AVG
+    rooms: Sequence[str] = ()
+    room_of: Room = field(default=room_before_at)
+    auto_commit: bool = True
+    auto_commit_interval_ms: int = 5000
+    pull_batch_size: int = 10
+    pull_threshold_for_all: int = 10_000
+    pull_threshold_for_queue: int = 1000
+    pull_threshold_size_for_queue: int = 100
+    consume_max_span: int = 2000
+    poll_timeout_ms: int = 5000
+    topic_metadata_check_interval_ms: int = 30_000
+    broker_suspend_max_time_ms: int = 20_000
+    consumer_timeout_ms_when_suspend: int = 30_000
+    connect_broker_by_user: bool = False
+    default_broker_id: int = MASTER_ID
+    unit_mode: bool = False
+    pull_time_delay_ms_when_exception: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check every number, and that every choice is one of its enumeration.
+
+        Raises:
+            BadRequest: one is out of its range, or is no member.
+        """
+        check_shared(self, from_ms=self.consume_from_ms)
+        for name, (low, high) in _LITE_PULL_RANGES.items():
+            check_range(name, getattr(self, name), low=low, high=high)
+        if self.consumer_timeout_ms_when_suspend <= self.broker_suspend_max_time_ms:
+            raise BadRequest(
+                f"consumer_timeout_ms_when_suspend {self.consumer_timeout_ms_when_suspend} is not "
+                f"over broker_suspend_max_time_ms {self.broker_suspend_max_time_ms}"
+            )
+        if self.allocate_strategy is Strategy.CONFIG:
+            raise BadRequest("strategy CONFIG for a polling consumer", hint="use assign()")
+
+    @property
+    def broker_id(self) -> int | None:
+        """Return the member of each broker to pull from, None for what brokers suggest."""
+        return self.default_broker_id if self.connect_broker_by_user else None
+
+    def as_push(self) -> PushSettings:
+        """Return the same for the parts that both kinds of consumer share."""
+        return PushSettings(
+            message_model=self.message_model,
+            consume_from_where=self.consume_from_where,
+            consume_from_ms=self.consume_from_ms,
+            allocate_strategy=self.allocate_strategy,
+            rooms=self.rooms,
+            room_of=self.room_of,
+            consume_concurrently_max_span=self.consume_max_span,
+            pull_threshold_for_queue=self.pull_threshold_for_queue,
+            pull_threshold_size_for_queue=self.pull_threshold_size_for_queue,
+            pull_batch_size=self.pull_batch_size,
+            consume_message_batch_max_size=self.pull_batch_size,
+            unit_mode=self.unit_mode,
+            pull_time_delay_ms_when_exception=self.pull_time_delay_ms_when_exception,
+        )

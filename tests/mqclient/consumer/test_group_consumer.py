@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from mqclient.consumer.own_loop import OwnLoop
+from mqclient.consumer.group_consumer import OwnLoop
 from mqclient.errors import BadRequest
 
 
