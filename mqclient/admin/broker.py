@@ -22,10 +22,10 @@ class BrokerCalls(AdminCalls):
 
     async def broker_runtime(self, address: str) -> dict[str, str]:
         """Return counters and gauges of a broker, sorted by name."""
-        answer = await self._broker(
-            address, RequestCode.GET_BROKER_RUNTIME_INFO, what="runtime info"
+        found = await self._body(
+            address, RequestCode.GET_BROKER_RUNTIME_INFO, bodies.KVTable, what="runtime info"
         )
-        return dict(sorted(responses.body(answer, bodies.KVTable, address=address).table.items()))
+        return dict(sorted(found.table.items()))
 
     async def broker_config(self, address: str) -> dict[str, str]:
         """Return every setting of a broker, sorted by name."""
@@ -44,30 +44,32 @@ class BrokerCalls(AdminCalls):
         Raises:
             BrokerRefused: code 1 when nothing was counted under this name and key.
         """
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.VIEW_BROKER_STATS_DATA,
+            bodies.BrokerStatsData,
             headers.ViewBrokerStatsData(stats_name=name, stats_key=key),
             what=f"statistic {name} of {key}",
         )
-        return responses.body(answer, bodies.BrokerStatsData, address=address)
 
     async def broker_consume_stats(
         self, address: str, *, order: bool = False
     ) -> bodies.ConsumeStatsList:
         """Return the progress of every group on a broker."""
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_BROKER_CONSUME_STATS,
+            bodies.ConsumeStatsList,
             headers.GetConsumeStatsInBroker(is_order=order),
             what="progress of all groups",
         )
-        return responses.body(answer, bodies.ConsumeStatsList, address=address)
 
     async def delay_offsets(self, address: str) -> dict[int, int]:
         """Return delay level -> next queue offset to deliver."""
-        answer = await self._broker(address, RequestCode.GET_ALL_DELAY_OFFSET, what="delay offsets")
-        return responses.body(answer, DelayOffsets, address=address).offsets
+        found = await self._body(
+            address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, what="delay offsets"
+        )
+        return found.offsets
 
     async def clean_expired_queues(self, address: str) -> None:
         """Delete consume queues older than the commit log."""
@@ -213,10 +215,12 @@ class AclCalls(AdminCalls):
 
     async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
         """Return accounts and global white list; a Java broker tells the secrets too."""
-        answer = await self._broker(
-            address, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, what="accounts"
+        return await self._body(
+            address,
+            RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
+            bodies.GetBrokerClusterAclConfigResponseBody,
+            what="accounts",
         )
-        return responses.body(answer, bodies.GetBrokerClusterAclConfigResponseBody, address=address)
 
     async def acl_version(self, address: str) -> headers.GetBrokerAclConfigResponse:
         """Return the versions of the account files, as json text."""

@@ -13,7 +13,7 @@ Source: common/protocol/RequestCode.java of 4.3.2, 4.5.2, 4.7.1 and 4.9.7.
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from mqclient.client import responses
 from mqclient.client.instance import MQClient
@@ -24,6 +24,7 @@ from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
 
+_B = TypeVar("_B", bound=responses.Body)
 _Version = tuple[int, ...]
 _BEFORE: Final[Mapping[int, _Version]] = {
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: (4, 4),
@@ -77,6 +78,20 @@ class AdminCalls(Lifetime):
                 address=address,
                 hint="this server's version has no such request",
             ) from error
+
+    async def _body(
+        self,
+        address: str,
+        code: int,
+        body_class: type[_B],
+        header: Header | None = None,
+        *,
+        what: str,
+        timeout_s: float | None = None,
+    ) -> _B:
+        """Return the typed body of a broker's answer; raises as ``_broker``, and BadAnswer."""
+        answer = await self._broker(address, code, header, what=what, timeout_s=timeout_s)
+        return responses.body(answer, body_class, address=address)
 
     async def _is_before(self, address: str, first: _Version) -> bool:
         try:

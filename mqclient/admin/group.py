@@ -23,10 +23,9 @@ class GroupCalls(AdminCalls):
 
     async def subscription_groups(self, address: str) -> GroupTable:
         """Return the settings of all consumer groups of a broker."""
-        answer = await self._broker(
-            address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, what="group settings"
+        return await self._body(
+            address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GroupTable, what="group settings"
         )
-        return responses.body(answer, GroupTable, address=address)
 
     async def create_group(self, address: str, group: SubscriptionGroup) -> None:
         """Create a consumer group on a broker, or replace all its settings."""
@@ -67,13 +66,13 @@ class GroupCalls(AdminCalls):
         Raises:
             BrokerRefused: with code 206 when no consumer of the group is connected.
         """
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_CONSUMER_CONNECTION_LIST,
+            bodies.ConsumerConnection,
             headers.GetConsumerConnectionList(consumer_group=group),
             what=f"group {group}",
         )
-        return responses.body(answer, bodies.ConsumerConnection, address=address)
 
     async def producer_connection(self, address: str, group: str) -> bodies.ProducerConnection:
         """Return the connections of a producer group on a broker.
@@ -81,23 +80,23 @@ class GroupCalls(AdminCalls):
         Raises:
             BrokerRefused: with code 1 when the broker has no such group.
         """
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_PRODUCER_CONNECTION_LIST,
+            bodies.ProducerConnection,
             headers.GetProducerConnectionList(producer_group=group),
             what=f"producer group {group}",
         )
-        return responses.body(answer, bodies.ProducerConnection, address=address)
 
     async def producers(self, address: str) -> bodies.ProducerTableInfo:
         """Return every producer group of a broker with its connections."""
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_ALL_PRODUCER_INFO,
+            bodies.ProducerTableInfo,
             headers.GetAllProducerInfo(),
             what="producers",
         )
-        return responses.body(answer, bodies.ProducerTableInfo, address=address)
 
     async def consumer_running_info(
         self, address: str, group: str, client_id: str, *, jstack: bool = False
@@ -112,23 +111,23 @@ class GroupCalls(AdminCalls):
         header = headers.GetConsumerRunningInfo(
             consumer_group=group, client_id=client_id, jstack_enable=jstack
         )
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_CONSUMER_RUNNING_INFO,
+            bodies.ConsumerRunningInfo,
             header,
             what=f"client {client_id} of group {group}",
             timeout_s=max(self._client.timeout_s, _RUNNING_INFO_TIMEOUT_S),
         )
-        return responses.body(answer, bodies.ConsumerRunningInfo, address=address)
 
     async def consume_stats(
         self, address: str, group: str, topic: str | None = None
     ) -> bodies.ConsumeStats:
         """Return broker and consumer offsets per queue of a group; empty for an unknown one."""
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.GET_CONSUME_STATS,
+            bodies.ConsumeStats,
             headers.GetConsumeStats(consumer_group=group, topic=topic),
             what=f"progress of group {group}",
         )
-        return responses.body(answer, bodies.ConsumeStats, address=address)

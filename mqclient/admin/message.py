@@ -124,14 +124,14 @@ class MessageCalls(AdminCalls):
         header = headers.ConsumeMessageDirectlyResult(
             consumer_group=group, client_id=client_id, msg_id=offset_id
         )
-        answer = await self._broker(
+        return await self._body(
             address,
             RequestCode.CONSUME_MESSAGE_DIRECTLY,
+            bodies.ConsumeMessageDirectlyResult,
             header,
             what=f"client {client_id} of group {group}",
             timeout_s=max(self._client.timeout_s, _CONSUME_TIMEOUT_S),
         )
-        return responses.body(answer, bodies.ConsumeMessageDirectlyResult, address=address)
 
     async def query_consume_queue(
         self,

@@ -40,18 +40,8 @@ class OffsetCalls(AdminCalls):
         return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
 
     async def earliest_store_ms(self, queue: MessageQueue) -> int | None:
-        """Return when the first message of a queue was stored, None when it is empty."""
-        address = await self._client.master_of(queue)
-        answer = await self._broker(
-            address,
-            RequestCode.GET_EARLIEST_MSG_STORETIME,
-            headers.GetEarliestMsgStoretime(
-                topic=queue.topic, queue_id=queue.queue_id, broker_name=queue.broker_name
-            ),
-            what=f"first message of {offsets.named(queue)}",
-        )
-        found = responses.header(answer, headers.GetEarliestMsgStoretimeResponse, address=address)
-        return found.timestamp if found.timestamp >= 0 else None
+        """Return when the first message of a queue was stored, in ms; None when it is empty."""
+        return await offsets.earliest_store_ms(self._client, queue)
 
     async def query_consumer_offset(
         self, address: str, group: str, queue: MessageQueue
@@ -69,10 +59,10 @@ class OffsetCalls(AdminCalls):
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
         """Return (topic, group) -> queue id -> next queue offset, of everything on a broker."""
-        answer = await self._broker(
-            address, RequestCode.GET_ALL_CONSUMER_OFFSET, what="consumer offsets"
+        found = await self._body(
+            address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, what="consumer offsets"
         )
-        return responses.body(answer, ConsumerOffsets, address=address).offsets
+        return found.offsets
 
     async def reset_offset_by_time(
         self,
@@ -153,13 +143,13 @@ class OffsetCalls(AdminCalls):
         self, address: str, group: str, topic: str
     ) -> list[bodies.QueueTimeSpan]:
         """Return first, last and read store time per queue of a group."""
-        answer = await self._broker(
+        body = await self._body(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
+            bodies.QueryConsumeTimeSpanBody,
             headers.QueryConsumeTimeSpan(topic=topic, group=group),
             what=f"time span of group {group}",
         )
-        body = responses.body(answer, bodies.QueryConsumeTimeSpanBody, address=address)
         return list(body.consume_time_span_set)
 
     async def consumer_status(
@@ -173,13 +163,13 @@ class OffsetCalls(AdminCalls):
         Raises:
             BrokerRefused: no member is online, or one does not answer its broker.
         """
-        answer = await self._broker(
+        found = await self._body(
             address,
             RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+            bodies.GetConsumerStatusBody,
             headers.GetConsumerStatus(topic=topic, group=group, client_addr=client_id),
             what=f"positions of the members of group {group}",
         )
-        found = responses.body(answer, bodies.GetConsumerStatusBody, address=address)
         return dict(found.consumer_table)
 
     async def correction_offsets(
@@ -191,15 +181,15 @@ class OffsetCalls(AdminCalls):
             compare_group: the group that the others are compared with.
             filter_groups: comma separated; 4.9 brokers DELETE the positions of these groups.
         """
-        answer = await self._broker(
+        found = await self._body(
             address,
             RequestCode.QUERY_CORRECTION_OFFSET,
+            bodies.QueryCorrectionOffsetBody,
             headers.QueryCorrectionOffset(
                 topic=topic, compare_group=compare_group, filter_groups=filter_groups
             ),
             what=f"correction offsets of topic {topic}",
         )
-        found = responses.body(answer, bodies.QueryCorrectionOffsetBody, address=address)
         return dict(found.correction_offsets)
 
     async def _reset_online(

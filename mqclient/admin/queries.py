@@ -52,9 +52,7 @@ class Queries(Lifetime):
 
     async def earliest_msg_store_time(self, queue: MessageQueue) -> int | None:
         """Return when the first message of a queue was stored, ms; None for an empty queue."""
-        from mqclient.admin.offset import OffsetCalls
-
-        return await OffsetCalls(self._client).earliest_store_ms(self._wrapped(queue))
+        return await offsets.earliest_store_ms(self._client, self._wrapped(queue))
 
     async def view_message(self, topic: str, msg_id: str) -> MessageExt:
         """Return a message by its offset id, or by the unique key its producer gave.

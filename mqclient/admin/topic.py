@@ -45,10 +45,13 @@ class TopicCalls(AdminCalls):
 
     async def system_topics(self, address: str) -> list[str]:
         """Return the names a broker treats as system topics, sorted."""
-        answer = await self._broker(
-            address, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, what="system topics"
+        found = await self._body(
+            address,
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
+            bodies.TopicList,
+            what="system topics",
         )
-        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
+        return sorted(found.topic_list)
 
     async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
         """Return cluster and broker names, which are topics too, and a broker to ask for the rest.
@@ -106,23 +109,23 @@ class TopicCalls(AdminCalls):
         self, address: str, topic: str
     ) -> dict[MessageQueue, bodies.TopicOffset]:
         """Return the same for the queues of one broker."""
-        answer = await self._broker(
+        found = await self._body(
             address,
             RequestCode.GET_TOPIC_STATS_INFO,
+            bodies.TopicStatsTable,
             headers.GetTopicStatsInfo(topic=topic),
             what=f"status of topic {topic}",
         )
-        return responses.body(answer, bodies.TopicStatsTable, address=address).offset_table
+        return found.offset_table
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
         # Most commands that ask for topics ask for no settings, and need not wait for these.
         from storefmt.configs import TopicTable
 
-        answer = await self._broker(
-            address, RequestCode.GET_ALL_TOPIC_CONFIG, what="topic settings"
+        return await self._body(
+            address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"
         )
-        return responses.body(answer, TopicTable, address=address)
 
     async def create_topic(self, address: str, config: TopicConfig) -> None:
         """Create a topic on a broker, or replace all its settings."""
@@ -167,13 +170,14 @@ class TopicCalls(AdminCalls):
 
     async def groups_of_topic(self, address: str, topic: str) -> list[str]:
         """Return the groups that subscribe to a topic or have offsets in it, sorted."""
-        answer = await self._broker(
+        found = await self._body(
             address,
             RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+            bodies.GroupList,
             headers.QueryTopicConsumeByWho(topic=topic),
             what=f"groups of topic {topic}",
         )
-        return sorted(responses.body(answer, bodies.GroupList, address=address).group_list)
+        return sorted(found.group_list)
 
     async def _unit_list(self, code: RequestCode, address: str | None) -> list[str]:
         address, answer = await self._namesrv(code, what="topics of units", address=address)

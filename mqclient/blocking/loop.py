@@ -14,7 +14,6 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
-from types import TracebackType
 from typing import Final, ParamSpec, Self, TypeVar
 
 from mqclient.client.instance import MQClient
@@ -50,12 +49,7 @@ class BlockingLoop:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def run(self, work: Coroutine[object, object, _T]) -> _T:

@@ -9,7 +9,6 @@ with the Java client, whose service state says SHUTDOWN_ALREADY.
 Source: client/impl/producer/DefaultMQProducerImpl.java#makeSureStateOK (4.9.7).
 """
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mqclient.errors import BadRequest
@@ -53,10 +52,5 @@ class Lifetime:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.shutdown()

@@ -89,8 +89,7 @@ class Members:
         Raises:
             BadRequest: the client has a consumer of this group already, or is closed.
         """
-        self._check_open()
-        _check_alone(member.group, self.consumers)
+        self._check_can_join(member.group, self.consumers)
         self.consumers[member.group] = member
         await self._joined(member.group, consumer=True)
 
@@ -100,8 +99,7 @@ class Members:
         Raises:
             BadRequest: the client has a producer of this group already, or is closed.
         """
-        self._check_open()
-        _check_alone(member.group, self.producers)
+        self._check_can_join(member.group, self.producers)
         self.producers[member.group] = member
         await self._joined(member.group, consumer=False)
 
@@ -184,9 +182,14 @@ class Members:
             remark=f"no member of group {group or '(none named)'} here answers {request.code}",
         )
 
-    def _check_open(self) -> None:
+    def _check_can_join(self, group: str, table: Mapping[str, Member]) -> None:
         if self._wire.closed:
             raise BadRequest("the client is closed", hint="start members before, or another client")
+        if group in table:
+            raise BadRequest(
+                f"this client has a member of group {group} already",
+                hint="give each member of a group its own client",
+            )
 
     async def _joined(self, group: str, *, consumer: bool) -> None:
         try:
@@ -217,11 +220,3 @@ def _group_of(request: Command) -> str:
     except StoreError as error:
         LOG.warning("a broker asks about a message that cannot be read: %s", error)
         return ""
-
-
-def _check_alone(group: str, table: Mapping[str, Member]) -> None:
-    if group in table:
-        raise BadRequest(
-            f"this client has a member of group {group} already",
-            hint="give each member of a group its own client",
-        )

@@ -21,9 +21,12 @@ from mqclient.consumer.consumption import (
     TO_DEAD_LETTERS,
     TRY_AGAIN_S,
     Consuming,
+    call_directly,
     log_not_given_back,
     log_unreadable,
+    queue_of,
 )
+from mqclient.consumer.hooks import ConsumeEvent, ConsumeReturnType, after_consume, before_consume
 from mqclient.consumer.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
@@ -33,14 +36,13 @@ from mqclient.consumer.listeners import (
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
-from mqclient.producer import hooks
-from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType
 from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 
 LOG = logging.getLogger(__name__)
 
 _OK: Final = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 _LATER: Final = ConsumeConcurrentlyStatus.RECONSUME_LATER
+_DIRECTLY: Final = {_OK: CMResult.CR_SUCCESS, _LATER: CMResult.CR_LATER}
 EXPIRED_DELAY_LEVEL: Final = 3
 _TURN: Final = 64
 """Batches a worker does before it lets others run; a listener may never wait for anything."""
@@ -116,26 +118,8 @@ class ConsumeConcurrently:
     async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Let the listener have one message, outside of any queue."""
         message = self._consuming.as_sent(message)
-        queue = MessageQueue(message.topic, message.broker_name, message.queue_id)
-        context = ConsumeConcurrentlyContext(queue)
-        started_ms = self._consuming.client.now_ms()
-        result, remark = CMResult.CR_THROW_EXCEPTION, None
-        try:
-            answer = await self._listening.call([message], context)
-            if answer is _OK:
-                result = CMResult.CR_SUCCESS
-            else:
-                result = CMResult.CR_LATER if answer is _LATER else CMResult.CR_RETURN_NULL
-        except Exception as error:
-            LOG.exception("listener of %s", self._consuming.group)
-            remark = f"{type(error).__name__}: {error}"
-        return ConsumeMessageDirectlyResult(
-            order=False,
-            auto_commit=True,
-            consume_result=result,
-            remark=remark,
-            spent_time_mills=self._consuming.client.now_ms() - started_ms,
-        )
+        context = ConsumeConcurrentlyContext(queue_of(message))
+        return await call_directly(self._consuming, self._listening, message, context, _DIRECTLY)
 
     async def give_back_expired(self, held: ProcessQueue) -> None:
         """Give messages back whose listener is over its time."""
@@ -184,7 +168,7 @@ class ConsumeConcurrently:
         event: ConsumeEvent | None = None
         if consuming.hooks:
             event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
-            hooks.before(consuming.hooks, event)
+            before_consume(consuming.hooks, event)
         answer: object = None
         returned = ConsumeReturnType.SUCCESS
         try:
@@ -204,7 +188,7 @@ class ConsumeConcurrently:
             event.elapsed_ms = now_ms - started_ms
             event.status = _OK if answer is _OK else _LATER
             event.returned = returned
-            hooks.after(consuming.hooks, event)
+            after_consume(consuming.hooks, event)
         consuming.stats[held.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,
             ok_count=done_count,

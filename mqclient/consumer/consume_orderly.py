@@ -14,9 +14,17 @@ Source: client/impl/consumer/ConsumeMessageOrderlyService.java (4.9.7).
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from mqclient.consumer.consumption import TO_DEAD_LETTERS, Consuming, log_unreadable
+from mqclient.consumer.consumption import (
+    TO_DEAD_LETTERS,
+    Consuming,
+    call_directly,
+    log_unreadable,
+    queue_of,
+)
+from mqclient.consumer.hooks import ConsumeEvent, ConsumeReturnType, after_consume, before_consume
 from mqclient.consumer.listeners import (
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
@@ -27,8 +35,6 @@ from mqclient.consumer.process_queue import NOTHING, ProcessQueue
 from mqclient.consumer.queue_locks import QueueLocks
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
-from mqclient.producer import hooks
-from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType
 from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -125,25 +131,9 @@ class ConsumeOrderly:
     async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Let the listener have one message, outside of any queue."""
         message = self._consuming.as_sent(message)
-        queue = MessageQueue(message.topic, message.broker_name, message.queue_id)
-        context = ConsumeOrderlyContext(queue)
-        started_ms = self._consuming.client.now_ms()
-        result, remark = CMResult.CR_THROW_EXCEPTION, None
-        try:
-            answer = await self._listening.call([message], context)
-            result = CMResult.CR_RETURN_NULL
-            if isinstance(answer, ConsumeOrderlyStatus):
-                result = _DIRECTLY[answer]
-        except Exception as error:
-            LOG.exception("listener of %s", self._consuming.group)
-            remark = f"{type(error).__name__}: {error}"
-        return ConsumeMessageDirectlyResult(
-            order=True,
-            auto_commit=context.auto_commit,
-            consume_result=result,
-            remark=remark,
-            spent_time_mills=self._consuming.client.now_ms() - started_ms,
-        )
+        context = ConsumeOrderlyContext(queue_of(message))
+        result = await call_directly(self._consuming, self._listening, message, context, _DIRECTLY)
+        return replace(result, order=True, auto_commit=context.auto_commit)
 
     async def _take_a_place(self) -> None:
         await self._places.acquire()
@@ -196,7 +186,7 @@ class ConsumeOrderly:
         event: ConsumeEvent | None = None
         if consuming.hooks:
             event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
-            hooks.before(consuming.hooks, event)
+            before_consume(consuming.hooks, event)
         status, returned = await self._ask_listener(held, given, context)
         now_ms = consuming.client.now_ms()
         if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
@@ -204,7 +194,7 @@ class ConsumeOrderly:
         if event is not None:
             event.elapsed_ms = now_ms - started_ms
             event.status, event.returned = status, returned
-            hooks.after(consuming.hooks, event)
+            after_consume(consuming.hooks, event)
         failed = status in (_SUSPEND, Status.ROLLBACK)
         consuming.stats[held.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,

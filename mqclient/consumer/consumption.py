@@ -13,11 +13,12 @@ ConsumeMessageOrderlyService.java (4.9.7).
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.consume_stats import TopicStats
+from mqclient.consumer.hooks import ConsumeHook
 from mqclient.consumer.offset_store import OffsetStore
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.send_back import SendBack
@@ -26,12 +27,16 @@ from mqclient.consumer.subscription import Wanted
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, unwrap
-from mqclient.producer.hooks import ConsumeHook
-from remoting.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 from storefmt.properties import RETRY_TOPIC
+
+if TYPE_CHECKING:
+    from mqclient.consumer.listeners import Listening
 
 LOG = logging.getLogger(__name__)
 
+_Context = TypeVar("_Context")
+_Status = TypeVar("_Status")
 RECONSUME_COUNT_MAX: Final = 16
 TRY_AGAIN_S: Final = 5.0
 TO_DEAD_LETTERS: Final = -1
@@ -133,6 +138,49 @@ class Consumption(Protocol):
 
     async def released(self, held: ProcessQueue) -> bool:
         """Return whether another member may have a dropped queue; False: ask again later."""
+
+
+async def call_directly(
+    consuming: Consuming,
+    listening: "Listening[_Context, _Status]",
+    message: MessageExt,
+    context: _Context,
+    results: Mapping[_Status, CMResult],
+) -> ConsumeMessageDirectlyResult:
+    """Call the listener with one message, as an operator asked; nothing is committed.
+
+    Args:
+        consuming: the consumer.
+        listening: its listener.
+        message: under the topic it was sent to.
+        context: what the listener gets beside it.
+        results: what each status of the listener means to the operator.
+
+    Returns:
+        The result, with ``order`` and ``auto_commit`` as of a concurrent consumer.
+    """
+    started_ms = consuming.client.now_ms()
+    result, remark = CMResult.CR_THROW_EXCEPTION, None
+    try:
+        answer = await listening.call([message], context)
+        # Not by equality: a status is a text, too, and only a real status counts.
+        found = (meaning for status, meaning in results.items() if status is answer)
+        result = next(found, CMResult.CR_RETURN_NULL)
+    except Exception as error:
+        LOG.exception("listener of %s", consuming.group)
+        remark = f"{type(error).__name__}: {error}"
+    return ConsumeMessageDirectlyResult(
+        order=False,
+        auto_commit=True,
+        consume_result=result,
+        remark=remark,
+        spent_time_mills=consuming.client.now_ms() - started_ms,
+    )
+
+
+def queue_of(message: MessageExt) -> MessageQueue:
+    """Return the queue that a message is from."""
+    return MessageQueue(message.topic, message.broker_name, message.queue_id)
 
 
 class Tasks:

@@ -31,6 +31,7 @@ from mqclient.consumer.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.consume_orderly import ConsumeOrderly
 from mqclient.consumer.consumption import Consumption
 from mqclient.consumer.group_consumer import GroupConsumer
+from mqclient.consumer.hooks import ConsumeHook
 from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.process_queue import LOCK_AGAIN_MS
@@ -41,7 +42,6 @@ from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscripti
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, wrap
-from mqclient.producer.hooks import ConsumeHook
 from remoting.bodies import ConsumeType
 
 LOG = logging.getLogger(__name__)

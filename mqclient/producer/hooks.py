@@ -1,98 +1,42 @@
-"""Looking on at sends and at consumption: what message traces are made of.
+"""Send hooks: an application, or a message trace, sees every attempt of a send.
 
-Rule: a hook only looks; one that raises is logged and changes nothing.
+Rule: a hook only watches. One that raises is logged and changes nothing.
 
-Source: client/hook/*.java, common/ConsumeReturnType in client/consumer/listener (4.9.7).
+Source: client/hook/SendMessageHook.java, SendMessageContext.java, EndTransactionHook.java,
+EndTransactionContext.java (4.9.7).
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from mqclient.errors import ClientError
-from mqclient.message import Message, MessageExt
+from mqclient.message import Message
 from mqclient.producer.send_request import Outgoing
 from mqclient.producer.send_result import SendResult
 from remoting.bodies import MessageQueue
 
 LOG = logging.getLogger(__name__)
 
-
-class ConsumeReturnType(StrEnum):
-    """How a listener ended."""
-
-    SUCCESS = "SUCCESS"
-    TIME_OUT = "TIME_OUT"
-    EXCEPTION = "EXCEPTION"
-    RETURN_NULL = "RETURNNULL"
-    FAILED = "FAILED"
-
-
-@dataclass(slots=True)
-class ConsumeEvent:
-    """One call of a listener.
-
-    Attributes:
-        status: what the listener answered, "" before it did.
-        notes: the hook's own, kept from ``before`` to ``after``.
-    """
-
-    group: str
-    queue: MessageQueue
-    messages: Sequence[MessageExt]
-    started_ms: int
-    elapsed_ms: int = 0
-    status: str = ""
-    returned: ConsumeReturnType = ConsumeReturnType.SUCCESS
-    notes: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def success(self) -> bool:
-        """Whether the messages are done."""
-        return self.returned is ConsumeReturnType.SUCCESS
-
-
-class ConsumeHook(Protocol):
-    """Looks on at every call of a listener."""
-
-    def consume_before(self, event: ConsumeEvent) -> None:
-        """Be told that a listener gets messages."""
-
-    def consume_after(self, event: ConsumeEvent) -> None:
-        """Be told how it went."""
-
-
-def before(hooks: Iterable[ConsumeHook], event: ConsumeEvent) -> None:
-    """Tell every hook that a listener gets messages."""
-    for hook in hooks:
-        try:
-            hook.consume_before(event)
-        except Exception:
-            LOG.exception("consume hook %r, before %s", hook, event.queue)
-
-
-def after(hooks: Iterable[ConsumeHook], event: ConsumeEvent) -> None:
-    """Tell every hook how a listener ended."""
-    for hook in hooks:
-        try:
-            hook.consume_after(event)
-        except Exception:
-            LOG.exception("consume hook %r, after %s", hook, event.queue)
+_Hook = TypeVar("_Hook")
 
 
 @dataclass(slots=True)
 class SendEvent:
-    """One try of a send.
+    """One attempt of a send.
 
     Attributes:
-        messages: one, or those of a batch.
-        out: what travels.
+        group: the producer group.
+        queue: the queue that the message is sent to.
+        messages: the message, or those of a batch.
+        out: the packed request.
         address: the broker, ``host:port``.
-        result: where it was stored, None before or when it failed.
-        error: why it failed, None when it did not.
-        notes: the hook's own, kept from ``before`` to ``after``.
+        started_ms: when the attempt began, in ms since 1970.
+        elapsed_ms: how long it took; 0 before its end.
+        result: where the message was stored; None before the end, and when the send failed.
+        error: why the send failed; None when it did not.
+        notes: a hook may keep texts here from ``send_before`` to ``send_after``.
     """
 
     group: str
@@ -108,31 +52,13 @@ class SendEvent:
 
 
 class SendHook(Protocol):
-    """Looks on at every try of a send."""
+    """Watches every attempt of a send."""
 
     def send_before(self, event: SendEvent) -> None:
-        """Be told that a message goes out."""
+        """Learn that a message is about to be sent."""
 
     def send_after(self, event: SendEvent) -> None:
-        """Be told how it went."""
-
-
-def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
-    """Tell every hook that a message goes out."""
-    for hook in hooks:
-        try:
-            hook.send_before(event)
-        except Exception:
-            LOG.exception("send hook %r, before %s", hook, event.queue)
-
-
-def after_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
-    """Tell every hook how a send went."""
-    for hook in hooks:
-        try:
-            hook.send_after(event)
-        except Exception:
-            LOG.exception("send hook %r, after %s", hook, event.queue)
+        """Learn how the attempt ended."""
 
 
 @dataclass(slots=True)
@@ -140,9 +66,16 @@ class EndTransactionEvent:
     """One decision on a half message.
 
     Attributes:
-        msg_id: the client's unique key.
+        group: the producer group.
+        topic: the topic of the message.
+        msg_id: the unique key that the client gave to the message.
+        address: the broker that is told, ``host:port``.
         state: name of the ``LocalTransactionState``.
-        from_check: the broker had asked.
+        from_check: True when the broker had asked for the state.
+        tags: the tag of the message, "" without one.
+        keys: the keys of the message with spaces between them.
+        transaction_id: the broker's id of the transaction, "" when it gave none.
+        started_ms: when the decision was sent, in ms since 1970.
     """
 
     group: str
@@ -157,20 +90,40 @@ class EndTransactionEvent:
     started_ms: int = 0
 
 
-def ended(hooks: Iterable[object], event: EndTransactionEvent) -> None:
-    """Tell every hook that looks on at transactions (has ``end_transaction``)."""
-    for hook in hooks:
-        if not isinstance(hook, EndTransactionHook):
-            continue
-        try:
-            hook.end_transaction(event)
-        except Exception:
-            LOG.exception("end transaction hook %r, %s", hook, event.msg_id)
-
-
 @runtime_checkable
 class EndTransactionHook(Protocol):
-    """Looks on at every decision on a half message."""
+    """Watches every decision on a half message; a send hook may have this method, too."""
 
     def end_transaction(self, event: EndTransactionEvent) -> None:
-        """Be told that a decision is on its way."""
+        """Learn that a decision was sent."""
+
+
+def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook that a message is about to be sent."""
+    call_hooks(hooks, lambda hook: hook.send_before(event), f"before a send to {event.queue}")
+
+
+def after_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook how an attempt of a send ended."""
+    call_hooks(hooks, lambda hook: hook.send_after(event), f"after a send to {event.queue}")
+
+
+def after_end_transaction(hooks: Iterable[object], event: EndTransactionEvent) -> None:
+    """Tell every hook that has ``end_transaction`` about a decision."""
+    watching = [hook for hook in hooks if isinstance(hook, EndTransactionHook)]
+    call_hooks(watching, lambda hook: hook.end_transaction(event), f"transaction {event.msg_id}")
+
+
+def call_hooks(hooks: Iterable[_Hook], call: Callable[[_Hook], None], what: str) -> None:
+    """Call every hook, and log those that raise.
+
+    Args:
+        hooks: in the order in which they were registered.
+        call: calls one of them.
+        what: the event, for the log.
+    """
+    for hook in hooks:
+        try:
+            call(hook)
+        except Exception:
+            LOG.exception("hook %r, %s", hook, what)

@@ -29,7 +29,7 @@ from mqclient.client.members import Serve
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
-from mqclient.producer.hooks import EndTransactionEvent, ended
+from mqclient.producer.hooks import EndTransactionEvent, after_end_transaction
 from mqclient.producer.producer import Producer
 from mqclient.producer.queue_selector import Select
 from mqclient.producer.send_result import SendResult, SendStatus
@@ -235,7 +235,7 @@ class TransactionProducer(Producer):
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
         command.remark = remark
         await self._connections.invoke_oneway(address, command)
-        ended(self._hooks, event)
+        after_end_transaction(self._hooks, event)
 
     async def _ask(
         self, question: Callable[..., object], *args: object

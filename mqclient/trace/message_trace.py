@@ -19,10 +19,11 @@ from collections import deque
 from typing import Final
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.errors import ClientError
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap
-from mqclient.producer.hooks import ConsumeEvent, ConsumeReturnType, EndTransactionEvent, SendEvent
+from mqclient.producer.hooks import EndTransactionEvent, SendEvent
 from mqclient.producer.producer import InnerProducer
 from mqclient.producer.send_result import SendStatus
 from mqclient.trace.trace_data import MessageType, Trace, keys_of, record
