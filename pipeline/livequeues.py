@@ -19,7 +19,7 @@ from mqclient.admin.message import MessageCalls
 from mqclient.admin.topic import TopicCalls
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import Asked, Puller
+from mqclient.consumer.pull import Puller, PullRequest
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError, NotFound
 from pipeline.errors import BadOption
@@ -213,7 +213,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
 
 async def _stored(puller: Puller, queue: MessageQueue, first: int, count: int) -> dict[int, int]:
     """Return the store times of messages from ``first`` on, by queue offset."""
-    raw = await puller.pull_raw(Asked(queue, first, Subscription.parse("*"), count))
+    raw = await puller.pull_raw(PullRequest(queue, first, Subscription.parse("*"), count))
     records: list[Record] = decode_records(raw.data, check_crc=False)
     return {record.queue_offset: record.store_ms for record in records}
 

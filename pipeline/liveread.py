@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import Asked, Puller, PullStatus, RawPull
+from mqclient.consumer.pull import Puller, PullRequest, PullStatus, RawPull
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from pipeline.errors import DataLost
@@ -126,7 +126,7 @@ class RangeReader:
         """Pull once; a slave that lags, or a broker that stumbles, is asked again."""
         live, queue = self._live, self._range.queue
         count = min(live.pull_batch_size, self._range.end - at)
-        asked = Asked(queue, at, self._subscription, count)
+        asked = PullRequest(queue, at, self._subscription, count)
         for turn in range(_TRIES):
             last = turn == _TRIES - 1
             try:

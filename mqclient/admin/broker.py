@@ -18,7 +18,7 @@ from storefmt.configs import DelayOffsets
 
 
 class BrokerCalls(AdminCalls):
-    """Requests about one broker."""
+    """PendingRequests about one broker."""
 
     async def broker_runtime(self, address: str) -> dict[str, str]:
         """Return counters and gauges of a broker, sorted by name."""
@@ -85,7 +85,7 @@ class BrokerCalls(AdminCalls):
 
 
 class NamesrvCalls(AdminCalls):
-    """Requests about the name servers."""
+    """PendingRequests about the name servers."""
 
     async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
         """Return every setting of a name server, the first that answers when none is named."""
@@ -211,7 +211,7 @@ class HaCalls(AdminCalls):
 
 
 class AclCalls(AdminCalls):
-    """Requests about accounts."""
+    """PendingRequests about accounts."""
 
     async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
         """Return accounts and global white list; a Java broker tells the secrets too."""

@@ -19,7 +19,7 @@ _RUNNING_INFO_TIMEOUT_S = 12.0
 
 
 class GroupCalls(AdminCalls):
-    """Requests about producer and consumer groups."""
+    """PendingRequests about producer and consumer groups."""
 
     async def subscription_groups(self, address: str) -> GroupTable:
         """Return the settings of all consumer groups of a broker."""

@@ -59,7 +59,7 @@ class LockView:
 
 
 class LockCalls(GroupCalls):
-    """Requests about queue locks."""
+    """PendingRequests about queue locks."""
 
     async def lock_batch(
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]

@@ -26,7 +26,7 @@ _CONSUME_TIMEOUT_S: Final = 12.0
 
 
 class MessageCalls(AdminCalls):
-    """Requests about single messages."""
+    """PendingRequests about single messages."""
 
     async def view_message(self, offset_id: str) -> MessageExt:
         """Return the message with an offset id, read from the broker the id names.

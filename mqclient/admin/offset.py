@@ -25,7 +25,7 @@ LATEST_MS: Final = -1
 
 
 class OffsetCalls(AdminCalls):
-    """Requests about offsets."""
+    """PendingRequests about offsets."""
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TopicCalls(AdminCalls):
-    """Requests about topics."""
+    """PendingRequests about topics."""
 
     async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
         """Return clusters, brokers and addresses that the name server knows."""

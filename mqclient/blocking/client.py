@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mqclient.admin.queries import Queries
 from mqclient.blocking.loop import BlockingLoop
-from mqclient.blocking.proxy import Blocking, begins, waits
+from mqclient.blocking.proxy import BlockingProxy, blocking_call, future_call
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
@@ -48,7 +48,7 @@ _Q_co = TypeVar("_Q_co", bound=Queries, covariant=True)
 _S_co = TypeVar("_S_co", bound=Producer, covariant=True)
 
 
-class _Asking(Blocking[_Q_co]):
+class _BlockingQueries(BlockingProxy[_Q_co]):
     """What all of them may ask beside their work.
 
     Attributes:
@@ -59,17 +59,17 @@ class _Asking(Blocking[_Q_co]):
         super().__init__(client, own)
         self.group = own.group
 
-    fetch_subscribe_message_queues = waits(Queries.fetch_subscribe_message_queues)
-    min_offset = waits(Queries.min_offset)
-    max_offset = waits(Queries.max_offset)
-    search_offset = waits(Queries.search_offset)
-    earliest_msg_store_time = waits(Queries.earliest_msg_store_time)
-    view_message = waits(Queries.view_message)
-    query_message = waits(Queries.query_message)
-    shutdown = waits(Queries.shutdown)
+    fetch_subscribe_message_queues = blocking_call(Queries.fetch_subscribe_message_queues)
+    min_offset = blocking_call(Queries.min_offset)
+    max_offset = blocking_call(Queries.max_offset)
+    search_offset = blocking_call(Queries.search_offset)
+    earliest_msg_store_time = blocking_call(Queries.earliest_msg_store_time)
+    view_message = blocking_call(Queries.view_message)
+    query_message = blocking_call(Queries.query_message)
+    shutdown = blocking_call(Queries.shutdown)
 
 
-class _Sending(_Asking[_S_co]):
+class _BlockingSends(_BlockingQueries[_S_co]):
     """What both producers do.
 
     Attributes:
@@ -80,19 +80,19 @@ class _Sending(_Asking[_S_co]):
         super().__init__(client, own)
         self.settings = own.settings
 
-    start = waits(Producer.start)
-    register_send_hook = waits(Producer.register_send_hook)
-    send = waits(Producer.send)
-    send_async = begins(Producer.send_async)
-    send_batch = waits(Producer.send_batch)
-    send_batches = waits(Producer.send_batches)
-    send_oneway = waits(Producer.send_oneway)
-    request = waits(Producer.request)
-    reply = waits(Producer.reply)
-    queues = waits(Producer.queues)
+    start = blocking_call(Producer.start)
+    register_send_hook = blocking_call(Producer.register_send_hook)
+    send = blocking_call(Producer.send)
+    send_async = future_call(Producer.send_async)
+    send_batch = blocking_call(Producer.send_batch)
+    send_batches = blocking_call(Producer.send_batches)
+    send_oneway = blocking_call(Producer.send_oneway)
+    request = blocking_call(Producer.request)
+    reply = blocking_call(Producer.reply)
+    queues = blocking_call(Producer.queues)
 
 
-class BlockingProducer(_Sending[Producer]):
+class BlockingProducer(_BlockingSends[Producer]):
     """A ``Producer`` whose calls wait; ``send_async`` gives a ``concurrent.futures.Future``."""
 
     def __init__(
@@ -104,7 +104,7 @@ class BlockingProducer(_Sending[Producer]):
         super().__init__(client, Producer(client.mq, group, settings))
 
 
-class BlockingTransactionProducer(_Sending[TransactionProducer]):
+class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
     """A ``TransactionProducer`` whose calls wait; its listener's methods run in threads."""
 
     def __init__(
@@ -117,10 +117,10 @@ class BlockingTransactionProducer(_Sending[TransactionProducer]):
     ) -> None:
         super().__init__(client, TransactionProducer(client.mq, group, listener, settings=settings))
 
-    send_message_in_transaction = waits(TransactionProducer.send_message_in_transaction)
+    send_message_in_transaction = blocking_call(TransactionProducer.send_message_in_transaction)
 
 
-class BlockingPushConsumer(_Asking[PushConsumer]):
+class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     """A ``PushConsumer`` whose calls wait.
 
     Attributes:
@@ -147,21 +147,21 @@ class BlockingPushConsumer(_Asking[PushConsumer]):
     def offsets(self, store: OffsetStore) -> None:
         self.own.offsets = store
 
-    start = waits(PushConsumer.start)
-    subscribe = waits(PushConsumer.subscribe)
-    unsubscribe = waits(PushConsumer.unsubscribe)
-    register_message_listener = waits(PushConsumer.register_message_listener)
-    concurrently = waits(PushConsumer.concurrently)
-    orderly = waits(PushConsumer.orderly)
-    register_consume_hook = waits(PushConsumer.register_consume_hook)
-    suspend = waits(PushConsumer.suspend)
-    resume = waits(PushConsumer.resume)
-    update_core_pool_size = waits(PushConsumer.update_core_pool_size)
-    send_message_back = waits(PushConsumer.send_message_back)
-    assignment = waits(PushConsumer.assignment)
+    start = blocking_call(PushConsumer.start)
+    subscribe = blocking_call(PushConsumer.subscribe)
+    unsubscribe = blocking_call(PushConsumer.unsubscribe)
+    register_message_listener = blocking_call(PushConsumer.register_message_listener)
+    concurrently = blocking_call(PushConsumer.concurrently)
+    orderly = blocking_call(PushConsumer.orderly)
+    register_consume_hook = blocking_call(PushConsumer.register_consume_hook)
+    suspend = blocking_call(PushConsumer.suspend)
+    resume = blocking_call(PushConsumer.resume)
+    update_core_pool_size = blocking_call(PushConsumer.update_core_pool_size)
+    send_message_back = blocking_call(PushConsumer.send_message_back)
+    assignment = blocking_call(PushConsumer.assignment)
 
 
-class BlockingLitePullConsumer(_Asking[LitePullConsumer]):
+class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
     """A ``LitePullConsumer`` whose calls wait.
 
     Attributes:
@@ -184,38 +184,38 @@ class BlockingLitePullConsumer(_Asking[LitePullConsumer]):
         """Whether ``start`` was called and ``shutdown`` was not."""
         return self.own.is_running
 
-    start = waits(LitePullConsumer.start)
-    subscribe = waits(LitePullConsumer.subscribe)
-    unsubscribe = waits(LitePullConsumer.unsubscribe)
-    assign = waits(LitePullConsumer.assign)
-    set_sub_expression_for_assign = waits(LitePullConsumer.set_sub_expression_for_assign)
-    poll = waits(LitePullConsumer.poll)
-    commit = waits(LitePullConsumer.commit)
-    committed = waits(LitePullConsumer.committed)
-    seek = waits(LitePullConsumer.seek)
-    seek_to_begin = waits(LitePullConsumer.seek_to_begin)
-    seek_to_end = waits(LitePullConsumer.seek_to_end)
-    pause = waits(LitePullConsumer.pause)
-    resume = waits(LitePullConsumer.resume)
-    offset_for_timestamp = waits(LitePullConsumer.offset_for_timestamp)
-    fetch_message_queues = waits(LitePullConsumer.fetch_message_queues)
-    assignment = waits(LitePullConsumer.assignment)
-    register_topic_message_queue_change_listener = waits(
+    start = blocking_call(LitePullConsumer.start)
+    subscribe = blocking_call(LitePullConsumer.subscribe)
+    unsubscribe = blocking_call(LitePullConsumer.unsubscribe)
+    assign = blocking_call(LitePullConsumer.assign)
+    set_sub_expression_for_assign = blocking_call(LitePullConsumer.set_sub_expression_for_assign)
+    poll = blocking_call(LitePullConsumer.poll)
+    commit = blocking_call(LitePullConsumer.commit)
+    committed = blocking_call(LitePullConsumer.committed)
+    seek = blocking_call(LitePullConsumer.seek)
+    seek_to_begin = blocking_call(LitePullConsumer.seek_to_begin)
+    seek_to_end = blocking_call(LitePullConsumer.seek_to_end)
+    pause = blocking_call(LitePullConsumer.pause)
+    resume = blocking_call(LitePullConsumer.resume)
+    offset_for_timestamp = blocking_call(LitePullConsumer.offset_for_timestamp)
+    fetch_message_queues = blocking_call(LitePullConsumer.fetch_message_queues)
+    assignment = blocking_call(LitePullConsumer.assignment)
+    register_topic_message_queue_change_listener = blocking_call(
         LitePullConsumer.register_topic_message_queue_change_listener
     )
 
 
-class BlockingPullConsumer(_Asking[PullConsumer]):
+class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
     """A ``PullConsumer`` whose calls wait."""
 
     def __init__(self, client: BlockingLoop, group: str) -> None:
         super().__init__(client, PullConsumer(client.mq, group))
 
-    queues = waits(PullConsumer.queues)
-    pull = waits(PullConsumer.pull)
-    upload_filter = waits(PullConsumer.upload_filter)
-    committed = waits(PullConsumer.committed)
-    commit = waits(PullConsumer.commit)
+    queues = blocking_call(PullConsumer.queues)
+    pull = blocking_call(PullConsumer.pull)
+    upload_filter = blocking_call(PullConsumer.upload_filter)
+    committed = blocking_call(PullConsumer.committed)
+    commit = blocking_call(PullConsumer.commit)
 
 
 class BlockingClient(BlockingLoop):

@@ -27,7 +27,7 @@ _O = TypeVar("_O", bound=AbstractAsyncContextManager[object, None])
 _O_co = TypeVar("_O_co", bound=AbstractAsyncContextManager[object, None], covariant=True)
 
 
-class Blocking(Generic[_O_co]):
+class BlockingProxy(Generic[_O_co]):
     """Base of the faces: a ``with`` block does what ``async with`` does.
 
     Args:
@@ -56,40 +56,40 @@ class Blocking(Generic[_O_co]):
 
 
 @overload
-def waits(
+def blocking_call(
     method: Callable[Concatenate[_O, _P], Coroutine[object, object, _T]],
-) -> Callable[Concatenate[Blocking[_O], _P], _T]: ...
+) -> Callable[Concatenate[BlockingProxy[_O], _P], _T]: ...
 @overload
-def waits(
+def blocking_call(
     method: Callable[Concatenate[_O, _P], _T],
-) -> Callable[Concatenate[Blocking[_O], _P], _T]: ...
-def waits(
+) -> Callable[Concatenate[BlockingProxy[_O], _P], _T]: ...
+def blocking_call(
     method: Callable[Concatenate[_O, _P], object],
-) -> Callable[Concatenate[Blocking[_O], _P], object]:
+) -> Callable[Concatenate[BlockingProxy[_O], _P], object]:
     """Return the method of a face that does this and waits for the result."""
     awaits = iscoroutinefunction(method)
 
     @wraps(method)
-    def call(face: Blocking[_O], *args: _P.args, **kwargs: _P.kwargs) -> object:
+    def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> object:
         # By its name, for a subclass of what has the method may have its own.
         does = getattr(face.own, method.__name__)
         if awaits:
             return face._client.run(does(*args, **kwargs))
         return face._client.call(does, *args, **kwargs)
 
-    return cast("Callable[Concatenate[Blocking[_O], _P], object]", call)
+    return cast("Callable[Concatenate[BlockingProxy[_O], _P], object]", call)
 
 
-def begins(
+def future_call(
     method: "Callable[Concatenate[_O, _P], asyncio.Future[_T]]",
-) -> "Callable[Concatenate[Blocking[_O], _P], Future[_T]]":
+) -> "Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]":
     """Return the method of a face that gives a ``concurrent.futures.Future`` at once.
 
     Its callbacks run in the loop and may not wait there; all errors are the future's.
     """
 
     @wraps(method)
-    def call(face: Blocking[_O], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
+    def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         return face._client.begin(getattr(face.own, method.__name__), *args, **kwargs)
 
-    return cast("Callable[Concatenate[Blocking[_O], _P], Future[_T]]", call)
+    return cast("Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]", call)

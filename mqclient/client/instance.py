@@ -31,7 +31,7 @@ from remoting.headers import GetRouteInfo
 
 if TYPE_CHECKING:
     from mqclient.client.members import Members
-    from mqclient.client.request_reply import Requests
+    from mqclient.client.request_reply import PendingRequests
     from mqclient.client.route_renewal import RouteRenewal
     from remoting.aio.channel import Channel
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
@@ -106,7 +106,7 @@ class MQClient:
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
-        self._requests: Requests | None = None
+        self._requests: PendingRequests | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache(life_ms=settings.poll_name_server_interval_ms)
@@ -156,12 +156,12 @@ class MQClient:
         return self._members
 
     @property
-    def requests(self) -> "Requests":
+    def requests(self) -> "PendingRequests":
         """Return the questions of this client that wait for a reply; loaded on first use."""
         if self._requests is None:
-            from mqclient.client.request_reply import Requests
+            from mqclient.client.request_reply import PendingRequests
 
-            self._requests = Requests(self.client_id)
+            self._requests = PendingRequests(self.client_id)
         return self._requests
 
     async def _answer(self, address: str, request: Command) -> Command | None:
@@ -209,7 +209,7 @@ class MQClient:
             address = second_port(address)
         return self._address_map.get(address, address)
 
-    def standing(self, address: str) -> "Channel | None":
+    def open_channel(self, address: str) -> "Channel | None":
         """Return the connection to a broker for who writes sends on it by themselves.
 
         None where ``invoke`` has to be used: it connects, waits, signs, and tells of requests.

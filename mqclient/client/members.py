@@ -30,11 +30,11 @@ from storefmt.properties import PRODUCER_GROUP
 LOG = logging.getLogger(__name__)
 
 Answer = Command | None
-Serve = Callable[[str, Command], Awaitable[Answer]]
+RequestHandler = Callable[[str, Command], Awaitable[Answer]]
 """Answers one request of a broker: its address, the request."""
 
 
-class Wire(Protocol):
+class Connections(Protocol):
     """What is needed of the client (``mqclient.client.instance``)."""
 
     client_id: str
@@ -55,7 +55,7 @@ class Member(Protocol):
     def topics(self) -> Iterable[str]:
         """Return the topics whose brokers must know of this member."""
 
-    def serves(self) -> dict[int, Serve]:
+    def request_handlers(self) -> dict[int, RequestHandler]:
         """Return what answers which request code of a broker."""
 
 
@@ -75,8 +75,10 @@ class Members:
         heartbeat_ms: pause between two heartbeats.
     """
 
-    def __init__(self, wire: Wire, own: Mapping[int, Serve], *, heartbeat_ms: int) -> None:
-        self._wire = wire
+    def __init__(
+        self, wire: Connections, own: Mapping[int, RequestHandler], *, heartbeat_ms: int
+    ) -> None:
+        self._connections = wire
         self._own = own
         self._heartbeat_s = heartbeat_ms / 1000
         self.consumers: dict[str, ConsumerMember] = {}
@@ -108,13 +110,13 @@ class Members:
         addresses = await self.addresses()
         (self.consumers if consumer else self.producers).pop(group, None)
         header = UnregisterClient(
-            client_id=self._wire.client_id,
+            client_id=self._connections.client_id,
             consumer_group=group if consumer else None,
             producer_group=None if consumer else group,
         )
         for address in addresses:
             try:
-                await self._wire.call(
+                await self._connections.call(
                     address, RequestCode.UNREGISTER_CLIENT, header, what=f"leaving group {group}"
                 )
             except ClientError as error:
@@ -133,14 +135,16 @@ class Members:
         body = self.heartbeat_data().encode()
         for address in await self.addresses():
             try:
-                await self._wire.call(address, RequestCode.HEART_BEAT, what="heartbeat", body=body)
+                await self._connections.call(
+                    address, RequestCode.HEART_BEAT, what="heartbeat", body=body
+                )
             except ClientError as error:
                 LOG.warning("%s", error)
 
     def heartbeat_data(self) -> HeartbeatData:
         """Return what brokers are told."""
         return HeartbeatData(
-            client_id=self._wire.client_id,
+            client_id=self._connections.client_id,
             producer_data_set=[ProducerData(group_name=group) for group in self.producers],
             consumer_data_set=[member.consumer_data() for member in self.consumers.values()],
         )
@@ -151,7 +155,7 @@ class Members:
         for table, masters_only in ((self.consumers, False), (self.producers, True)):
             for topic in {topic for member in table.values() for topic in member.topics()}:
                 try:
-                    route = await self._wire.route(topic)
+                    route = await self._connections.route(topic)
                 except ClientError as error:
                     # A retry topic has no route before the group's first failure.
                     LOG.debug("no brokers of topic %s: %s", topic, error)
@@ -171,7 +175,7 @@ class Members:
                 [table[group]] if group in table else [] if group else table.values()
             )
             for member in candidates:
-                serve = serve or member.serves().get(request.code)
+                serve = serve or member.request_handlers().get(request.code)
         if serve is not None:
             return await serve(address, request)
         if request.is_oneway:
@@ -183,7 +187,7 @@ class Members:
         )
 
     def _check_can_join(self, group: str, table: Mapping[str, Member]) -> None:
-        if self._wire.closed:
+        if self._connections.closed:
             raise BadRequest("the client is closed", hint="start members before, or another client")
         if group in table:
             raise BadRequest(

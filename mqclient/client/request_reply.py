@@ -31,14 +31,14 @@ REPLY_TOPIC_SUFFIX: Final = "REPLY_TOPIC"
 _NOWHERE: Final = bytes(8)
 
 
-class Question:
+class PendingRequest:
     """One request on its way.
 
     Attributes:
         properties: what the message has to carry.
     """
 
-    def __init__(self, requests: "Requests", *, client_id: str, timeout_s: float) -> None:
+    def __init__(self, requests: "PendingRequests", *, client_id: str, timeout_s: float) -> None:
         self._requests = requests
         self.id = str(uuid.uuid4())
         loop = asyncio.get_running_loop()
@@ -66,16 +66,16 @@ class Question:
         self._requests.forget(self.id)
 
 
-class Requests:
+class PendingRequests:
     """The questions of one client that wait for their reply, of whichever producer."""
 
     def __init__(self, client_id: str) -> None:
         self._client_id = client_id
-        self._waiting: dict[str, Question] = {}
+        self._waiting: dict[str, PendingRequest] = {}
 
-    def ask(self, *, timeout_s: float) -> Question:
+    def ask(self, *, timeout_s: float) -> PendingRequest:
         """Return a new question."""
-        question = Question(self, client_id=self._client_id, timeout_s=timeout_s)
+        question = PendingRequest(self, client_id=self._client_id, timeout_s=timeout_s)
         self._waiting[question.id] = question
         return question
 

@@ -35,7 +35,7 @@ class PublishInfo(NamedTuple):
     masters: dict[str, str]
 
 
-class _Known:
+class _CachedRoute:
     """A route, and until when it is good in which way."""
 
     __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
@@ -59,7 +59,7 @@ class RouteCache:
 
     def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
         self._life_ms = life_ms
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedRoute] = {}
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
         """Return the route, None when it is not known or has to be asked for again."""
@@ -73,7 +73,7 @@ class RouteCache:
 
     def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
         """Remember a route in place of the one before."""
-        self._known[topic] = _Known(route, now_ms, self._life_ms)
+        self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
 
     def asked(self, topic: str, *, now_ms: int) -> None:
         """Let a known route be good for another while: it is asked for now."""
@@ -174,8 +174,8 @@ def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[
     for broker in route.broker_datas:
         if broker.broker_name == broker_name and broker.broker_addrs:
             members = broker.broker_addrs
-            chosen = broker_id if broker_id in members else min(members)
-            return members[chosen], chosen == MASTER_ID
+            send_async_to_choice = broker_id if broker_id in members else min(members)
+            return members[send_async_to_choice], send_async_to_choice == MASTER_ID
     return None
 
 

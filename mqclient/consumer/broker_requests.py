@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
-from mqclient.client.members import Serve
-from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.client.members import RequestHandler
+from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.rebalance import Rebalancing
 from mqclient.errors import ClientError
@@ -50,22 +50,22 @@ class BrokerRequests:
 
     def __init__(
         self,
-        consuming: Consuming,
-        consumption: Consumption,
+        state: ConsumerState,
+        service: ConsumeService,
         *,
         rebalancing: Rebalancing,
         pulls: QueuePulls,
         started_ms: int,
     ) -> None:
-        self._consuming = consuming
-        self._consumption = consumption
-        self._wanted = consuming.wanted
-        self._held = consuming.held
+        self._state = state
+        self._service = service
+        self._subscriptions = state.subscriptions
+        self._process_queues = state.process_queues
         self._rebalancing = rebalancing
         self._pulls = pulls
         self._started_ms = started_ms
 
-    def table(self) -> dict[int, Serve]:
+    def table(self) -> dict[int, RequestHandler]:
         """Return what answers which request code."""
         return {
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self.members_changed,
@@ -86,31 +86,32 @@ class BrokerRequests:
         wanted = ResetOffsetBody.decode(request.body).offset_table
         LOG.info("%s asks %s to move in %s", address, header.group, header.topic)
         work = asyncio.get_running_loop().create_task(self._reset(header.topic, wanted))
-        self._consuming.tasks.add(work)
+        self._state.tasks.add(work)
         return None
 
     async def positions(self, address: str, request: Command) -> Command | None:
         """Return the positions in memory."""
         topic = request.header(GetConsumerStatus).topic
-        body = GetConsumerStatusBody(message_queue_table=self._consuming.offsets.table(topic))
+        body = GetConsumerStatusBody(message_queue_table=self._state.offsets.table(topic))
         return request.response(body=body.encode())
 
     async def running_info(self, address: str, request: Command) -> Command | None:
         """Return what the consumer is doing."""
         header = request.header(GetConsumerRunningInfo)
-        now_ms = self._consuming.client.now_ms()
-        offsets = self._consuming.offsets
+        now_ms = self._state.client.now_ms()
+        offsets = self._state.offsets
         info = ConsumerRunningInfo(
             properties=self._properties(),
             subscription_set=sorted(
-                (each.data for each in self._wanted.values()), key=lambda data: data.topic
+                (each.data for each in self._subscriptions.values()), key=lambda data: data.topic
             ),
             mq_table={
                 queue: each.info(commit_offset=offsets.known(queue) or 0)
-                for queue, each in sorted(self._held.items())
+                for queue, each in sorted(self._process_queues.items())
             },
             status_table={
-                topic: self._consuming.stats[topic].status(now_ms) for topic in sorted(self._wanted)
+                topic: self._state.stats[topic].status(now_ms)
+                for topic in sorted(self._subscriptions)
             },
             jstack=_stacks() if header.jstack_enable else None,
         )
@@ -124,45 +125,47 @@ class BrokerRequests:
         )
         if not messages:
             return request.response(ResponseCode.SYSTEM_ERROR, remark="the request has no message")
-        result = await self._consumption.directly(messages[0])
+        result = await self._service.consume_directly(messages[0])
         return request.response(body=result.encode())
 
     async def _reset(self, topic: str, wanted: Mapping[MessageQueue, int]) -> None:
-        pulls, offsets = self._pulls, self._consuming.offsets
-        moved = [
-            each for queue, each in self._held.items() if queue.topic == topic and queue in wanted
+        pulls, offsets = self._pulls, self._state.offsets
+        advance_offset = [
+            each
+            for queue, each in self._process_queues.items()
+            if queue.topic == topic and queue in wanted
         ]
-        for held in moved:
-            held.dropped = True
-            held.clear()
-            pulls.end(held.queue)
-        if moved:
+        for process_queue in advance_offset:
+            process_queue.dropped = True
+            process_queue.clear()
+            pulls.end(process_queue.queue)
+        if advance_offset:
             await asyncio.sleep(RESET_PAUSE_S)
-        for held in moved:
-            if self._held.get(held.queue) is not held:
+        for process_queue in advance_offset:
+            if self._process_queues.get(process_queue.queue) is not process_queue:
                 continue
-            offsets.update(held.queue, wanted[held.queue], increase_only=False)
+            offsets.update(process_queue.queue, wanted[process_queue.queue], increase_only=False)
             try:
-                await offsets.persist([held.queue], sure=True)
+                await offsets.persist([process_queue.queue], sure=True)
             except ClientError as error:
-                LOG.warning("moving %s: %s", held.queue, error)
-            del self._held[held.queue]
-            offsets.remove(held.queue)
+                LOG.warning("moving %s: %s", process_queue.queue, error)
+            del self._process_queues[process_queue.queue]
+            offsets.remove(process_queue.queue)
         self._rebalancing.wake()
 
     def _properties(self) -> dict[str, str]:
-        settings = self._consuming.settings
+        settings = self._state.settings
         shown = {_camel(item.name): str(getattr(settings, item.name)) for item in fields(settings)}
         shown.pop("roomOf", None)
         return shown | {
-            "consumerGroup": self._consuming.group,
+            "consumerGroup": self._state.group,
             "messageModel": settings.message_model.name,
             "consumeFromWhere": settings.consume_from_where.name,
             "PROP_CONSUMER_START_TIMESTAMP": str(self._started_ms),
-            "PROP_CONSUMEORDERLY": str(self._consumption.orderly).lower(),
+            "PROP_CONSUMEORDERLY": str(self._service.orderly).lower(),
             "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY",
             "PROP_THREADPOOL_CORE_SIZE": str(settings.consume_thread_min),
-            "PROP_NAMESERVER_ADDR": ";".join(self._consuming.client.namesrv_addresses) + ";",
+            "PROP_NAMESERVER_ADDR": ";".join(self._state.client.namesrv_addresses) + ";",
             "PROP_CLIENT_VERSION": VERSION_NAME,
         }
 

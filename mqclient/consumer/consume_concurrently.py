@@ -17,10 +17,10 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from mqclient.consumer.consumption import (
+from mqclient.consumer.consumer_state import (
     TO_DEAD_LETTERS,
     TRY_AGAIN_S,
-    Consuming,
+    ConsumerState,
     call_directly,
     log_not_given_back,
     log_unreadable,
@@ -31,7 +31,7 @@ from mqclient.consumer.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
-    Listening,
+    ListenerCaller,
 )
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.errors import ClientError
@@ -55,11 +55,11 @@ class ConsumeConcurrently:
 
     orderly = False
 
-    def __init__(self, consuming: Consuming, listener: ConcurrentListener) -> None:
-        self._consuming = consuming
-        self._settings = consuming.settings
-        self._listening: Listening[ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus]
-        self._listening = Listening(listener, thread_count=self._settings.consume_thread_min)
+    def __init__(self, state: ConsumerState, listener: ConcurrentListener) -> None:
+        self._state = state
+        self._settings = state.settings
+        self._caller: ListenerCaller[ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus]
+        self._caller = ListenerCaller(listener, thread_count=self._settings.consume_thread_min)
         # None lets one worker end, after what was queued before it.
         self._requests: asyncio.Queue[_Request | None] = asyncio.Queue()
         self._workers: set[asyncio.Task[None]] = set()
@@ -80,17 +80,17 @@ class ConsumeConcurrently:
         for _ in range(count, self._size):
             self._requests.put_nowait(None)
         self._size = count
-        self._listening.resize(count)
+        self._caller.resize(count)
 
-    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+    def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Queue messages for the workers."""
         size = self._settings.consume_message_batch_max_size
         for start in range(0, len(new), size):
-            self._requests.put_nowait((held, list(new[start : start + size])))
+            self._requests.put_nowait((process_queue, list(new[start : start + size])))
 
-    def passed(self, held: ProcessQueue, position: int) -> None:
+    def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
         """Move the position: nothing is held, so all that was given is done with."""
-        self._consuming.moved(held, position)
+        self._state.advance_offset(process_queue, position)
 
     async def stop(self, *, wait_s: float) -> None:
         """Drop what waits, let listeners at work end within ``wait_s``.
@@ -109,30 +109,32 @@ class ConsumeConcurrently:
                 worker.cancel()
         if own:
             self._requests.put_nowait(None)
-        self._listening.close()
+        self._caller.close()
 
-    async def released(self, held: ProcessQueue) -> bool:
+    async def release(self, process_queue: ProcessQueue) -> bool:
         """Return at once: another member may begin while listeners here still end."""
         return True
 
-    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+    async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Let the listener have one message, outside of any queue."""
-        message = self._consuming.as_sent(message)
+        message = self._state.under_original_topic(message)
         context = ConsumeConcurrentlyContext(queue_of(message))
-        return await call_directly(self._consuming, self._listening, message, context, _DIRECTLY)
+        return await call_directly(self._state, self._caller, message, context, _DIRECTLY)
 
-    async def give_back_expired(self, held: ProcessQueue) -> None:
+    async def give_back_expired(self, process_queue: ProcessQueue) -> None:
         """Give messages back whose listener is over its time."""
         life_ms = self._settings.consume_timeout_min * 60_000
-        now_ms = self._consuming.client.now_ms()
-        for message in held.expired(life_ms=life_ms, now_ms=now_ms):
+        now_ms = self._state.client.now_ms()
+        for message in process_queue.expired(life_ms=life_ms, now_ms=now_ms):
             try:
-                await self._consuming.give_back(message, delay_level=EXPIRED_DELAY_LEVEL)
+                await self._state.give_back(message, delay_level=EXPIRED_DELAY_LEVEL)
             except ClientError as error:
                 LOG.warning("message %s is over its time: %s", message.msg_id, error)
                 return
             LOG.warning("message %s was given back, its listener hangs", message.msg_id)
-            self._consuming.moved(held, held.remove([message], now_ms=now_ms))
+            self._state.advance_offset(
+                process_queue, process_queue.remove([message], now_ms=now_ms)
+            )
 
     async def _work(self) -> None:
         done = 0
@@ -151,34 +153,34 @@ class ConsumeConcurrently:
             if done % _TURN == 0:
                 await asyncio.sleep(0)
 
-    async def _consume(self, held: ProcessQueue, messages: list[MessageExt]) -> None:
-        if held.dropped:
+    async def _consume(self, process_queue: ProcessQueue, messages: list[MessageExt]) -> None:
+        if process_queue.dropped:
             return
-        consuming = self._consuming
+        state = self._state
         unreadable = [message for message in messages if message.unreadable]
         if unreadable:
-            await self._put_aside(held, unreadable)
+            await self._put_aside(process_queue, unreadable)
             messages = [message for message in messages if message not in unreadable]
-            if not messages or held.dropped:
+            if not messages or process_queue.dropped:
                 return
-        context = ConsumeConcurrentlyContext(held.queue)
-        started_ms = consuming.client.now_ms()
-        held.started(messages, now_ms=started_ms)
-        given = [consuming.as_sent(message) for message in messages]
+        context = ConsumeConcurrentlyContext(process_queue.queue)
+        started_ms = state.client.now_ms()
+        process_queue.started(messages, now_ms=started_ms)
+        given = [state.under_original_topic(message) for message in messages]
         event: ConsumeEvent | None = None
-        if consuming.hooks:
-            event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
-            before_consume(consuming.hooks, event)
+        if state.hooks:
+            event = ConsumeEvent(state.group, process_queue.queue, given, started_ms)
+            before_consume(state.hooks, event)
         answer: object = None
         returned = ConsumeReturnType.SUCCESS
         try:
-            answer = await self._listening.call(given, context)
+            answer = await self._caller.call(given, context)
         except Exception:
-            LOG.exception("listener of %s, messages of %s", consuming.group, held.queue)
+            LOG.exception("listener of %s, messages of %s", state.group, process_queue.queue)
             returned = ConsumeReturnType.EXCEPTION
-        now_ms = consuming.client.now_ms()
+        now_ms = state.client.now_ms()
         if returned is ConsumeReturnType.SUCCESS and answer is not _OK:
-            returned = self._failure(answer, held.queue)
+            returned = self._failure(answer, process_queue.queue)
         if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
             returned = ConsumeReturnType.TIME_OUT
         done_count = 0
@@ -188,21 +190,21 @@ class ConsumeConcurrently:
             event.elapsed_ms = now_ms - started_ms
             event.status = _OK if answer is _OK else _LATER
             event.returned = returned
-            after_consume(consuming.hooks, event)
-        consuming.stats[held.queue.topic].consumed(
+            after_consume(state.hooks, event)
+        state.stats[process_queue.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,
             ok_count=done_count,
             failed_count=len(messages) - done_count,
             now_ms=now_ms,
         )
-        if not held.dropped:
-            await self._settle(held, messages, done_count=done_count, context=context)
+        if not process_queue.dropped:
+            await self._settle(process_queue, messages, done_count=done_count, context=context)
 
-    async def _put_aside(self, held: ProcessQueue, messages: list[MessageExt]) -> None:
+    async def _put_aside(self, process_queue: ProcessQueue, messages: list[MessageExt]) -> None:
         for message in messages:
             log_unreadable(message)
-        context = ConsumeConcurrentlyContext(held.queue, delay_level=TO_DEAD_LETTERS)
-        await self._settle(held, messages, done_count=0, context=context)
+        context = ConsumeConcurrentlyContext(process_queue.queue, delay_level=TO_DEAD_LETTERS)
+        await self._settle(process_queue, messages, done_count=0, context=context)
 
     def _failure(self, answer: object, queue: MessageQueue) -> ConsumeReturnType:
         if answer is _LATER:
@@ -210,7 +212,7 @@ class ConsumeConcurrently:
         LOG.warning(
             "listener of %s answered %r for %s, which is no ConsumeConcurrentlyStatus: "
             "the messages come again",
-            self._consuming.group,
+            self._state.group,
             answer,
             queue,
         )
@@ -218,7 +220,7 @@ class ConsumeConcurrently:
 
     async def _settle(
         self,
-        held: ProcessQueue,
+        process_queue: ProcessQueue,
         messages: list[MessageExt],
         *,
         done_count: int,
@@ -228,11 +230,13 @@ class ConsumeConcurrently:
         here: list[MessageExt] = []
         failed = messages[done_count:]
         if failed and self._settings.broadcasting:
-            LOG.warning("%d messages of %s failed and are dropped", len(failed), held.queue)
+            LOG.warning(
+                "%d messages of %s failed and are dropped", len(failed), process_queue.queue
+            )
             failed = []
         for message in failed:
             try:
-                await self._consuming.give_back(message, delay_level=context.delay_level)
+                await self._state.give_back(message, delay_level=context.delay_level)
             except ClientError as error:
                 log_not_given_back(message, error)
                 here.append(message)
@@ -241,9 +245,9 @@ class ConsumeConcurrently:
             stay = {id(message) for message in here}
             settled = [message for message in messages if id(message) not in stay]
             again = [_once_more(message) for message in here]
-            self._consuming.tasks.later(TRY_AGAIN_S, lambda: self.submit(held, again))
-        now_ms = self._consuming.client.now_ms()
-        self._consuming.moved(held, held.remove(settled, now_ms=now_ms))
+            self._state.tasks.later(TRY_AGAIN_S, lambda: self.submit(process_queue, again))
+        now_ms = self._state.client.now_ms()
+        self._state.advance_offset(process_queue, process_queue.remove(settled, now_ms=now_ms))
 
 
 def _once_more(message: MessageExt) -> MessageExt:

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from mqclient.consumer.consumption import (
+from mqclient.consumer.consumer_state import (
     TO_DEAD_LETTERS,
-    Consuming,
+    ConsumerState,
     call_directly,
     log_unreadable,
     queue_of,
@@ -28,7 +28,7 @@ from mqclient.consumer.hooks import ConsumeEvent, ConsumeReturnType, after_consu
 from mqclient.consumer.listeners import (
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
-    Listening,
+    ListenerCaller,
     OrderlyListener,
 )
 from mqclient.consumer.process_queue import NOTHING, ProcessQueue
@@ -61,13 +61,13 @@ class ConsumeOrderly:
     orderly = True
 
     def __init__(
-        self, consuming: Consuming, listener: OrderlyListener, *, locks: QueueLocks
+        self, state: ConsumerState, listener: OrderlyListener, *, locks: QueueLocks
     ) -> None:
-        self._consuming = consuming
-        self._settings = consuming.settings
+        self._state = state
+        self._settings = state.settings
         self._locks = locks
-        self._listening: Listening[ConsumeOrderlyContext, ConsumeOrderlyStatus]
-        self._listening = Listening(listener, thread_count=self._settings.consume_thread_min)
+        self._caller: ListenerCaller[ConsumeOrderlyContext, ConsumeOrderlyStatus]
+        self._caller = ListenerCaller(listener, thread_count=self._settings.consume_thread_min)
         self._places = asyncio.Semaphore(self._settings.consume_thread_min)
         self._size = self._settings.consume_thread_min
         self._tasks: dict[MessageQueue, tuple[ProcessQueue, asyncio.Task[None]]] = {}
@@ -82,27 +82,29 @@ class ConsumeOrderly:
             self._places.release()
         for _ in range(count, self._size):
             task = asyncio.get_running_loop().create_task(self._take_a_place())
-            self._consuming.tasks.add(task)
+            self._state.tasks.add(task)
         self._size = count
-        self._listening.resize(count)
+        self._caller.resize(count)
 
-    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+    def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Make sure that the queue has its task.
 
         A queue that was dropped and begun anew waits for the listener that still has it.
         """
-        before, last = self._tasks.get(held.queue, (None, None))
+        before, last = self._tasks.get(process_queue.queue, (None, None))
         if last is not None and last.done():
             last = None
-        if last is None or before is not held:
-            work = self._run(held) if last is None else self._run_after(last, held)
+        if last is None or before is not process_queue:
+            work = (
+                self._run(process_queue) if last is None else self._run_after(last, process_queue)
+            )
             task = asyncio.get_running_loop().create_task(work, name="consume")
-            self._tasks[held.queue] = held, task
-            self._consuming.tasks.add(task)
+            self._tasks[process_queue.queue] = process_queue, task
+            self._state.tasks.add(task)
 
-    def passed(self, held: ProcessQueue, position: int) -> None:
+    def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
         """Move the position: nothing is held, so all that was given is done with."""
-        self._consuming.moved(held, position)
+        self._state.advance_offset(process_queue, position)
 
     async def stop(self, *, wait_s: float) -> None:
         """Let listeners at work end within ``wait_s``.
@@ -110,102 +112,104 @@ class ConsumeOrderly:
         A listener that stops its own consumer is not waited for, and ends by itself.
         """
         caller = asyncio.current_task()
-        own = {held for held, task in self._tasks.values() if task is caller}
+        own = {process_queue for process_queue, task in self._tasks.values() if task is caller}
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while self._in_listener - own and asyncio.get_running_loop().time() < deadline_s:
             await asyncio.sleep(0.01)
         for _, task in self._tasks.values():
             if task is not caller:
                 task.cancel()
-        self._listening.close()
+        self._caller.close()
 
-    async def released(self, held: ProcessQueue) -> bool:
+    async def release(self, process_queue: ProcessQueue) -> bool:
         """Wait a second for the listener that has messages of a dropped queue."""
         deadline_s = asyncio.get_running_loop().time() + RELEASE_WAIT_S
-        while held in self._in_listener:
+        while process_queue in self._in_listener:
             if asyncio.get_running_loop().time() >= deadline_s:
                 return False
             await asyncio.sleep(0.01)
         return True
 
-    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+    async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Let the listener have one message, outside of any queue."""
-        message = self._consuming.as_sent(message)
+        message = self._state.under_original_topic(message)
         context = ConsumeOrderlyContext(queue_of(message))
-        result = await call_directly(self._consuming, self._listening, message, context, _DIRECTLY)
+        result = await call_directly(self._state, self._caller, message, context, _DIRECTLY)
         return replace(result, order=True, auto_commit=context.auto_commit)
 
     async def _take_a_place(self) -> None:
         await self._places.acquire()
 
-    async def _run_after(self, last: asyncio.Task[None], held: ProcessQueue) -> None:
+    async def _run_after(self, last: asyncio.Task[None], process_queue: ProcessQueue) -> None:
         await asyncio.wait([last])
-        await self._run(held)
+        await self._run(process_queue)
 
-    async def _run(self, held: ProcessQueue) -> None:
-        while held.has_waiting and not held.dropped:
-            if not self._may_consume(held):
-                granted = await self._locks.lock(held.queue)
-                self._locks.mark(held, granted=granted)
+    async def _run(self, process_queue: ProcessQueue) -> None:
+        while process_queue.has_waiting and not process_queue.dropped:
+            if not self._may_consume(process_queue):
+                granted = await self._locks.lock(process_queue.queue)
+                self._locks.mark(process_queue, granted=granted)
                 if not granted:
                     await asyncio.sleep(LOCK_AGAIN_S)
                 continue
             async with self._places:
-                pause_s = await self._consume_a_while(held)
+                pause_s = await self._consume_a_while(process_queue)
             await asyncio.sleep(pause_s)
 
-    def _may_consume(self, held: ProcessQueue) -> bool:
+    def _may_consume(self, process_queue: ProcessQueue) -> bool:
         if self._settings.broadcasting:
             return True
-        return held.locked and not held.lock_expired(self._consuming.client.now_ms())
+        return process_queue.locked and not process_queue.lock_expired(self._state.client.now_ms())
 
-    async def _consume_a_while(self, held: ProcessQueue) -> float:
+    async def _consume_a_while(self, process_queue: ProcessQueue) -> float:
         """Consume until nothing waits, something fails, or 60 s are over; return the pause."""
-        now_ms = self._consuming.client.now_ms
+        now_ms = self._state.client.now_ms
         started_ms = now_ms()
-        while not held.dropped and self._may_consume(held):
+        while not process_queue.dropped and self._may_consume(process_queue):
             if now_ms() - started_ms > CONSUME_MS_MAX:
                 return NEXT_TURN_S
-            batch = held.take(self._settings.consume_message_batch_max_size, now_ms=now_ms())
+            batch = process_queue.take(
+                self._settings.consume_message_batch_max_size, now_ms=now_ms()
+            )
             if not batch:
                 return 0.0
-            pause_s = await self._consume(held, batch)
+            pause_s = await self._consume(process_queue, batch)
             if pause_s is not None:
                 return pause_s
         return 0.0
 
-    async def _consume(self, held: ProcessQueue, batch: list[MessageExt]) -> float | None:
+    async def _consume(self, process_queue: ProcessQueue, batch: list[MessageExt]) -> float | None:
         """Give a batch to the listener; return the pause of the queue, None to go on."""
-        consuming = self._consuming
-        context = ConsumeOrderlyContext(held.queue)
+        state = self._state
+        context = ConsumeOrderlyContext(process_queue.queue)
         unreadable = [message for message in batch if message.unreadable]
         if unreadable:
-            return await self._put_aside(held, batch, unreadable)
-        given = [consuming.as_sent(message) for message in batch]
-        started_ms = consuming.client.now_ms()
+            return await self._put_aside(process_queue, batch, unreadable)
+        given = [state.under_original_topic(message) for message in batch]
+        started_ms = state.client.now_ms()
         event: ConsumeEvent | None = None
-        if consuming.hooks:
-            event = ConsumeEvent(consuming.group, held.queue, given, started_ms)
-            before_consume(consuming.hooks, event)
-        status, returned = await self._ask_listener(held, given, context)
-        now_ms = consuming.client.now_ms()
+        if state.hooks:
+            event = ConsumeEvent(state.group, process_queue.queue, given, started_ms)
+            before_consume(state.hooks, event)
+        status, returned = await self._ask_listener(process_queue, given, context)
+        now_ms = state.client.now_ms()
         if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
             returned = ConsumeReturnType.TIME_OUT
         if event is not None:
             event.elapsed_ms = now_ms - started_ms
             event.status, event.returned = status, returned
-            after_consume(consuming.hooks, event)
+            after_consume(state.hooks, event)
         failed = status in (_SUSPEND, Status.ROLLBACK)
-        consuming.stats[held.queue.topic].consumed(
+        state.stats[process_queue.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,
             ok_count=0 if failed else len(batch),
             failed_count=len(batch) if failed else 0,
             now_ms=now_ms,
         )
-        return await self._settle(held, batch, status=status, context=context)
+        return await self._settle(process_queue, batch, status=status, context=context)
 
     async def _put_aside(
-        self, held: ProcessQueue, batch: list[MessageExt], unreadable: list[MessageExt]
+        self, process_queue: ProcessQueue, batch: list[MessageExt], unreadable: list[MessageExt]
     ) -> float | None:
         """Be rid of what nobody can read; the rest of the batch is taken anew, alone."""
         for message in unreadable:
@@ -214,38 +218,38 @@ class ConsumeOrderly:
         if not self._settings.broadcasting:
             again, _ = await self._failed(unreadable)
         if again:
-            held.give_back()
+            process_queue.give_back()
             return self._settings.suspend_current_queue_time_ms / 1000
-        held.give_back([message for message in batch if message not in unreadable])
-        if held.taken_count == len(unreadable):
-            self._moved(held, held.commit())
+        process_queue.give_back([message for message in batch if message not in unreadable])
+        if process_queue.taken_count == len(unreadable):
+            self._moved(process_queue, process_queue.commit())
         else:
-            held.drop(unreadable)
+            process_queue.drop(unreadable)
         return None
 
-    def _moved(self, held: ProcessQueue, position: int) -> None:
+    def _moved(self, process_queue: ProcessQueue, position: int) -> None:
         # Not ``Consuming.moved``: the one listener of the queue alone says where it is.
-        if position >= 0 and not held.dropped:
-            self._consuming.offsets.update(held.queue, position, increase_only=False)
+        if position >= 0 and not process_queue.dropped:
+            self._state.offsets.update(process_queue.queue, position, increase_only=False)
 
     async def _ask_listener(
-        self, held: ProcessQueue, given: list[MessageExt], context: ConsumeOrderlyContext
+        self, process_queue: ProcessQueue, given: list[MessageExt], context: ConsumeOrderlyContext
     ) -> tuple[ConsumeOrderlyStatus, ConsumeReturnType]:
-        self._in_listener.add(held)
+        self._in_listener.add(process_queue)
         try:
-            answer = await self._listening.call(given, context)
+            answer = await self._caller.call(given, context)
         except Exception:
-            LOG.exception("listener of %s, messages of %s", self._consuming.group, held.queue)
+            LOG.exception("listener of %s, messages of %s", self._state.group, process_queue.queue)
             return _SUSPEND, ConsumeReturnType.EXCEPTION
         finally:
-            self._in_listener.discard(held)
+            self._in_listener.discard(process_queue)
         if not isinstance(answer, ConsumeOrderlyStatus):
             LOG.warning(
                 "listener of %s answered %r for %s, which is no ConsumeOrderlyStatus: "
                 "the messages come again",
-                self._consuming.group,
+                self._state.group,
                 answer,
-                held.queue,
+                process_queue.queue,
             )
             return _SUSPEND, ConsumeReturnType.RETURN_NULL
         if answer in (_SUSPEND, Status.ROLLBACK):
@@ -254,7 +258,7 @@ class ConsumeOrderly:
 
     async def _settle(
         self,
-        held: ProcessQueue,
+        process_queue: ProcessQueue,
         batch: list[MessageExt],
         *,
         status: ConsumeOrderlyStatus,
@@ -269,17 +273,17 @@ class ConsumeOrderly:
         if status is _SUSPEND:
             again, dead = await self._failed(batch)
             if again:
-                held.drop(dead)
-                held.give_back(again)
+                process_queue.drop(dead)
+                process_queue.give_back(again)
                 pause_s = suspend_s
             elif context.auto_commit:
-                position = held.commit()
+                position = process_queue.commit()
         elif context.auto_commit or status is Status.COMMIT:
-            position = held.commit()
+            position = process_queue.commit()
         elif status is Status.ROLLBACK:
-            held.give_back()
+            process_queue.give_back()
             pause_s = suspend_s
-        self._moved(held, position)
+        self._moved(process_queue, position)
         return pause_s
 
     async def _failed(self, batch: list[MessageExt]) -> tuple[list[MessageExt], list[MessageExt]]:
@@ -291,7 +295,7 @@ class ConsumeOrderly:
             spent = times_max != -1 and message.reconsume_times >= times_max
             if spent or message.unreadable:
                 try:
-                    await self._consuming.give_back(message, delay_level=TO_DEAD_LETTERS)
+                    await self._state.give_back(message, delay_level=TO_DEAD_LETTERS)
                 except ClientError as error:
                     LOG.warning("message %s stays in its queue: %s", message.msg_id, error)
                 else:

@@ -22,15 +22,15 @@ from typing import ClassVar
 from mqclient.admin.queries import Queries
 from mqclient.client import routes
 from mqclient.client.instance import MQClient
-from mqclient.client.members import Serve
+from mqclient.client.members import RequestHandler
 from mqclient.consumer.broker_requests import BrokerRequests
-from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.offset_store import offset_store
 from mqclient.consumer.queue_locks import QueueLocks
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.rebalance import Rebalancing
 from mqclient.consumer.settings import HALF_AN_HOUR_MS, PushSettings
-from mqclient.consumer.subscription import TAG, Wanted
+from mqclient.consumer.subscription import TAG, TopicSubscription
 from mqclient.errors import BadRequest, BrokerRefused, ClientError
 from mqclient.namespace import checked_group
 from remoting.bodies import CheckClientRequestBody, ConsumerData, ConsumeType, MessageQueue
@@ -61,9 +61,9 @@ class GroupConsumer(Queries):
         self.group = group = checked_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
         store = offset_store(client, group, broadcasting=shared.broadcasting, local_dir=local_dir)
-        self._consuming = Consuming(client, group, settings=shared, offsets=store)
-        self._wanted = self._consuming.wanted
-        self._held = self._consuming.held
+        self._state = ConsumerState(client, group, settings=shared, offsets=store)
+        self._subscriptions = self._state.subscriptions
+        self._process_queues = self._state.process_queues
         self._locks = QueueLocks(client, group)
         self._loop = OwnLoop()
         self._started_ms = 0
@@ -71,44 +71,48 @@ class GroupConsumer(Queries):
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues that this member has now, sorted; topics are with the namespace."""
-        return sorted(queue for queue, held in self._held.items() if not held.dropped)
+        return sorted(
+            queue
+            for queue, process_queue in self._process_queues.items()
+            if not process_queue.dropped
+        )
 
     # The client's ``Members`` call these.
 
     def topics(self) -> Iterable[str]:
         """Return the subscribed topics."""
-        return list(self._wanted)
+        return list(self._subscriptions)
 
     def consumer_data(self) -> ConsumerData:
         """Return what heartbeats tell brokers about this consumer."""
-        shared = self._consuming.settings
+        shared = self._state.settings
         return ConsumerData(
             group_name=self.group,
             consume_type=self._consume_type,
             message_model=shared.message_model,
             consume_from_where=shared.consume_from_where,
-            subscription_data_set=[each.data for each in self._announced()],
+            subscription_data_set=[each.data for each in self._heartbeat_subscriptions()],
             unit_mode=shared.unit_mode,
         )
 
-    def _announced(self) -> Iterable[Wanted]:
+    def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         """Return the subscriptions that heartbeats carry."""
-        return self._wanted.values()
+        return self._subscriptions.values()
 
     def _consume_from_ms(self, now_ms: int) -> int:
         """Return the store time that CONSUME_FROM_TIMESTAMP means, in ms since 1970."""
-        from_ms = self._consuming.settings.consume_from_ms
+        from_ms = self._state.settings.consume_from_ms
         return now_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms
 
-    def _rebalancing_of(self, consumption: Consumption, pulls: QueuePulls) -> Rebalancing:
-        return Rebalancing(self._consuming, consumption, pulls=pulls, locks=self._locks)
+    def _make_rebalancing(self, service: ConsumeService, pulls: QueuePulls) -> Rebalancing:
+        return Rebalancing(self._state, service, pulls=pulls, locks=self._locks)
 
-    def _answers(
-        self, consumption: Consumption, pulls: QueuePulls, rebalancing: Rebalancing
-    ) -> dict[int, Serve]:
+    def _broker_request_handlers(
+        self, service: ConsumeService, pulls: QueuePulls, rebalancing: Rebalancing
+    ) -> dict[int, RequestHandler]:
         return BrokerRequests(
-            self._consuming,
-            consumption,
+            self._state,
+            service,
             pulls=pulls,
             rebalancing=rebalancing,
             started_ms=self._started_ms,
@@ -124,12 +128,14 @@ class GroupConsumer(Queries):
         Raises:
             BrokerRefused: a broker cannot read an expression, or filters by tags only.
         """
-        for wanted in list(self._wanted.values()):
-            if wanted.subscription.kind == TAG:
+        for subscription in list(self._subscriptions.values()):
+            if subscription.subscription.kind == TAG:
                 continue
-            topic = wanted.data.topic
+            topic = subscription.data.topic
             body = CheckClientRequestBody(
-                client_id=self._client.client_id, group=self.group, subscription_data=wanted.data
+                client_id=self._client.client_id,
+                group=self.group,
+                subscription_data=subscription.data,
             )
             try:
                 readers = routes.readers(await self._client.route(topic))
@@ -137,7 +143,7 @@ class GroupConsumer(Queries):
                     await self._client.call(
                         address,
                         RequestCode.CHECK_CLIENT_CONFIG,
-                        what=f"expression {wanted.subscription.expression!r} for topic {topic}",
+                        what=f"expression {subscription.subscription.expression!r} for topic {topic}",
                         body=body.encode(),
                     )
             except BrokerRefused:
@@ -152,22 +158,22 @@ class GroupConsumer(Queries):
 
     async def _leave(self, *, unlock: bool = False) -> None:
         """Give up every queue, persist the offsets and take leave of the brokers."""
-        for held in self._held.values():
-            held.dropped = True
+        for process_queue in self._process_queues.values():
+            process_queue.dropped = True
         try:
-            await self._consuming.offsets.persist(list(self._held), sure=True)
+            await self._state.offsets.persist(list(self._process_queues), sure=True)
         except (ClientError, OSError) as error:
             LOG.warning("offsets of %s were not persisted at shutdown: %s", self.group, error)
         if unlock:
-            await self._locks.unlock(self._held)
+            await self._locks.unlock(self._process_queues)
         await self._connections.members.leave(self.group, consumer=True)
-        self._consuming.tasks.cancel()
-        self._held.clear()
+        self._state.tasks.cancel()
+        self._process_queues.clear()
 
     def _spawn(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.append(task)
-        self._consuming.tasks.add(task)
+        self._state.tasks.add(task)
 
 
 class OwnLoop:

@@ -93,7 +93,7 @@ class ListenerBroke(Exception):
     """A listener raised SystemExit, or a cancellation that nobody asked for."""
 
 
-class Listening(Generic[_Context, _Status]):
+class ListenerCaller(Generic[_Context, _Status]):
     """Calls one listener, whichever kind of function it is.
 
     Args:
@@ -158,10 +158,10 @@ class ListenerThreads:
         self._work: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]
         self._work = queue.SimpleQueue()
         self._done: deque[tuple[Future[object], object, BaseException | None]] = deque()
-        self._told = False
+        self._is_woken = False
         self._loop: AbstractEventLoop | None = None
         self._count = 0
-        self._made = 0
+        self._started_count = 0
         self.resize(count)
 
     def run(self, call: Callable[[], object]) -> "Future[object]":
@@ -175,9 +175,9 @@ class ListenerThreads:
     def resize(self, count: int) -> None:
         """Start threads, or let some end after their call."""
         for _ in range(self._count, count):
-            self._made += 1
+            self._started_count += 1
             threading.Thread(
-                target=self._serve, name=f"ConsumeMessageThread_{self._made}", daemon=True
+                target=self._serve, name=f"ConsumeMessageThread_{self._started_count}", daemon=True
             ).start()
         for _ in range(count, self._count):
             self._work.put(None)
@@ -195,8 +195,8 @@ class ListenerThreads:
         self._done.append((future, result, error))
         # The loop clears the mark before it empties ``done``, so a result that comes after
         # that finds it cleared and wakes the loop again.
-        if not self._told:
-            self._told = True
+        if not self._is_woken:
+            self._is_woken = True
             loop = self._loop
             assert loop is not None
             try:
@@ -205,7 +205,7 @@ class ListenerThreads:
                 LOG.warning("a listener ended after its event loop; its result is dropped")
 
     def _deliver(self) -> None:
-        self._told = False
+        self._is_woken = False
         while self._done:
             future, result, error = self._done.popleft()
             if future.done():

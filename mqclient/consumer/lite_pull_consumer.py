@@ -25,14 +25,20 @@ from pathlib import Path
 from mqclient.admin.queries import Queries
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
-from mqclient.client.members import Serve
+from mqclient.client.members import RequestHandler
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.offset_store import LOCAL_DIR
-from mqclient.consumer.poll_buffer import Polled
+from mqclient.consumer.poll_buffer import PollBuffer
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.settings import LitePullSettings
-from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
+from mqclient.consumer.subscription import (
+    ALL,
+    TAG,
+    MessageSelector,
+    Subscription,
+    TopicSubscription,
+)
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import wrap
@@ -71,19 +77,19 @@ class LitePullConsumer(GroupConsumer):
         self.settings = settings or LitePullSettings()
         super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)
         self._assigned: list[MessageQueue] | None = None
-        self._polled = Polled(self._consuming, auto_commit=self.settings.auto_commit)
+        self._poll_buffer = PollBuffer(self._state, auto_commit=self.settings.auto_commit)
         self._started_ms = client.now_ms()
         self._pulls = QueuePulls(
-            self._consuming,
-            self._polled,
+            self._state,
+            self._poll_buffer,
             from_ms=self._consume_from_ms(self._started_ms),
             lite=True,
             suspend_ms=self.settings.broker_suspend_max_time_ms,
             timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
             broker_id=self.settings.broker_id,
         )
-        self._pulls.full = self._too_many
-        self._rebalancing = self._rebalancing_of(self._polled, self._pulls)
+        self._pulls.full = self._too_many_messages
+        self._rebalancing = self._make_rebalancing(self._poll_buffer, self._pulls)
         self._running = False
         self._next_commit_ms = 0
 
@@ -101,13 +107,13 @@ class LitePullConsumer(GroupConsumer):
             raise BadRequest(
                 f"{self.group} has assigned queues and cannot subscribe", hint="do one of the two"
             )
-        self._want(topic, expression, kind)
+        self._set_subscription(topic, expression, kind)
         if self._running:
             self._loop.do(self._rebalancing.wake)
 
     def unsubscribe(self, topic: str) -> None:
         """Leave the queues of a topic to the group's other members."""
-        self._wanted.pop(wrap(self._connections.namespace, topic), None)
+        self._subscriptions.pop(wrap(self._connections.namespace, topic), None)
         if self._running and self._assigned is None:
             self._loop.do(self._rebalancing.wake)
 
@@ -118,13 +124,13 @@ class LitePullConsumer(GroupConsumer):
             BadRequest: topics were subscribed to.
             ClientError: a broker did not say where the group is in a queue.
         """
-        if self._assigned is None and self._wanted:
+        if self._assigned is None and self._subscriptions:
             raise BadRequest(
                 f"{self.group} has subscribed and cannot assign queues", hint="do one of the two"
             )
         self._assigned = sorted(self._wrapped(queue) for queue in queues)
-        for topic in {queue.topic for queue in self._assigned} - set(self._wanted):
-            self._want(topic, ALL, TAG)
+        for topic in {queue.topic for queue in self._assigned} - set(self._subscriptions):
+            self._set_subscription(topic, ALL, TAG)
         if self._running:
             await self._rebalancing.take(self._assigned)
 
@@ -139,7 +145,7 @@ class LitePullConsumer(GroupConsumer):
         if self._running:
             raise BadRequest("an expression for assigned queues is set before the start")
         self._assigned = self._assigned or []
-        self._want(topic, expression, kind)
+        self._set_subscription(topic, expression, kind)
 
     # Life.
 
@@ -181,7 +187,7 @@ class LitePullConsumer(GroupConsumer):
         self._running = False
         self._stop_pulling(self._pulls)
         if self.settings.auto_commit:
-            self._polled.commit(with_last=False)
+            self._poll_buffer.commit(with_last=False)
         await self._leave()
 
     @property
@@ -206,7 +212,7 @@ class LitePullConsumer(GroupConsumer):
             self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
             await self.commit()
         wait_ms = self.settings.poll_timeout_ms if timeout_ms is None else timeout_ms
-        return await self._polled.next(wait_s=wait_ms / 1000)
+        return await self._poll_buffer.next(wait_s=wait_ms / 1000)
 
     async def commit(
         self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
@@ -223,21 +229,21 @@ class LitePullConsumer(GroupConsumer):
         """
         self._check_running()
         if positions is None:
-            self._polled.commit()
+            self._poll_buffer.commit()
         else:
             positions = {self._wrapped(queue): at for queue, at in positions.items()}
             for queue, position in positions.items():
-                self._own(queue)
-                self._consuming.offsets.update(queue, position, increase_only=False)
+                self._own_queue(queue)
+                self._state.offsets.update(queue, position, increase_only=False)
         if persist:
-            queues = list(self._held) if positions is None else list(positions)
-            await self._consuming.offsets.persist(queues, sure=True)
+            queues = list(self._process_queues) if positions is None else list(positions)
+            await self._state.offsets.persist(queues, sure=True)
 
     async def committed(self, queue: MessageQueue) -> int | None:
         """Return the position the group has in a queue, None when it never had one."""
         queue = self._wrapped(queue)
-        known = self._consuming.offsets.known(queue)
-        return known if known is not None else await self._consuming.offsets.read(queue)
+        known = self._state.offsets.known(queue)
+        return known if known is not None else await self._state.offsets.read(queue)
 
     async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
         """Go on at a queue offset, in entries; what is held of the queue is forgotten.
@@ -247,17 +253,17 @@ class LitePullConsumer(GroupConsumer):
             ClientError: the broker did not answer.
         """
         queue = self._wrapped(queue)
-        self._own(queue)
+        self._own_queue(queue)
         low = await offsets.min_offset(self._client, queue)
         high = await offsets.max_offset(self._client, queue)
         if not low <= queue_offset <= high:
             raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
         # The queue may have been given to another member while the broker was asked.
-        self._own(queue).dropped = True
+        self._own_queue(queue).dropped = True
         self._pulls.end(queue)
         fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
-        self._held[queue] = fresh
-        self._polled.sought(fresh)
+        self._process_queues[queue] = fresh
+        self._poll_buffer.start_over(fresh)
         self._pulls.run(fresh)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
@@ -271,12 +277,12 @@ class LitePullConsumer(GroupConsumer):
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Neither pull nor give messages of these queues."""
         self._pulls.paused.update(map(self._wrapped, queues))
-        self._polled.paused = self._pulls.paused
+        self._poll_buffer.paused = self._pulls.paused
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
         """Go on with paused queues."""
         self._pulls.paused.difference_update(map(self._wrapped, queues))
-        self._loop.do(self._polled.wake)
+        self._loop.do(self._poll_buffer.wake)
 
     # Java's own names of two questions.
     offset_for_timestamp = Queries.search_offset
@@ -296,9 +302,9 @@ class LitePullConsumer(GroupConsumer):
 
     # As a member of the client (``mqclient.client.members``).
 
-    def serves(self) -> dict[int, Serve]:
+    def request_handlers(self) -> dict[int, RequestHandler]:
         """Return what answers which request of a broker."""
-        table = self._answers(self._polled, self._pulls, self._rebalancing)
+        table = self._broker_request_handlers(self._poll_buffer, self._pulls, self._rebalancing)
         if self._assigned is not None:
             # As in Java: no rebalance would begin the queues anew.
             del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
@@ -306,32 +312,34 @@ class LitePullConsumer(GroupConsumer):
 
     # Inside.
 
-    def _announced(self) -> Iterable[Wanted]:
+    def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         # The queues of a member that assigned them are no concern of the group's rebalance.
-        return () if self._assigned is not None else super()._announced()
+        return () if self._assigned is not None else super()._heartbeat_subscriptions()
 
-    def _want(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
+    def _set_subscription(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
         subscription = Subscription.parse(expression, kind=kind)
         topic = wrap(self._client.namespace, topic)
-        self._wanted[topic] = Wanted.of(topic, subscription, version=self._client.now_ms())
+        self._subscriptions[topic] = TopicSubscription.of(
+            topic, subscription, version=self._client.now_ms()
+        )
 
-    def _own(self, queue: MessageQueue) -> ProcessQueue:
+    def _own_queue(self, queue: MessageQueue) -> ProcessQueue:
         self._check_running()
-        held = self._held.get(queue)
-        if held is None or held.dropped:
+        process_queue = self._process_queues.get(queue)
+        if process_queue is None or process_queue.dropped:
             raise BadRequest(
                 f"{offsets.named(queue)} is not this consumer's now",
                 hint="see assignment(); a rebalance may have given it to another member",
             )
-        return held
+        return process_queue
 
     def _check_running(self) -> None:
         self._check_alive()
         if not self._running:
             raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
 
-    def _too_many(self) -> str:
-        count = sum(held.count for held in self._held.values())
+    def _too_many_messages(self) -> str:
+        count = sum(process_queue.count for process_queue in self._process_queues.values())
         if count <= self.settings.pull_threshold_for_all:
             return ""
         return f"{count} messages held of all queues, over {self.settings.pull_threshold_for_all}"

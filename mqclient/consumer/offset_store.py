@@ -52,7 +52,7 @@ class OffsetStore(Protocol):
         """Keep the positions of these queues; ``sure`` waits until it is done."""
 
 
-class _Table:
+class _OffsetTable:
     """The positions in memory."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class _Table:
         self._offsets.pop(queue, None)
 
 
-class RemoteOffsets(_Table):
+class RemoteOffsets(_OffsetTable):
     """Positions kept by the brokers (clustering)."""
 
     def __init__(self, client: MQClient, group: str) -> None:
@@ -124,7 +124,7 @@ class RemoteOffsets(_Table):
         await self._client.invoke_oneway(await self._client.master_of(queue), command)
 
 
-class LocalOffsets(_Table):
+class LocalOffsets(_OffsetTable):
     """Positions in a file of this member (broadcasting), the same bytes as Java's.
 
     Nothing is ever removed: a member alone says where it is, and a queue whose broker is away

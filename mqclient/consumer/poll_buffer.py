@@ -15,14 +15,14 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
-from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.consumer_state import ConsumerState
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeMessageDirectlyResult, MessageQueue
 from remoting.bodies.clients import CMResult
 
 
-class Polled:
+class PollBuffer:
     """The consumption of a consumer that polls.
 
     Args:
@@ -34,8 +34,8 @@ class Polled:
 
     orderly = False
 
-    def __init__(self, consuming: Consuming, *, auto_commit: bool) -> None:
-        self._consuming = consuming
+    def __init__(self, state: ConsumerState, *, auto_commit: bool) -> None:
+        self._state = state
         self._auto_commit = auto_commit
         self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
         self._arrived = asyncio.Event()
@@ -69,12 +69,12 @@ class Polled:
         """
         if with_last:
             self._given_is_done()
-        for held, position in self._done.items():
-            if not held.dropped:
-                self._consuming.offsets.update(held.queue, position, increase_only=False)
+        for process_queue, position in self._done.items():
+            if not process_queue.dropped:
+                self._state.offsets.update(process_queue.queue, position, increase_only=False)
         self._done.clear()
 
-    def sought(self, fresh: ProcessQueue) -> None:
+    def start_over(self, fresh: ProcessQueue) -> None:
         """Let the position of a queue be where it was begun anew."""
         self._done[fresh] = fresh.next_offset
 
@@ -82,22 +82,22 @@ class Polled:
         """Let a waiting ``next`` look again."""
         self._arrived.set()
 
-    # As a consumption (``mqclient.consumer.consumption``).
+    # As a consumption (``mqclient.consumer.consumer_state``).
 
     def start(self) -> None:
         """Nothing to start."""
 
-    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+    def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Take pulled messages."""
-        size = self._consuming.settings.consume_message_batch_max_size
+        size = self._state.settings.consume_message_batch_max_size
         for start in range(0, len(new), size):
-            self._batches.append((held, list(new[start : start + size])))
+            self._batches.append((process_queue, list(new[start : start + size])))
         self._arrived.set()
 
-    def passed(self, held: ProcessQueue, position: int) -> None:
+    def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
         """Pass messages of others, together with what was given before them."""
-        table = self._given if held in self._given else self._done
-        table[held] = position
+        table = self._given if process_queue in self._given else self._done
+        table[process_queue] = position
 
     def resize(self, count: int) -> None:
         """No listeners, no pool."""
@@ -105,15 +105,15 @@ class Polled:
     async def stop(self, *, wait_s: float) -> None:
         """Nothing runs here."""
 
-    async def released(self, held: ProcessQueue) -> bool:
+    async def release(self, process_queue: ProcessQueue) -> bool:
         """Commit what was done of a dropped queue, so that its next owner goes on there."""
-        self._given.pop(held, None)
-        position = self._done.pop(held, None)
+        self._given.pop(process_queue, None)
+        position = self._done.pop(process_queue, None)
         if position is not None and self._auto_commit:
-            self._consuming.offsets.update(held.queue, position, increase_only=False)
+            self._state.offsets.update(process_queue.queue, position, increase_only=False)
         return True
 
-    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+    async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Say that there is no listener."""
         return ConsumeMessageDirectlyResult(
             consume_result=CMResult.CR_THROW_EXCEPTION,
@@ -128,15 +128,15 @@ class Polled:
         aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
         given: list[MessageExt] = []
         while self._batches and not given:
-            held, messages = self._batches.popleft()
-            if held.dropped:
+            process_queue, messages = self._batches.popleft()
+            if process_queue.dropped:
                 continue
-            if held.queue in self.paused:
-                aside.append((held, messages))
+            if process_queue.queue in self.paused:
+                aside.append((process_queue, messages))
                 continue
-            position = held.remove(messages, now_ms=self._consuming.client.now_ms())
+            position = process_queue.remove(messages, now_ms=self._state.client.now_ms())
             if position >= 0:
-                self._given[held] = position
-            given = [self._consuming.as_sent(message) for message in messages]
+                self._given[process_queue] = position
+            given = [self._state.under_original_topic(message) for message in messages]
         self._batches.extendleft(reversed(aside))
         return given

@@ -91,7 +91,7 @@ class RawPull(NamedTuple):
     address: str
 
 
-class Asked(NamedTuple):
+class PullRequest(NamedTuple):
     """What a pull asks for.
 
     Attributes:
@@ -106,7 +106,7 @@ class Asked(NamedTuple):
 
     queue: MessageQueue
     queue_offset: int
-    wanted: Subscription
+    subscription: Subscription
     count_max: int
     send_expression: bool = True
     sub_version: int = 0
@@ -129,7 +129,7 @@ class Puller:
         self._broker_id = broker_id
         self._suggested: dict[MessageQueue, int] = {}
 
-    async def pull(self, asked: Asked, *, timeout_s: float | None = None) -> PullResult:
+    async def pull(self, asked: PullRequest, *, timeout_s: float | None = None) -> PullResult:
         """Read messages from a queue offset on.
 
         Args:
@@ -161,10 +161,10 @@ class Puller:
                 offsets.named(asked.queue),
                 damage,
             )
-        kept = asked.wanted.filter(found)
+        kept = asked.subscription.filter(found)
         return PullResult(status, next_offset, raw.min_offset, raw.max_offset, kept)
 
-    async def pull_raw(self, asked: Asked, *, timeout_s: float | None = None) -> RawPull:
+    async def pull_raw(self, asked: PullRequest, *, timeout_s: float | None = None) -> RawPull:
         """Read the bytes of messages from a queue offset on; raises as ``pull``."""
         queue = asked.queue
         address, is_master = await self._reader(queue)
@@ -216,9 +216,9 @@ class Puller:
         return servers[queue.queue_id % len(servers)]
 
 
-def _header(asked: Asked, group: str, *, is_master: bool) -> PullMessage:
+def _header(asked: PullRequest, group: str, *, is_master: bool) -> PullMessage:
     commits = asked.commit_offset is not None and is_master
-    wanted = asked.wanted
+    subscription = asked.subscription
     return PullMessage(
         consumer_group=group,
         topic=asked.queue.topic,
@@ -232,8 +232,8 @@ def _header(asked: Asked, group: str, *, is_master: bool) -> PullMessage:
         | (LITE_PULL if asked.lite else 0),
         commit_offset=asked.commit_offset or 0 if commits else 0,
         suspend_timeout_millis=asked.suspend_ms,
-        subscription=wanted.expression if asked.send_expression else None,
+        subscription=subscription.expression if asked.send_expression else None,
         sub_version=asked.sub_version,
-        expression_type=wanted.kind,
+        expression_type=subscription.kind,
         broker_name=asked.queue.broker_name,
     )

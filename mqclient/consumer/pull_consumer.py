@@ -13,7 +13,7 @@ from typing import Final
 from mqclient.admin.queries import Queries
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import Asked, Puller, PullResult
+from mqclient.consumer.pull import Puller, PullRequest, PullResult
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import NoRoute
 from mqclient.namespace import checked_group, unwrap_message, wrap
@@ -70,11 +70,11 @@ class PullConsumer(Queries):
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
         """
         self._check_alive()
-        wanted = Subscription.parse(subscription, kind=expression_type)
-        asked = Asked(
+        parsed = Subscription.parse(subscription, kind=expression_type)
+        asked = PullRequest(
             self._wrapped(queue),
             queue_offset,
-            wanted,
+            parsed,
             count_max,
             suspend_ms=suspend_ms,
             class_filter=class_filter,

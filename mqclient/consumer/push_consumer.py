@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from mqclient.client.instance import MQClient
-from mqclient.client.members import Serve
+from mqclient.client.members import RequestHandler
 from mqclient.consumer.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.consume_orderly import ConsumeOrderly
-from mqclient.consumer.consumption import Consumption
+from mqclient.consumer.consumer_state import ConsumeService
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.hooks import ConsumeHook
 from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
@@ -38,7 +38,13 @@ from mqclient.consumer.process_queue import LOCK_AGAIN_MS
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.rebalance import Rebalancing
 from mqclient.consumer.settings import PushSettings
-from mqclient.consumer.subscription import ALL, TAG, MessageSelector, Subscription, Wanted
+from mqclient.consumer.subscription import (
+    ALL,
+    TAG,
+    MessageSelector,
+    Subscription,
+    TopicSubscription,
+)
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, wrap
@@ -81,19 +87,19 @@ class PushConsumer(GroupConsumer):
         super().__init__(client, group, shared=self.settings, local_dir=local_dir)
         self._listener: ConcurrentListener | OrderlyListener | None = None
         self._orderly = False
-        self._consumption: Consumption | None = None
+        self._service: ConsumeService | None = None
         self._pulls: QueuePulls | None = None
         self._rebalancing: Rebalancing | None = None
 
     @property
     def offsets(self) -> OffsetStore:
         """Where positions are kept."""
-        return self._consuming.offsets
+        return self._state.offsets
 
     @offsets.setter
     def offsets(self, store: OffsetStore) -> None:
         self._check_not_started("another offset store")
-        self._consuming.offsets = store
+        self._state.offsets = store
 
     # What to consume, and by what.
 
@@ -110,14 +116,16 @@ class PushConsumer(GroupConsumer):
             BadRequest: topic or expression cannot be right.
         """
         topic = wrap(self._client.namespace, topic)
-        wanted = Wanted.of(
+        subscription = TopicSubscription.of(
             topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
         )
-        self._loop.do(partial(self._want, topic, wanted))
+        self._loop.do(partial(self._set_subscription, topic, subscription))
 
     def unsubscribe(self, topic: str) -> None:
         """Want no more messages of a topic; its queues go to other members."""
-        self._loop.do(partial(self._want, wrap(self._connections.namespace, topic), None))
+        self._loop.do(
+            partial(self._set_subscription, wrap(self._connections.namespace, topic), None)
+        )
 
     def register_message_listener(
         self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
@@ -150,7 +158,7 @@ class PushConsumer(GroupConsumer):
 
     def register_consume_hook(self, hook: ConsumeHook) -> None:
         """Let a hook look on at every call of the listener."""
-        self._consuming.hooks.append(hook)
+        self._state.hooks.append(hook)
 
     # Life.
 
@@ -178,25 +186,25 @@ class PushConsumer(GroupConsumer):
         self._started_ms = now_ms
         if not self.settings.broadcasting:
             retry_topic = retry_topic_of(self.group)
-            self._wanted[retry_topic] = Wanted.of(
+            self._subscriptions[retry_topic] = TopicSubscription.of(
                 retry_topic, Subscription.parse(ALL), version=now_ms
             )
-        consumption = self._consumption = self._make_consumption()
+        service = self._service = self._make_consumption()
         from_ms = self._consume_from_ms(now_ms)
-        self._pulls = QueuePulls(self._consuming, consumption, from_ms=from_ms)
-        self._rebalancing = self._rebalancing_of(consumption, self._pulls)
+        self._pulls = QueuePulls(self._state, service, from_ms=from_ms)
+        self._rebalancing = self._make_rebalancing(service, self._pulls)
         try:
             await self._client.members.join_consumer(self)
         except BaseException:
             # It is no member; a shutdown of it must not end another one of the group here.
-            self._consumption = None
+            self._service = None
             raise
-        consumption.start()
+        service.start()
         self._spawn(self._rebalancing.run())
         self._spawn(self._persist_often())
-        if not self.settings.broadcasting and consumption.orderly:
+        if not self.settings.broadcasting and service.orderly:
             self._spawn(self._lock_often())
-        elif not consumption.orderly:
+        elif not service.orderly:
             self._spawn(self._expire_often())
 
     async def shutdown(self) -> None:
@@ -205,13 +213,13 @@ class PushConsumer(GroupConsumer):
         A second call does nothing. What was not consumed another member gets.
         """
         await super().shutdown()
-        consumption, pulls = self._consumption, self._pulls
-        if consumption is None or pulls is None:
+        service, pulls = self._service, self._pulls
+        if service is None or pulls is None:
             return
-        self._consumption = None
+        self._service = None
         self._stop_pulling(pulls)
-        await consumption.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
-        await self._leave(unlock=consumption.orderly and not self.settings.broadcasting)
+        await service.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
+        await self._leave(unlock=service.orderly and not self.settings.broadcasting)
 
     def suspend(self) -> None:
         """Stop pulling; what is here is still consumed."""
@@ -229,9 +237,9 @@ class PushConsumer(GroupConsumer):
         """
         if not 0 < count <= 1000:
             raise BadRequest(f"core pool size {count}, allowed are 1 to 1000")
-        if self._consumption is None:
+        if self._service is None:
             raise BadRequest(f"consumer of {self.group} does not run")
-        self._loop.do(partial(self._consumption.resize, count))
+        self._loop.do(partial(self._service.resize, count))
 
     async def send_message_back(
         self, message: MessageExt, delay_level: int, *, broker_name: str | None = None
@@ -248,35 +256,35 @@ class PushConsumer(GroupConsumer):
         Raises:
             ClientError: no broker took it.
         """
-        await self._consuming.give_back(message, delay_level=delay_level, broker_name=broker_name)
+        await self._state.give_back(message, delay_level=delay_level, broker_name=broker_name)
 
-    def serves(self) -> dict[int, Serve]:
+    def request_handlers(self) -> dict[int, RequestHandler]:
         """Return what answers which request of a broker."""
-        if self._consumption is None or self._rebalancing is None or self._pulls is None:
+        if self._service is None or self._rebalancing is None or self._pulls is None:
             return {}
-        return self._answers(self._consumption, self._pulls, self._rebalancing)
+        return self._broker_request_handlers(self._service, self._pulls, self._rebalancing)
 
     # Inside.
 
-    def _want(self, topic: str, wanted: Wanted | None) -> None:
-        if wanted is None:
-            self._wanted.pop(topic, None)
+    def _set_subscription(self, topic: str, subscription: TopicSubscription | None) -> None:
+        if subscription is None:
+            self._subscriptions.pop(topic, None)
         else:
-            self._wanted[topic] = wanted
+            self._subscriptions[topic] = subscription
         if self._rebalancing is not None:
-            if wanted is not None:
+            if subscription is not None:
                 self._spawn(self._client.members.heartbeat())
             self._rebalancing.wake()
 
-    def _make_consumption(self) -> Consumption:
+    def _make_consumption(self) -> ConsumeService:
         listener = self._listener
         if self._orderly:
             return ConsumeOrderly(
-                self._consuming,
+                self._state,
                 listener,  # type: ignore[arg-type]
                 locks=self._locks,
             )
-        return ConsumeConcurrently(self._consuming, listener)  # type: ignore[arg-type]
+        return ConsumeConcurrently(self._state, listener)  # type: ignore[arg-type]
 
     def _running_pulls(self) -> QueuePulls:
         self._check_alive()
@@ -295,19 +303,19 @@ class PushConsumer(GroupConsumer):
         while True:
             await asyncio.sleep(self.settings.persist_consumer_offset_interval_ms / 1000)
             try:
-                await self.offsets.persist(list(self._held))
+                await self.offsets.persist(list(self._process_queues))
             except (ClientError, OSError) as error:
                 LOG.warning("positions of %s: %s", self.group, error)
 
     async def _lock_often(self) -> None:
         await asyncio.sleep(FIRST_LOCK_S)
         while True:
-            await self._locks.lock_all(list(self._held.values()))
+            await self._locks.lock_all(list(self._process_queues.values()))
             await asyncio.sleep(LOCK_AGAIN_MS / 1000)
 
     async def _expire_often(self) -> None:
-        consumption = self._consumption
-        while isinstance(consumption, ConsumeConcurrently):
+        service = self._service
+        while isinstance(service, ConsumeConcurrently):
             await asyncio.sleep(self.settings.consume_timeout_min * 60)
-            for held in list(self._held.values()):
-                await consumption.give_back_expired(held)
+            for process_queue in list(self._process_queues.values()):
+                await service.give_back_expired(process_queue)

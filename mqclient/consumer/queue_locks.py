@@ -43,10 +43,10 @@ class QueueLocks:
             LOG.warning("lock of %s for %s: %s", offsets.named(queue), self._group, error)
             return False
 
-    async def lock_all(self, held: Iterable[ProcessQueue]) -> None:
+    async def lock_all(self, process_queue: Iterable[ProcessQueue]) -> None:
         """Confirm the locks of all queues, and mark those another member has."""
         by_broker: defaultdict[str, list[ProcessQueue]] = defaultdict(list)
-        for each in held:
+        for each in process_queue:
             if not each.dropped:
                 by_broker[each.queue.broker_name].append(each)
         for group_of_one in by_broker.values():
@@ -59,11 +59,11 @@ class QueueLocks:
             for each in group_of_one:
                 self.mark(each, granted=each.queue in granted)
 
-    def mark(self, held: ProcessQueue, *, granted: bool) -> None:
+    def mark(self, process_queue: ProcessQueue, *, granted: bool) -> None:
         """Note what the broker said of a queue."""
-        held.locked = granted
+        process_queue.locked = granted
         if granted:
-            held.last_lock_ms = self._client.now_ms()
+            process_queue.last_lock_ms = self._client.now_ms()
 
     async def unlock(self, queues: Iterable[MessageQueue]) -> None:
         """Give queues back; a broker that cannot be told forgets after 60 s."""

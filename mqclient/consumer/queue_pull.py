@@ -24,11 +24,11 @@ from typing import Final
 
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
-from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.offset_store import OffsetStore
 from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.pull import HOLD_GRACE_S, Asked, Puller, PullResult, PullStatus
-from mqclient.consumer.subscription import Wanted
+from mqclient.consumer.pull import HOLD_GRACE_S, Puller, PullRequest, PullResult, PullStatus
+from mqclient.consumer.subscription import TopicSubscription
 from mqclient.errors import ClientError
 from mqclient.namespace import is_retry_topic
 from remoting.bodies import ConsumeFromWhere, MessageQueue
@@ -70,8 +70,8 @@ class QueuePulls:
 
     def __init__(
         self,
-        consuming: Consuming,
-        consumption: Consumption,
+        state: ConsumerState,
+        service: ConsumeService,
         *,
         from_ms: int,
         lite: bool = False,
@@ -79,13 +79,13 @@ class QueuePulls:
         timeout_ms: int = TIMEOUT_MS,
         broker_id: int | None = None,
     ) -> None:
-        self._consuming = consuming
-        self._consumption = consumption
-        self._settings = consuming.settings
-        self._wanted = consuming.wanted
-        self._held = consuming.held
+        self._state = state
+        self._service = service
+        self._settings = state.settings
+        self._subscriptions = state.subscriptions
+        self._process_queues = state.process_queues
         self._from_ms = from_ms
-        self._puller = Puller(consuming.client, consuming.group, broker_id=broker_id)
+        self._puller = Puller(state.client, state.group, broker_id=broker_id)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
         self._announced_ms = -ANNOUNCE_MS
@@ -104,10 +104,10 @@ class QueuePulls:
         Raises:
             ClientError: the broker did not say.
         """
-        self._consuming.offsets.remove(queue)
-        position = await pull_from(
-            self._consuming.client,
-            self._consuming.offsets,
+        self._state.offsets.remove(queue)
+        position = await start_offset(
+            self._state.client,
+            self._state.offsets,
             queue,
             where=self._settings.consume_from_where,
             timestamp_ms=self._from_ms,
@@ -115,16 +115,18 @@ class QueuePulls:
         if self._settings.broadcasting:
             # Java keeps none before the first message, or 15 s without one: who stops earlier
             # misses there what comes until the next start.
-            self._consuming.offsets.update(queue, position, increase_only=True)
-        now_ms = self._consuming.client.now_ms()
+            self._state.offsets.update(queue, position, increase_only=True)
+        now_ms = self._state.client.now_ms()
         return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
 
-    def run(self, held: ProcessQueue) -> None:
+    def run(self, process_queue: ProcessQueue) -> None:
         """Read a queue until it is dropped."""
-        self.end(held.queue)
-        task = asyncio.get_running_loop().create_task(self._loop(held), name=f"pull {held.queue}")
-        self._loops[held.queue] = task
-        self._consuming.tasks.add(task)
+        self.end(process_queue.queue)
+        task = asyncio.get_running_loop().create_task(
+            self._loop(process_queue), name=f"pull {process_queue.queue}"
+        )
+        self._loops[process_queue.queue] = task
+        self._state.tasks.add(task)
 
     def end(self, queue: MessageQueue) -> None:
         """Stop reading a queue; the answer to a pull on its way is dropped."""
@@ -137,123 +139,129 @@ class QueuePulls:
         for queue in list(self._loops):
             self.end(queue)
 
-    async def _loop(self, held: ProcessQueue) -> None:
-        while not held.dropped:
+    async def _loop(self, process_queue: ProcessQueue) -> None:
+        while not process_queue.dropped:
             try:
-                pause_s = await self._turn(held)
+                pause_s = await self._turn(process_queue)
             except ClientError as error:
-                LOG.warning("%s: %s", self._consuming.group, error)
+                LOG.warning("%s: %s", self._state.group, error)
                 pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
                 if error.code == ResponseCode.FLOW_CONTROL:
                     pause_s = BROKER_FLOW_CONTROL_S
                 elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:
                     self._announce()
-                self._puller.forget(held.queue)
-                self._consuming.client.doubt_route(held.queue.topic)
+                self._puller.forget(process_queue.queue)
+                self._state.client.doubt_route(process_queue.queue.topic)
             if pause_s:
                 await asyncio.sleep(pause_s)
 
     def _announce(self) -> None:
         """Tell the brokers of this member out of turn."""
-        client = self._consuming.client
+        client = self._state.client
         now_ms = client.now_ms()
         if now_ms - self._announced_ms >= ANNOUNCE_MS:
             self._announced_ms = now_ms
             task = asyncio.get_running_loop().create_task(client.members.heartbeat())
-            self._consuming.tasks.add(task)
+            self._state.tasks.add(task)
 
-    async def _turn(self, held: ProcessQueue) -> float:
+    async def _turn(self, process_queue: ProcessQueue) -> float:
         """Pull once, or find out why not; return the pause before the next turn, in seconds."""
-        consuming = self._consuming
-        held.last_pull_ms = consuming.client.now_ms()
-        if self.suspended or held.queue in self.paused:
+        state = self._state
+        process_queue.last_pull_ms = state.client.now_ms()
+        if self.suspended or process_queue.queue in self.paused:
             return SUSPENDED_S
-        reason = self._too_much(held)
+        reason = self._too_much(process_queue)
         if reason:
             if self._held_back % _FLOW_CONTROL_LOG_EVERY == 0:
-                LOG.info("%s holds back %s: %s", consuming.group, held.queue, reason)
+                LOG.info("%s holds back %s: %s", state.group, process_queue.queue, reason)
             self._held_back += 1
             return FLOW_CONTROL_S
-        if self._consumption.orderly and not self._settings.broadcasting and not held.locked:
+        if self._service.orderly and not self._settings.broadcasting and not process_queue.locked:
             return self._settings.pull_time_delay_ms_when_exception / 1000
-        wanted = self._wanted.get(held.queue.topic)
-        if wanted is None:
+        subscription = self._subscriptions.get(process_queue.queue.topic)
+        if subscription is None:
             return self._settings.pull_time_delay_ms_when_exception / 1000
-        result = await self._puller.pull(self._asked(held, wanted), timeout_s=self._limit_s)
-        if held.dropped:
+        result = await self._puller.pull(
+            self._pull_request(process_queue, subscription), timeout_s=self._limit_s
+        )
+        if process_queue.dropped:
             return 0.0
-        return await self._took(held, result, asked_ms=held.last_pull_ms)
+        return await self._handle_result(process_queue, result, asked_ms=process_queue.last_pull_ms)
 
-    def _asked(self, held: ProcessQueue, wanted: Wanted) -> Asked:
-        position = self._consuming.offsets.known(held.queue)
+    def _pull_request(
+        self, process_queue: ProcessQueue, subscription: TopicSubscription
+    ) -> PullRequest:
+        position = self._state.offsets.known(process_queue.queue)
         commits = not self._settings.broadcasting and position is not None and position > 0
-        return Asked(
-            held.queue,
-            held.next_offset,
-            wanted.subscription,
+        return PullRequest(
+            process_queue.queue,
+            process_queue.next_offset,
+            subscription.subscription,
             self._settings.pull_batch_size,
             send_expression=self._lite or self._settings.post_subscription_when_pull,
-            sub_version=wanted.data.sub_version,
+            sub_version=subscription.data.sub_version,
             commit_offset=position if commits and not self._lite else None,
             suspend_ms=self._suspend_ms,
             lite=self._lite,
         )
 
-    async def _took(self, held: ProcessQueue, result: PullResult, *, asked_ms: int) -> float:
-        consuming = self._consuming
+    async def _handle_result(
+        self, process_queue: ProcessQueue, result: PullResult, *, asked_ms: int
+    ) -> float:
+        state = self._state
         if result.status is PullStatus.OFFSET_ILLEGAL and not self._lite:
-            await self._begin_elsewhere(held, result)
+            await self._begin_elsewhere(process_queue, result)
             return 0.0
-        held.next_offset = result.next_offset
+        process_queue.next_offset = result.next_offset
         if result.messages:
-            now_ms = consuming.client.now_ms()
-            consuming.stats[held.queue.topic].pulled(
+            now_ms = state.client.now_ms()
+            state.stats[process_queue.queue.topic].pulled(
                 elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
             )
-            self._consumption.submit(held, held.put(result.messages))
+            self._service.submit(process_queue, process_queue.put(result.messages))
             # The listener first: it need not wait until the next pull is written.
             await asyncio.sleep(0)
             return self._settings.pull_interval_ms / 1000
-        if held.count == 0:
+        if process_queue.count == 0:
             # Only others' messages were passed: the position may pass them, too.
-            self._consumption.passed(held, result.next_offset)
+            self._service.skip_to(process_queue, result.next_offset)
         return 0.0
 
-    async def _begin_elsewhere(self, held: ProcessQueue, result: PullResult) -> None:
+    async def _begin_elsewhere(self, process_queue: ProcessQueue, result: PullResult) -> None:
         """Keep the corrected position and leave the queue to the next rebalance."""
         LOG.warning(
             "%s: %s ends at %d..%d, %d was asked for; goes on at %d",
-            self._consuming.group,
-            held.queue,
+            self._state.group,
+            process_queue.queue,
             result.min_offset,
             result.max_offset,
-            held.next_offset,
+            process_queue.next_offset,
             result.next_offset,
         )
-        held.dropped = True
+        process_queue.dropped = True
         # Java gives listeners at work the same while, so that they do not commit over it.
         await asyncio.sleep(ILLEGAL_PAUSE_S)
-        if self._held.get(held.queue) is not held:
+        if self._process_queues.get(process_queue.queue) is not process_queue:
             return
-        offsets = self._consuming.offsets
-        offsets.update(held.queue, result.next_offset, increase_only=False)
-        await offsets.persist([held.queue])
-        del self._held[held.queue]
-        offsets.remove(held.queue)
+        offsets = self._state.offsets
+        offsets.update(process_queue.queue, result.next_offset, increase_only=False)
+        await offsets.persist([process_queue.queue])
+        del self._process_queues[process_queue.queue]
+        offsets.remove(process_queue.queue)
         self.on_gone()
 
-    def _too_much(self, held: ProcessQueue) -> str:
+    def _too_much(self, process_queue: ProcessQueue) -> str:
         """Return why a queue is not pulled now, "" when it is."""
-        count_max, size_max_mib = self._limits(held.queue.topic)
-        if held.count > count_max:
-            return f"{held.count} messages held, over {count_max}"
-        if held.size > size_max_mib * _MIB:
-            return f"{held.size} bytes held, over {size_max_mib} MiB"
+        count_max, size_max_mib = self._limits(process_queue.queue.topic)
+        if process_queue.count > count_max:
+            return f"{process_queue.count} messages held, over {count_max}"
+        if process_queue.size > size_max_mib * _MIB:
+            return f"{process_queue.size} bytes held, over {size_max_mib} MiB"
         if (
-            not self._consumption.orderly
-            and held.span > self._settings.consume_concurrently_max_span
+            not self._service.orderly
+            and process_queue.span > self._settings.consume_concurrently_max_span
         ):
-            return f"span {held.span}, over {self._settings.consume_concurrently_max_span}"
+            return f"span {process_queue.span}, over {self._settings.consume_concurrently_max_span}"
         return self.full()
 
     def _limits(self, topic: str) -> tuple[int, int]:
@@ -261,7 +269,7 @@ class QueuePulls:
         count, size_mib = settings.pull_threshold_for_queue, settings.pull_threshold_size_for_queue
         if settings.pull_threshold_for_topic == settings.pull_threshold_size_for_topic == -1:
             return count, size_mib
-        queue_count = max(1, sum(1 for queue in self._held if queue.topic == topic))
+        queue_count = max(1, sum(1 for queue in self._process_queues if queue.topic == topic))
         if settings.pull_threshold_for_topic != -1:
             count = max(1, settings.pull_threshold_for_topic // queue_count)
         if settings.pull_threshold_size_for_topic != -1:
@@ -273,7 +281,7 @@ _FROM_FIRST: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET})
 _FROM_TIME: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_TIMESTAMP})
 
 
-async def pull_from(
+async def start_offset(
     client: MQClient,
     store: OffsetStore,
     queue: MessageQueue,

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from mqclient.client import responses, routes
 from mqclient.consumer import allocate
-from mqclient.consumer.consumption import Consuming, Consumption
+from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.queue_locks import QueueLocks
 from mqclient.consumer.queue_pull import QueuePulls
@@ -73,7 +73,7 @@ def assigned(
 
 
 def changes(
-    held: Mapping[MessageQueue, ProcessQueue],
+    process_queue: Mapping[MessageQueue, ProcessQueue],
     wanted: Collection[MessageQueue],
     *,
     topic: str,
@@ -84,7 +84,7 @@ def changes(
     A queue whose pull got lost is dropped and begun anew. One that is dropped already and
     still held waits for whoever dropped it.
     """
-    ours = {queue: each for queue, each in held.items() if queue.topic == topic}
+    ours = {queue: each for queue, each in process_queue.items() if queue.topic == topic}
     dropped = [
         queue for queue, each in ours.items() if queue not in wanted or each.pull_expired(now_ms)
     ]
@@ -105,18 +105,18 @@ class Rebalancing:
 
     def __init__(
         self,
-        consuming: Consuming,
-        consumption: Consumption,
+        state: ConsumerState,
+        service: ConsumeService,
         *,
         pulls: QueuePulls,
         locks: QueueLocks,
     ) -> None:
-        self._consuming = consuming
-        self._consumption = consumption
-        self._client = consuming.client
-        self._settings = consuming.settings
-        self._wanted = consuming.wanted
-        self._held = consuming.held
+        self._state = state
+        self._service = service
+        self._client = state.client
+        self._settings = state.settings
+        self._subscriptions = state.subscriptions
+        self._process_queues = state.process_queues
         self._pulls = pulls
         self._locks = locks
         self._last: dict[str, frozenset[MessageQueue]] = {}
@@ -136,7 +136,7 @@ class Rebalancing:
             try:
                 done = await self.once()
             except Exception:
-                LOG.exception("rebalance of %s", self._consuming.group)
+                LOG.exception("rebalance of %s", self._state.group)
                 done = False
             if done:
                 pause_s, again_s = REBALANCE_S, FIRST_AGAIN_S
@@ -149,7 +149,7 @@ class Rebalancing:
         """Rebalance every topic, return whether all could be asked that had to be."""
         done = True
         async with self._alone:
-            for topic in list(self._wanted):
+            for topic in list(self._subscriptions):
                 try:
                     await self._topic(topic)
                 except ClientError as error:
@@ -159,12 +159,14 @@ class Rebalancing:
                     LOG.log(
                         logging.DEBUG if is_new else logging.WARNING,
                         "rebalance of %s: %s",
-                        self._consuming.group,
+                        self._state.group,
                         error,
                     )
                 except OSError as error:
-                    LOG.warning("positions of %s: %s", self._consuming.group, error)
-            for queue in [queue for queue in self._held if queue.topic not in self._wanted]:
+                    LOG.warning("positions of %s: %s", self._state.group, error)
+            for queue in [
+                queue for queue in self._process_queues if queue.topic not in self._subscriptions
+            ]:
                 await self._drop(queue)
         return done
 
@@ -176,10 +178,10 @@ class Rebalancing:
                 told how far one was consumed that is given up.
         """
         async with self._alone:
-            for queue in [queue for queue in self._held if queue not in queues]:
+            for queue in [queue for queue in self._process_queues if queue not in queues]:
                 await self._drop(queue)
             for queue in queues:
-                if queue not in self._held:
+                if queue not in self._process_queues:
                     await self._begin(queue)
 
     async def _topic(self, topic: str) -> None:
@@ -193,26 +195,26 @@ class Rebalancing:
                 client_ids = await self._members(topic)
         wanted = assigned(
             self._settings,
-            self._consuming.group,
+            self._state.group,
             client_id=self._client.client_id,
             queues=queues,
             client_ids=client_ids,
         )
         if not self._settings.broadcasting and not client_ids:
-            LOG.warning("no broker knows a member of group %s yet", self._consuming.group)
+            LOG.warning("no broker knows a member of group %s yet", self._state.group)
             return
         LOG.debug("%s %s: %s of %s", self._client.client_id, topic, wanted, client_ids)
-        plan = changes(self._held, wanted, topic=topic, now_ms=self._client.now_ms())
+        plan = changes(self._process_queues, wanted, topic=topic, now_ms=self._client.now_ms())
         for queue in plan.dropped:
             await self._drop(queue)
         for queue in plan.new:
-            if queue not in self._held:
+            if queue not in self._process_queues:
                 await self._begin(queue)
         await self._note(topic, frozenset(wanted))
 
     async def _members(self, topic: str) -> list[str]:
         """Ask a broker of the topic for the group's members."""
-        group = self._consuming.group
+        group = self._state.group
         header = GetConsumerListByGroup(consumer_group=group)
         failure: ClientError | None = None
         for broker in (await self._client.route(topic)).broker_datas:
@@ -241,42 +243,42 @@ class Rebalancing:
 
     async def _drop(self, queue: MessageQueue) -> None:
         """Give a queue up."""
-        held = self._held[queue]
-        held.dropped = True
+        process_queue = self._process_queues[queue]
+        process_queue.dropped = True
         self._pulls.end(queue)
-        released = await self._consumption.released(held)
+        release = await self._service.release(process_queue)
         try:
-            await self._consuming.offsets.persist([queue])
+            await self._state.offsets.persist([queue])
         except (ClientError, OSError) as error:
             # Its broker may be away for long, and must find the queue free when it is back.
-            LOG.warning("position of %s in %s: %s", self._consuming.group, queue, error)
-        if not released:
+            LOG.warning("position of %s in %s: %s", self._state.group, queue, error)
+        if not release:
             # A listener still works on it; the lock stays until it is done.
             return
-        self._consuming.offsets.remove(queue)
-        if self._consumption.orderly and not self._settings.broadcasting:
+        self._state.offsets.remove(queue)
+        if self._service.orderly and not self._settings.broadcasting:
             await self._locks.unlock([queue])
-        self._held.pop(queue, None)
-        LOG.info("%s gave up %s", self._consuming.group, queue)
+        self._process_queues.pop(queue, None)
+        LOG.info("%s gave up %s", self._state.group, queue)
 
     async def _begin(self, queue: MessageQueue) -> None:
         """Begin a queue that is ours now; one that cannot be begun is tried next time."""
-        ordered = self._consumption.orderly and not self._settings.broadcasting
+        ordered = self._service.orderly and not self._settings.broadcasting
         if ordered and not await self._locks.lock(queue):
-            LOG.info("%s: %s is locked by another member", self._consuming.group, queue)
+            LOG.info("%s: %s is locked by another member", self._state.group, queue)
             return
-        held = await self._pulls.begin(queue)
+        process_queue = await self._pulls.begin(queue)
         if ordered:
-            self._locks.mark(held, granted=True)
-        self._held[queue] = held
-        self._pulls.run(held)
-        LOG.info("%s got %s from %d on", self._consuming.group, queue, held.next_offset)
+            self._locks.mark(process_queue, granted=True)
+        self._process_queues[queue] = process_queue
+        self._pulls.run(process_queue)
+        LOG.info("%s got %s from %d on", self._state.group, queue, process_queue.next_offset)
 
     async def _note(self, topic: str, queues: frozenset[MessageQueue]) -> None:
         """After a change let the brokers take the subscription anew, as Java does."""
         before = self._last.get(topic)
         self._last[topic] = queues
-        if before is None or before == queues or topic not in self._wanted:
+        if before is None or before == queues or topic not in self._subscriptions:
             return
-        self._wanted[topic] = self._wanted[topic].renewed(self._client.now_ms())
+        self._subscriptions[topic] = self._subscriptions[topic].renewed(self._client.now_ms())
         await self._client.members.heartbeat()

@@ -21,7 +21,7 @@ from mqclient.errors import ClientError, NoRoute
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, wrap
 from mqclient.producer.producer import InnerProducer
-from mqclient.producer.send_request import Outgoing
+from mqclient.producer.send_request import PackedMessage
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
 from storefmt.hosts import host_text
@@ -132,7 +132,7 @@ class SendBack:
 
 def as_new(
     message: MessageExt, group: str, *, reconsume_count_max: int, spare_key: str
-) -> Outgoing:
+) -> PackedMessage:
     """Return a message as a new one for the retry topic of its group.
 
     Args:
@@ -150,7 +150,7 @@ def as_new(
     properties.pop(TRANSACTION_PREPARED, None)
     record = message.record
     compression = COMPRESSED | COMPRESSION_MASK if record.sys_flag & COMPRESSED else 0
-    return Outgoing(
+    return PackedMessage(
         RequestCode.SEND_MESSAGE_V2,
         retry_topic_of(group),
         record.body,

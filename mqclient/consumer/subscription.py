@@ -3,7 +3,7 @@
     "*"        everything
     "A || B"   messages whose tag is A or B
 
-``Wanted`` is a subscription as heartbeats carry it: with its topic and a version, which is the
+``TopicSubscription`` is a subscription as heartbeats carry it: with its topic and a version, which is the
 time it was made. A broker refuses a pull whose version is newer than the heartbeat it knows.
 
 Rule: a broker compares hashes of tags only, so the reader compares the words again.
@@ -93,14 +93,14 @@ class Subscription:
         return [message for message in messages if self.accepts(message)]
 
 
-class Wanted(NamedTuple):
+class TopicSubscription(NamedTuple):
     """A subscription to one topic, both ways it is needed."""
 
     subscription: Subscription
     data: SubscriptionData
 
     @classmethod
-    def of(cls, topic: str, subscription: Subscription, *, version: int) -> "Wanted":
+    def of(cls, topic: str, subscription: Subscription, *, version: int) -> "TopicSubscription":
         """Return the subscription of a topic.
 
         Args:
@@ -124,6 +124,6 @@ class Wanted(NamedTuple):
         )
         return cls(subscription, data)
 
-    def renewed(self, version: int) -> "Wanted":
+    def renewed(self, version: int) -> "TopicSubscription":
         """Return the same with a newer version, so that brokers take it over."""
         return self.of(self.data.topic, self.subscription, version=version)

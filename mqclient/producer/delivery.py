@@ -23,10 +23,10 @@ from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer import hooks
 from mqclient.producer.hooks import SendEvent, SendHook
-from mqclient.producer.publish_routes import Publishing
-from mqclient.producer.queue_selector import Faults, RoundRobin
-from mqclient.producer.send_attempt import Sending
-from mqclient.producer.send_request import Outgoing, SendRequests
+from mqclient.producer.publish_routes import PublishRoutes
+from mqclient.producer.queue_selector import LatencyFaults, RoundRobin
+from mqclient.producer.send_attempt import SendAttempt
+from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Tries:
+class _Attempts:
     """What one message, or batch, still has.
 
     Attributes:
@@ -51,7 +51,7 @@ class _Tries:
     left: int
     timeout_s: float
     deadline_s: float
-    unattended: bool
+    send_async: bool
     avoid: str | None = None
 
 
@@ -71,22 +71,22 @@ class Delivery:
     """
 
     def __init__(
-        self, client: MQClient, group: str, settings: ProducerSettings, publishing: Publishing
+        self, client: MQClient, group: str, settings: ProducerSettings, publishing: PublishRoutes
     ) -> None:
         self._client = client
         self._group = group
         self._settings = settings
-        self._publishing = publishing
-        self._faults = Faults()
-        self._on_their_way: set[asyncio.Future[SendResult]] = set()
+        self._publish_routes = publishing
+        self._latency_faults = LatencyFaults()
+        self._in_flight: set[asyncio.Future[SendResult]] = set()
         self.hooks: list[SendHook] = []
-        self.requests = SendRequests(settings, group)
+        self.requests = SendCommands(settings, group)
         # Spreads the first messages of many producers, nothing secret.
-        self.turns = RoundRobin(random.randrange(1 << 16))
+        self.round_robin = RoundRobin(random.randrange(1 << 16))
 
-    def attended(
+    def send(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         messages: Sequence[Message],
         *,
         queue: MessageQueue | None = None,
@@ -102,9 +102,9 @@ class Delivery:
         count = self._settings.retry_times_when_send_failed if queue is None else 0
         return self._deliver(out, messages, queue, self._tries(timeout_s, count))
 
-    def unattended(
+    def send_async(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         message: Message,
         *,
         queue: MessageQueue | None = None,
@@ -116,73 +116,75 @@ class Delivery:
             BadRequest: it cannot be sent; everything else the future raises.
         """
         if queue is not None:
-            queue = self._publishing.aimed(queue, out.topic)
+            queue = self._publish_routes.checked_queue(queue, out.topic)
         tries = self._tries(timeout_s)
         future = self._posted(out, message, queue, tries)
         if future is None:
             work = self._deliver(out, [message], queue, tries)
             future = asyncio.get_running_loop().create_task(work)
-        return self._noted(future)
+        return self._track(future)
 
-    def chosen(
+    def send_async_to_choice(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         message: Message,
         *,
         choice: Awaitable[MessageQueue | None],
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
-        """Send as ``unattended`` does, to the queue that ``choice`` comes to."""
+        """Send as ``send_async`` does, to the queue that ``choice`` comes to."""
         tries = self._tries(timeout_s)
 
         async def deliver() -> SendResult:
             return await self._deliver(out, [message], await choice, tries)
 
-        return self._noted(asyncio.get_running_loop().create_task(deliver()))
+        return self._track(asyncio.get_running_loop().create_task(deliver()))
 
-    def _noted(self, future: "asyncio.Future[SendResult]") -> "asyncio.Future[SendResult]":
-        self._on_their_way.add(future)
-        future.add_done_callback(self._on_their_way.discard)
+    def _track(self, future: "asyncio.Future[SendResult]") -> "asyncio.Future[SendResult]":
+        self._in_flight.add(future)
+        future.add_done_callback(self._in_flight.discard)
         return future
 
     async def shutdown(self) -> None:
         """Wait for what is on its way unattended."""
-        if self._on_their_way:
-            await asyncio.wait(self._on_their_way)
+        if self._in_flight:
+            await asyncio.wait(self._in_flight)
 
-    def _tries(self, timeout_s: float | None, attended_count: int | None = None) -> _Tries:
+    def _tries(self, timeout_s: float | None, attended_count: int | None = None) -> _Attempts:
         if timeout_s is None:
             limit_ms = self._settings.send_msg_timeout_ms
             timeout_s = self._client.timeout_s if limit_ms is None else limit_ms / 1000
         now_s = asyncio.get_running_loop().time()
         if attended_count is not None:
-            return _Tries(attended_count, timeout_s, now_s + timeout_s, unattended=False)
+            return _Attempts(attended_count, timeout_s, now_s + timeout_s, send_async=False)
         count = self._settings.retry_times_when_send_async_failed
-        return _Tries(count, timeout_s, now_s + timeout_s, unattended=True)
+        return _Attempts(count, timeout_s, now_s + timeout_s, send_async=True)
 
     async def _deliver(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         messages: Sequence[Message],
         queue: MessageQueue | None,
-        tries: _Tries,
+        tries: _Attempts,
     ) -> SendResult:
         if queue is not None:
-            queue = self._publishing.aimed(queue, out.topic)
+            queue = self._publish_routes.checked_queue(queue, out.topic)
         while True:
             now_ms = self._client.now_ms()
             # Nearly every send finds its route here, and asks nobody.
-            info = self._publishing.known(out.topic, now_ms=now_ms)
+            info = self._publish_routes.known(out.topic, now_ms=now_ms)
             if queue is not None:
                 target = queue
             elif info is not None:
                 target = self._pick(info.queues, tries.avoid, now_ms)
             else:
-                target = self._pick(await self._publishing.queues(out.topic), tries.avoid, now_ms)
+                target = self._pick(
+                    await self._publish_routes.queues(out.topic), tries.avoid, now_ms
+                )
             try:
                 address = None if info is None else info.masters.get(target.broker_name)
                 if address is None:
-                    address = await self._publishing.address(target)
+                    address = await self._publish_routes.address(target)
                 if self._is_watched:
                     result = await self._watched(out, messages, target, address, tries)
                 else:
@@ -193,39 +195,39 @@ class Delivery:
                 self._client.doubt_route(out.topic)
             else:
                 again = self._settings.retry_another_broker_when_not_store_ok
-                if result.status is SendStatus.SEND_OK or not again or tries.unattended:
+                if result.status is SendStatus.SEND_OK or not again or tries.send_async:
                     return result
                 if not tries.left:
                     return result
             self._next(tries, target)
 
     def _posted(
-        self, out: Outgoing, message: Message, queue: MessageQueue | None, tries: _Tries
+        self, out: PackedMessage, message: Message, queue: MessageQueue | None, tries: _Attempts
     ) -> "asyncio.Future[SendResult] | None":
         """Begin an unattended send without a task, where nothing has to be waited for."""
         now_ms = self._client.now_ms()
-        info = self._publishing.known(out.topic, now_ms=now_ms)
+        info = self._publish_routes.known(out.topic, now_ms=now_ms)
         if info is None or not info.queues or self._is_watched:
             return None
         target = self._pick(info.queues, None, now_ms) if queue is None else queue
         address = info.masters.get(target.broker_name)
-        channel = None if address is None else self._client.standing(address)
+        channel = None if address is None else self._client.open_channel(address)
         if address is None or channel is None:
             return None
         future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
-        again = partial(self._go_on, future, out, message, queue, target, tries)
-        sending = Sending(future, out, target, address, tries.timeout_s, again)
+        again = partial(self._try_again, future, out, message, queue, target, tries)
+        sending = SendAttempt(future, out, target, address, tries.timeout_s, again)
         self._post(channel, sending, tries, now_ms)
         return future
 
-    def _go_on(
+    def _try_again(
         self,
         future: "asyncio.Future[SendResult]",
-        out: Outgoing,
+        out: PackedMessage,
         message: Message,
         queue: MessageQueue | None,
         failed: MessageQueue,
-        tries: _Tries,
+        tries: _Attempts,
         error: ClientError,
     ) -> None:
         """Try an unattended send again, in a task, or end it with the error."""
@@ -241,17 +243,17 @@ class Delivery:
 
     def _pick(self, queues: Sequence[MessageQueue], avoid: str | None, now_ms: int) -> MessageQueue:
         if self._settings.send_latency_fault_enable:
-            return self._faults.pick(self.turns, queues, now_ms=now_ms)
-        return self.turns.pick(queues, avoid=avoid)
+            return self._latency_faults.pick(self.round_robin, queues, now_ms=now_ms)
+        return self.round_robin.pick(queues, avoid=avoid)
 
-    def _is_tried_again(self, error: ClientError, tries: _Tries) -> bool:
+    def _is_tried_again(self, error: ClientError, tries: _Attempts) -> bool:
         if not tries.left or asyncio.get_running_loop().time() >= tries.deadline_s:
             return False
         if error.code is None:
             return error.retriable
-        return not tries.unattended and error.code in self._settings.retry_response_codes
+        return not tries.send_async and error.code in self._settings.retry_response_codes
 
-    def _next(self, tries: _Tries, failed: MessageQueue) -> None:
+    def _next(self, tries: _Attempts, failed: MessageQueue) -> None:
         tries.left -= 1
         tries.timeout_s = tries.deadline_s - asyncio.get_running_loop().time()
         tries.avoid = failed.broker_name
@@ -262,11 +264,11 @@ class Delivery:
 
     async def _watched(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         messages: Sequence[Message],
         queue: MessageQueue,
         address: str,
-        tries: _Tries,
+        tries: _Attempts,
     ) -> SendResult:
         started_ms = self._client.now_ms()
         event = SendEvent(self._group, queue, messages, out, address, started_ms)
@@ -280,7 +282,7 @@ class Delivery:
         finally:
             now_ms = self._client.now_ms()
             event.elapsed_ms = now_ms - started_ms
-            self._faults.sent(
+            self._latency_faults.sent(
                 queue.broker_name,
                 elapsed_ms=event.elapsed_ms,
                 failed=event.error is not None and event.error.code is None,
@@ -289,17 +291,19 @@ class Delivery:
             hooks.after_send(self.hooks, event)
 
     def _try(
-        self, out: Outgoing, queue: MessageQueue, address: str, tries: _Tries, now_ms: int
+        self, out: PackedMessage, queue: MessageQueue, address: str, tries: _Attempts, now_ms: int
     ) -> Awaitable[SendResult]:
-        channel = self._client.standing(address)
+        channel = self._client.open_channel(address)
         if channel is None:
             return self._invoke(out, queue, address, tries, now_ms)
         future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
-        sending = Sending(future, out, queue, address, tries.timeout_s, None)
+        sending = SendAttempt(future, out, queue, address, tries.timeout_s, None)
         self._post(channel, sending, tries, now_ms)
         return future
 
-    def _post(self, channel: "Channel", sending: Sending, tries: _Tries, now_ms: int) -> None:
+    def _post(
+        self, channel: "Channel", sending: SendAttempt, tries: _Attempts, now_ms: int
+    ) -> None:
         opaque = channel.pending.next_opaque()
         try:
             frame = self.requests.frame(sending.out, sending.queue, opaque, now_ms=now_ms)
@@ -308,7 +312,7 @@ class Delivery:
             raise responses.translated(error, address=sending.address) from error
 
     async def _invoke(
-        self, out: Outgoing, queue: MessageQueue, address: str, tries: _Tries, now_ms: int
+        self, out: PackedMessage, queue: MessageQueue, address: str, tries: _Attempts, now_ms: int
     ) -> SendResult:
         command = self.requests.command(out, queue, now_ms=now_ms)
         left_s = tries.deadline_s - asyncio.get_running_loop().time()

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from mqclient.errors import ClientError
 from mqclient.message import Message
-from mqclient.producer.send_request import Outgoing
+from mqclient.producer.send_request import PackedMessage
 from mqclient.producer.send_result import SendResult
 from remoting.bodies import MessageQueue
 
@@ -42,7 +42,7 @@ class SendEvent:
     group: str
     queue: MessageQueue
     messages: Sequence[Message]
-    out: Outgoing
+    out: PackedMessage
     address: str
     started_ms: int
     elapsed_ms: int = 0

@@ -22,15 +22,15 @@ from typing import Final, Self
 
 from mqclient.admin.queries import Queries
 from mqclient.client.instance import MQClient
-from mqclient.client.members import Serve
+from mqclient.client.members import RequestHandler
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import checked_group
 from mqclient.producer.delivery import Delivery
 from mqclient.producer.hooks import SendHook
-from mqclient.producer.publish_routes import Publishing
+from mqclient.producer.publish_routes import PublishRoutes
 from mqclient.producer.queue_selector import Select, by_function, by_hash
-from mqclient.producer.send_request import Outgoing, Packing
+from mqclient.producer.send_request import MessagePacker, PackedMessage
 from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -63,9 +63,9 @@ class Producer(Queries):
         self.group = checked_group(group, namespace)
         super().__init__(client, f"producer of group {group}")
         self.settings = settings or ProducerSettings()
-        self._packing = Packing(client.unique_ids, self.settings, namespace=namespace)
-        self._publishing = Publishing(client, self.settings, namespace=namespace)
-        self._delivery = Delivery(client, self.group, self.settings, self._publishing)
+        self._packer = MessagePacker(client.unique_ids, self.settings, namespace=namespace)
+        self._publish_routes = PublishRoutes(client, self.settings, namespace=namespace)
+        self._delivery = Delivery(client, self.group, self.settings, self._publish_routes)
         self._hooks = self._delivery.hooks
         self._requests = client.requests
         self._announced: set[str] = set()
@@ -132,10 +132,10 @@ class Producer(Queries):
             NoRoute: no broker has the topic, and none would make it.
             BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
         """
-        out = self._packing.single(message, now_ms=self._client.now_ms(), system=system)
+        out = self._packer.single(message, now_ms=self._client.now_ms(), system=system)
         if select is not None or sharding_key is not None:
             queue = await self._choose(message, queue, select, sharding_key)
-        return await self._delivery.attended(out, [message], queue=queue, timeout_s=timeout_s)
+        return await self._delivery.send(out, [message], queue=queue, timeout_s=timeout_s)
 
     def send_async(
         self,
@@ -159,11 +159,13 @@ class Producer(Queries):
         Raises:
             BadRequest: the message or the queue cannot be right; all else the future raises.
         """
-        out = self._packing.single(message, now_ms=self._client.now_ms())
+        out = self._packer.single(message, now_ms=self._client.now_ms())
         if select is not None or sharding_key is not None:
             choice = self._choose(message, queue, select, sharding_key)
-            return self._delivery.chosen(out, message, choice=choice, timeout_s=timeout_s)
-        return self._delivery.unattended(out, message, queue=queue, timeout_s=timeout_s)
+            return self._delivery.send_async_to_choice(
+                out, message, choice=choice, timeout_s=timeout_s
+            )
+        return self._delivery.send_async(out, message, queue=queue, timeout_s=timeout_s)
 
     async def send_batch(
         self,
@@ -178,7 +180,7 @@ class Producer(Queries):
             BadRequest: no messages, several topics, a delay, a retry topic, over 4 MiB.
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
         """
-        out = self._packing.batch(messages, now_ms=self._client.now_ms())
+        out = self._packer.batch(messages, now_ms=self._client.now_ms())
         return await self.deliver(out, messages, queue=queue, timeout_s=timeout_s)
 
     async def send_batches(
@@ -189,7 +191,7 @@ class Producer(Queries):
         Raises: as ``send_batch``, after the batches before the failed one were stored.
         """
         return [
-            await self.send_batch(part, queue=queue) for part in self._packing.split(list(messages))
+            await self.send_batch(part, queue=queue) for part in self._packer.split(list(messages))
         ]
 
     async def send_oneway(
@@ -207,13 +209,13 @@ class Producer(Queries):
         Raises:
             BadRequest, NoRoute, Unreachable: it could not be sent.
         """
-        out = self._packing.single(message, now_ms=self._client.now_ms())
+        out = self._packer.single(message, now_ms=self._client.now_ms())
         chosen = await self._choose(message, queue, select, sharding_key)
         if chosen is None:
-            target = self._delivery.turns.pick(await self.queues(out.topic))
+            target = self._delivery.round_robin.pick(await self.queues(out.topic))
         else:
-            target = self._publishing.aimed(chosen, out.topic)
-        address = await self._publishing.address(target)
+            target = self._publish_routes.checked_queue(chosen, out.topic)
+        address = await self._publish_routes.address(target)
         command = self._delivery.requests.command(
             out, target, now_ms=self._client.now_ms(), oneway=True
         )
@@ -242,9 +244,7 @@ class Producer(Queries):
             await self._client.members.heartbeat()
             self._announced.add(message.topic)
         question = self._requests.ask(timeout_s=timeout_s)
-        out = self._packing.single(
-            message, now_ms=self._client.now_ms(), system=question.properties
-        )
+        out = self._packer.single(message, now_ms=self._client.now_ms(), system=question.properties)
         try:
             await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
             return await question.answer()
@@ -259,7 +259,7 @@ class Producer(Queries):
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
         """
         message, system = self._requests.reply_to(question, body)
-        out = self._packing.single(
+        out = self._packer.single(
             message,
             now_ms=self._client.now_ms(),
             system=system,
@@ -269,11 +269,11 @@ class Producer(Queries):
 
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that take messages; raises NoRoute."""
-        return await self._publishing.queues(topic)
+        return await self._publish_routes.queues(topic)
 
     def deliver(
         self,
-        out: Outgoing,
+        out: PackedMessage,
         messages: Sequence[Message],
         *,
         queue: MessageQueue | None = None,
@@ -286,13 +286,13 @@ class Producer(Queries):
 
         Raises: as ``send``.
         """
-        return self._delivery.attended(out, messages, queue=queue, timeout_s=timeout_s)
+        return self._delivery.send(out, messages, queue=queue, timeout_s=timeout_s)
 
     def topics(self) -> Iterable[str]:
         """Return the topics that were sent to."""
-        return list(self._publishing.topics)
+        return list(self._publish_routes.topics)
 
-    def serves(self) -> dict[int, Serve]:
+    def request_handlers(self) -> dict[int, RequestHandler]:
         """Return what answers which request of a broker."""
         return {}
 

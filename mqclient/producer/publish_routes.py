@@ -18,7 +18,7 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 
 
-class Publishing:
+class PublishRoutes:
     """The topics of one producer.
 
     Args:
@@ -52,7 +52,7 @@ class Publishing:
         self.topics.add(topic)
         return (await self._info(topic)).queues
 
-    def aimed(self, queue: MessageQueue, topic: str) -> MessageQueue:
+    def checked_queue(self, queue: MessageQueue, topic: str) -> MessageQueue:
         """Return the queue that a message of a topic was sent to by its owner.
 
         Raises:
@@ -75,7 +75,7 @@ class Publishing:
         try:
             route = await self._client.route(topic)
         except NoRoute:
-            return await self._promised(topic)
+            return await self._template_info(topic)
         except (Unreachable, TimedOut):
             # What the template promised holds until a name server says otherwise.
             if known is None:
@@ -85,7 +85,7 @@ class Publishing:
             known = self._infos[topic] = routes.publish_info(unwrap(self._namespace, topic), route)
         return known
 
-    async def _promised(self, topic: str) -> PublishInfo:
+    async def _template_info(self, topic: str) -> PublishInfo:
         """Return what a topic will be once a broker makes it on the first send."""
         key = self._settings.create_topic_key
         # Heartbeats go to the brokers that may make the topic, too.

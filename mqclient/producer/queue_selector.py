@@ -92,26 +92,26 @@ class _Fault(NamedTuple):
     until_ms: int
 
 
-class Faults:
+class LatencyFaults:
     """What is known of the brokers of one producer."""
 
     def __init__(self) -> None:
-        self._faults: dict[str, _Fault] = {}
+        self._latency_faults: dict[str, _Fault] = {}
 
     def sent(self, broker_name: str, *, elapsed_ms: int, failed: bool, now_ms: int) -> None:
         """Note how long a broker took."""
         counted_ms = FAILED_MS if failed else elapsed_ms
         place = bisect_right(LATENCY_MS, counted_ms) - 1
         away_ms = AWAY_MS[place] if place >= 0 else 0
-        self._faults[broker_name] = _Fault(elapsed_ms, now_ms + away_ms)
+        self._latency_faults[broker_name] = _Fault(elapsed_ms, now_ms + away_ms)
 
     def available(self, broker_name: str, *, now_ms: int) -> bool:
         """Whether a broker is not left out now."""
-        fault = self._faults.get(broker_name)
+        fault = self._latency_faults.get(broker_name)
         return fault is None or now_ms >= fault.until_ms
 
     def pick(
-        self, turns: RoundRobin, queues: Sequence[MessageQueue], *, now_ms: int
+        self, round_robin: RoundRobin, queues: Sequence[MessageQueue], *, now_ms: int
     ) -> MessageQueue:
         """Return the next queue of a broker that is not left out, else one of the best broker.
 
@@ -120,10 +120,10 @@ class Faults:
         """
         good = [queue for queue in queues if self.available(queue.broker_name, now_ms=now_ms)]
         if good or not queues:
-            return turns.pick(good)
+            return round_robin.pick(good)
         best = min({queue.broker_name for queue in queues}, key=self._badness)
-        return turns.pick([queue for queue in queues if queue.broker_name == best])
+        return round_robin.pick([queue for queue in queues if queue.broker_name == best])
 
     def _badness(self, broker_name: str) -> tuple[int, int]:
-        fault = self._faults[broker_name]
+        fault = self._latency_faults[broker_name]
         return fault.latency_ms, fault.until_ms

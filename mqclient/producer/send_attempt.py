@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from mqclient.client import responses
 from mqclient.errors import ClientError
-from mqclient.producer.send_request import Outgoing
+from mqclient.producer.send_request import PackedMessage
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from remoting.bodies import MessageQueue
 from remoting.command import Command
@@ -30,7 +30,7 @@ _new_result: Final = cast(
 )
 
 
-class Sending:
+class SendAttempt:
     """Waits for the answer to one try.
 
     Args:
@@ -48,7 +48,7 @@ class Sending:
     def __init__(
         self,
         future: "asyncio.Future[SendResult]",
-        out: Outgoing,
+        out: PackedMessage,
         queue: MessageQueue,
         address: str,
         timeout_s: float,

@@ -46,7 +46,7 @@ BATCH_ENTRY_SIZE: Final = 22
 """Bytes of a message in a batch besides body and properties, with some to spare."""
 
 
-class Outgoing(NamedTuple):
+class PackedMessage(NamedTuple):
     """One request's worth, ready but for the queue.
 
     Attributes:
@@ -65,8 +65,8 @@ class Outgoing(NamedTuple):
     reconsume_count_max: int | None = None
 
 
-class Packing:
-    """Makes ``Outgoing`` of messages.
+class MessagePacker:
+    """Makes ``PackedMessage`` of messages.
 
     Args:
         namespace: of their topics; it travels in their properties, too.
@@ -85,7 +85,7 @@ class Packing:
         system: Mapping[str, str] | None = None,
         code: RequestCode = RequestCode.SEND_MESSAGE_V2,
         prepared: bool = False,
-    ) -> Outgoing:
+    ) -> PackedMessage:
         """Return one message's request.
 
         Args:
@@ -109,9 +109,9 @@ class Packing:
             sys_flag = COMPRESSED | kind
         if prepared:
             sys_flag |= TRANSACTION_PREPARED
-        return Outgoing(code, topic, body, message.flag, sys_flag, properties, unique_key)
+        return PackedMessage(code, topic, body, message.flag, sys_flag, properties, unique_key)
 
-    def batch(self, messages: Sequence[Message], *, now_ms: int) -> Outgoing:
+    def batch(self, messages: Sequence[Message], *, now_ms: int) -> PackedMessage:
         """Return several messages' request; they get neighbouring queue offsets.
 
         Raises:
@@ -134,7 +134,7 @@ class Packing:
         own = {WAIT: "true" if messages[0].wait_stored else "false"}
         if self._namespace:
             own[INSTANCE_ID] = self._namespace
-        return Outgoing(
+        return PackedMessage(
             RequestCode.SEND_BATCH_MESSAGE,
             _checked_topic(wrap(self._namespace, messages[0].topic)),
             body,
@@ -187,7 +187,7 @@ class Packing:
             )
 
 
-class SendRequests:
+class SendCommands:
     """Makes the requests of one producer."""
 
     def __init__(self, settings: ProducerSettings, group: str) -> None:
@@ -196,7 +196,7 @@ class SendRequests:
         self._frames: dict[MessageQueue, SendFrames] = {}
 
     def command(
-        self, out: Outgoing, queue: MessageQueue, *, now_ms: int, oneway: bool = False
+        self, out: PackedMessage, queue: MessageQueue, *, now_ms: int, oneway: bool = False
     ) -> Command:
         """Return the request that stores ``out`` in a queue."""
         return Command(
@@ -206,7 +206,7 @@ class SendRequests:
             body=out.body,
         )
 
-    def frame(self, out: Outgoing, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
+    def frame(self, out: PackedMessage, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
         """Return the same request as it travels; raises remoting's BadCall."""
         if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
             command = self.command(out, queue, now_ms=now_ms)
@@ -226,7 +226,7 @@ class SendRequests:
             body=out.body,
         )
 
-    def _ext(self, out: Outgoing, queue: MessageQueue, now_ms: int) -> dict[str, str]:
+    def _ext(self, out: PackedMessage, queue: MessageQueue, now_ms: int) -> dict[str, str]:
         ext = send_v2_ext(
             producer_group=self._group,
             topic=out.topic,

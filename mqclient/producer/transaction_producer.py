@@ -25,7 +25,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from mqclient.client.instance import MQClient
-from mqclient.client.members import Serve
+from mqclient.client.members import RequestHandler
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
@@ -105,7 +105,7 @@ class TransactionProducer(Producer):
         self._checks: set[asyncio.Task[None]] = set()
         # Brokers know this producer before it sends: one that comes after a crash is asked
         # about the half messages of the one before.
-        self._publishing.topics.add(self.settings.create_topic_key)
+        self._publish_routes.topics.add(self.settings.create_topic_key)
 
     async def send_message_in_transaction(
         self,
@@ -135,7 +135,7 @@ class TransactionProducer(Producer):
             raise BadRequest("a transaction needs a started producer", hint="await start() first")
         if message.delay_level:
             raise BadRequest("a transactional message cannot be delayed")
-        out = self._packing.single(
+        out = self._packer.single(
             message,
             now_ms=self._client.now_ms(),
             system={TRANSACTION_PREPARED: "true", PRODUCER_GROUP: self.group},
@@ -160,13 +160,13 @@ class TransactionProducer(Producer):
             check.cancel()
         await super().shutdown()
 
-    def serves(self) -> dict[int, Serve]:
+    def request_handlers(self) -> dict[int, RequestHandler]:
         """Return what answers which request of a broker."""
-        return {**super().serves(), RequestCode.CHECK_TRANSACTION_STATE: self._asked}
+        return {**super().request_handlers(), RequestCode.CHECK_TRANSACTION_STATE: self._asked}
 
     async def _known_to_brokers(self, topic: str) -> None:
         """Let the topic's brokers know whom to ask, before they have something to ask."""
-        if wrap(self._connections.namespace, topic) not in self._publishing.topics:
+        if wrap(self._connections.namespace, topic) not in self._publish_routes.topics:
             await self.queues(topic)
             await self._client.members.heartbeat()
 
@@ -217,7 +217,7 @@ class TransactionProducer(Producer):
             transaction_id=sent.transaction_id or None,
             broker_name=sent.queue.broker_name,
         )
-        address = await self._publishing.address(sent.queue)
+        address = await self._publish_routes.address(sent.queue)
         event = EndTransactionEvent(
             self.group, sent.queue.topic, sent.unique_key, address, state.name
         )

@@ -212,9 +212,9 @@ class MessageTrace:
             return
         self._waiting.append(Trace(region, text, keys))
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._often())
+            self._task = asyncio.get_running_loop().create_task(self._flush_often())
 
-    async def _often(self) -> None:
+    async def _flush_often(self) -> None:
         while True:
             await asyncio.sleep(PAUSE_S)
             await self.flush()

@@ -163,8 +163,8 @@ def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the_tenan
             dead = PullConsumer(tenant, "NsG")
 
             await registered(plain, "%DLQ%N%NsG")
-            assert "N%NsT" in consumer._consuming.stats
-            assert "NsT" not in consumer._consuming.stats
+            assert "N%NsT" in consumer._state.stats
+            assert "NsT" not in consumer._state.stats
             (queue,) = await dead.queues("%DLQ%NsG")
             assert queue.topic == "%DLQ%NsG"
 

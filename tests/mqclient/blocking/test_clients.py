@@ -18,7 +18,7 @@ from mqclient.blocking.client import (
     BlockingPushConsumer,
     BlockingTransactionProducer,
 )
-from mqclient.blocking.proxy import Blocking
+from mqclient.blocking.proxy import BlockingProxy
 from mqclient.client.instance import MQClient
 from mqclient.client.members import ConsumerMember
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
@@ -37,7 +37,7 @@ from server.pytest_plugin import RocketMQ
 from tests.waiting import wait
 
 Own = AbstractAsyncContextManager[object, None]
-FACES: list[tuple[type[Blocking[Own]], type[Own]]] = [
+FACES: list[tuple[type[BlockingProxy[Own]], type[Own]]] = [
     (BlockingProducer, Producer),
     (BlockingTransactionProducer, TransactionProducer),
     (BlockingPushConsumer, PushConsumer),
@@ -56,7 +56,7 @@ def public(kind: type) -> set[str]:
 
 @pytest.mark.parametrize(("face", "kind"), FACES)
 def test_each_public_method_is_there_and_takes_the_same(
-    face: type[Blocking[Own]], kind: type[Own]
+    face: type[BlockingProxy[Own]], kind: type[Own]
 ) -> None:
     missing = [f"{name} = waits({kind.__name__}.{name})" for name in public(kind) - set(dir(face))]
     assert not missing, f"lines for {face.__module__}: {missing}"
@@ -68,7 +68,7 @@ def test_each_public_method_is_there_and_takes_the_same(
 
 
 @pytest.mark.parametrize(("face", "kind"), FACES)
-def test_each_is_made_in_the_same_way(face: type[Blocking[Own]], kind: type[Own]) -> None:
+def test_each_is_made_in_the_same_way(face: type[BlockingProxy[Own]], kind: type[Own]) -> None:
     faces, kinds = (
         [
             (each.name, each.kind, each.default)

@@ -16,7 +16,7 @@ OLD = TopicRouteData()
 NEW = TopicRouteData(order_topic_conf="b:1")
 
 
-class Asked:
+class PullRequest:
     """A renewal on made-up time whose name server answers after a while, or not.
 
     Attributes:
@@ -48,7 +48,7 @@ class Asked:
 
 
 def test_a_topic_without_a_route_is_not_renewed() -> None:
-    asked = Asked()
+    asked = PullRequest()
 
     async def go() -> None:
         assert await asked.renewal.route("Other") is None
@@ -58,7 +58,7 @@ def test_a_topic_without_a_route_is_not_renewed() -> None:
 
 
 def test_a_route_in_use_is_asked_for_meanwhile_and_once() -> None:
-    asked = Asked()
+    asked = PullRequest()
 
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)
@@ -75,7 +75,7 @@ def test_a_route_in_use_is_asked_for_meanwhile_and_once() -> None:
 
 @pytest.mark.parametrize("doubted", [True, False], ids=["doubted", "forgotten for long"])
 def test_a_doubtful_route_is_waited_for(doubted: bool) -> None:
-    asked = Asked()
+    asked = PullRequest()
 
     async def go() -> None:
         if doubted:
@@ -89,7 +89,7 @@ def test_a_doubtful_route_is_waited_for(doubted: bool) -> None:
 
 
 def test_what_does_not_come_soon_is_not_waited_for() -> None:
-    asked = Asked()
+    asked = PullRequest()
     asked.late_s = 5 * WAIT_S
 
     async def go() -> None:
@@ -111,7 +111,7 @@ def test_what_does_not_come_soon_is_not_waited_for() -> None:
 def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_then(
     error: ClientError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = Asked()
+    asked = PullRequest()
     asked.answer = error
     times = 2 * QUIET_MS // ROUTE_LIFE_MS
 
@@ -131,7 +131,7 @@ def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_the
 
 
 def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way() -> None:
-    asked = Asked()
+    asked = PullRequest()
 
     async def go() -> None:
         asked.known.doubt("T")
@@ -147,7 +147,7 @@ def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way() -> Non
 
 
 def test_a_closed_renewal_asks_for_nothing() -> None:
-    asked = Asked()
+    asked = PullRequest()
 
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)

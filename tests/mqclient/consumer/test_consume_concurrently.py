@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.consumer import consume_concurrently
 from mqclient.consumer.consume_concurrently import ConsumeConcurrently
-from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.consumer_state import ConsumerState
 from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.settings import PushSettings
@@ -20,7 +20,7 @@ from tests.waiting import until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
-Scene = tuple[FakeServer, Consuming, ConsumeConcurrently, ProcessQueue]
+Scene = tuple[FakeServer, ConsumerState, ConsumeConcurrently, ProcessQueue]
 
 
 def play(
@@ -258,7 +258,7 @@ def test_one_message_consumed_directly_says_how_it_went(answer: object, result: 
     async def act(scene: Scene) -> None:
         _, _, service, _ = scene
         _, (message, *_) = filled([b"x"])
-        said = await service.directly(message)
+        said = await service.consume_directly(message)
         assert (said.consume_result, said.order) == (result, False)
 
     play(lambda messages, context: answer, act, bodies=[])

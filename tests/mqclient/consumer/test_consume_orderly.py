@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.consumer import consume_orderly
 from mqclient.consumer.consume_orderly import ConsumeOrderly
-from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.consumer_state import ConsumerState
 from mqclient.consumer.listeners import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from mqclient.consumer.process_queue import LOCK_LIFE_MS, ProcessQueue
 from mqclient.consumer.queue_locks import QueueLocks
@@ -20,7 +20,7 @@ from tests.mqclient.fake import NOW_MS, FakeServer
 from tests.waiting import until
 
 Status = ConsumeOrderlyStatus
-Scene = tuple[FakeServer, Consuming, ConsumeOrderly, ProcessQueue]
+Scene = tuple[FakeServer, ConsumerState, ConsumeOrderly, ProcessQueue]
 FAST = {"suspend_current_queue_time_ms": 10}
 
 
@@ -114,7 +114,7 @@ def test_without_auto_commit_only_commit_moves_and_rollback_repeats() -> None:
     answers = [Status.SUCCESS, Status.ROLLBACK, Status.SUCCESS, Status.SUCCESS, Status.COMMIT]
     seen: list[bytes] = []
     positions: list[int | None] = []
-    inside_of: list[Consuming] = []
+    inside_of: list[ConsumerState] = []
 
     async def listen(messages: list[MessageExt], context: ConsumeOrderlyContext) -> Status:
         context.auto_commit = False
@@ -219,7 +219,7 @@ def test_one_message_consumed_directly_says_how_it_went(answer: object, result: 
     async def act(scene: Scene) -> None:
         _, _, service, _ = scene
         _, (message, *_) = filled([b"x"])
-        said = await service.directly(message)
+        said = await service.consume_directly(message)
         assert (said.consume_result, said.order) == (result, True)
 
     play(lambda messages, context: answer, act, bodies=[])

@@ -91,7 +91,7 @@ async def consume(client: MQClient, queue: MessageQueue, *, orderly: bool) -> li
 
 @asynccontextmanager
 async def serving(store: Path) -> AsyncIterator[MQClient]:
-    """Serve a store for a while."""
+    """RequestHandler a store for a while."""
     pair = Embedded(store)
     addresses = await pair.start()
     try:

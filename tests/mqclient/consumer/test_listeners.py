@@ -11,7 +11,7 @@ from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ListenerBroke,
-    Listening,
+    ListenerCaller,
 )
 from mqclient.message import MessageExt
 from tests.mqclient.consuming import QUEUE
@@ -22,8 +22,8 @@ Context = ConsumeConcurrentlyContext
 
 def called(listener: Callable[[list[MessageExt], Context], object], *, times: int = 1) -> object:
     async def go() -> object:
-        listening: Listening[Context, ConsumeConcurrentlyStatus]
-        listening = Listening(listener, thread_count=2)  # type: ignore[arg-type]
+        listening: ListenerCaller[Context, ConsumeConcurrentlyStatus]
+        listening = ListenerCaller(listener, thread_count=2)  # type: ignore[arg-type]
         try:
             answers = await asyncio.gather(
                 *(listening.call([], Context(QUEUE)) for _ in range(times))
@@ -100,7 +100,9 @@ def test_cancelling_the_caller_cancels_and_breaks_nothing() -> None:
             await asyncio.Event().wait()
             return OK
 
-        listening: Listening[Context, ConsumeConcurrentlyStatus] = Listening(listen, thread_count=1)
+        listening: ListenerCaller[Context, ConsumeConcurrentlyStatus] = ListenerCaller(
+            listen, thread_count=1
+        )
         task = asyncio.create_task(listening.call([], Context(QUEUE)))
         await started.wait()
         task.cancel()

@@ -249,7 +249,7 @@ def test_assigned_queues_stay_where_they_are_when_a_broker_moves_the_group() -> 
         shared.subscribe("T")
         await alone.assign([MessageQueue("T", "broker-0", 0)])
         reset = RequestCode.RESET_CONSUMER_CLIENT_OFFSET
-        assert reset in shared.serves()
-        assert reset not in alone.serves()
+        assert reset in shared.request_handlers()
+        assert reset not in alone.request_handlers()
 
     asyncio.run(go())

@@ -68,7 +68,7 @@ def test_each_group_of_a_member_has_the_file_that_java_gives_it(
         client = MQClient("127.0.0.1:1", names)
         for group in ("one", "two"):
             consumer = PushConsumer(client, group, BROADCASTING)
-            store = consumer._consuming.offsets
+            store = consumer._state.offsets
             assert isinstance(store, LocalOffsets)
             home = tmp_path / ".rocketmq_offsets" / f"{local_ip()}@{member}"
             assert store.path == home / group / "offsets.json"

@@ -8,11 +8,11 @@ import pytest
 from mqclient.client.instance import MQClient
 from mqclient.consumer import queue_pull
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.poll_buffer import Polled
+from mqclient.consumer.poll_buffer import PollBuffer
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.settings import LitePullSettings, PushSettings
-from mqclient.consumer.subscription import Subscription, Wanted
+from mqclient.consumer.subscription import Subscription, TopicSubscription
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
@@ -48,9 +48,11 @@ def test_post_subscription_when_pull(posted: bool, expression: str | None) -> No
             fake.route("T")
             inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
             held = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            inside.held[QUEUE] = held
-            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A || B"), version=1)
-            polled = Polled(inside, auto_commit=False)
+            inside.process_queues[QUEUE] = held
+            inside.subscriptions["T"] = TopicSubscription.of(
+                "T", Subscription.parse("A || B"), version=1
+            )
+            polled = PollBuffer(inside, auto_commit=False)
             pulls = QueuePulls(inside, polled, from_ms=0)
             pulls.run(held)
             await until(lambda: bool(fake.asked_for(PULL)))

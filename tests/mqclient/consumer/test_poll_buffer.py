@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from mqclient.consumer.consumption import Consuming
-from mqclient.consumer.poll_buffer import Polled
+from mqclient.consumer.consumer_state import ConsumerState
+from mqclient.consumer.poll_buffer import PollBuffer
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.settings import PushSettings
 from mqclient.message import read_messages
@@ -12,14 +12,14 @@ from remoting.bodies import MessageQueue
 from tests.mqclient.consuming import QUEUE, consuming, filled
 from tests.mqclient.fake import NOW_MS, FakeServer, record
 
-Scene = tuple[Consuming, Polled, ProcessQueue]
+Scene = tuple[ConsumerState, PollBuffer, ProcessQueue]
 
 
 def play(act: Callable[[Scene], Awaitable[None]], *, auto_commit: bool = True) -> None:
     async def go() -> None:
         async with FakeServer() as fake, fake.client() as client:
             inside = consuming(client, PushSettings(consume_message_batch_max_size=2))
-            polled = Polled(inside, auto_commit=auto_commit)
+            polled = PollBuffer(inside, auto_commit=auto_commit)
             held, new = filled([b"0", b"1", b"2", b"3", b"4"])
             polled.submit(held, new)
             await act((inside, polled, held))
@@ -56,7 +56,7 @@ def test_a_queue_given_up_commits_what_was_done_and_gives_nothing_more() -> None
         await polled.next(wait_s=0)
         await polled.next(wait_s=0)
         held.dropped = True
-        assert await polled.released(held)
+        assert await polled.release(held)
         assert inside.offsets.known(QUEUE) == 2
         assert await polled.next(wait_s=0) == []
 
@@ -68,7 +68,7 @@ def test_without_auto_commit_a_queue_given_up_commits_nothing() -> None:
         inside, polled, held = scene
         await polled.next(wait_s=0)
         await polled.next(wait_s=0)
-        await polled.released(held)
+        await polled.release(held)
         assert inside.offsets.known(QUEUE) is None
 
     play(act, auto_commit=False)
@@ -79,7 +79,7 @@ def test_a_sought_position_is_not_overwritten_by_the_batch_before() -> None:
         inside, polled, held = scene
         await polled.next(wait_s=0)
         held.dropped = True
-        polled.sought(ProcessQueue(QUEUE, next_offset=0, now_ms=NOW_MS))
+        polled.start_over(ProcessQueue(QUEUE, next_offset=0, now_ms=NOW_MS))
         polled.commit()
         assert inside.offsets.known(QUEUE) == 0
 
@@ -91,7 +91,7 @@ def test_an_empty_pull_counts_with_the_batch_before_it() -> None:
         inside, polled, held = scene
         for _ in range(3):
             await polled.next(wait_s=0)
-        polled.passed(held, 9)
+        polled.skip_to(held, 9)
         polled.commit(with_last=False)
         assert inside.offsets.known(QUEUE) == 4
         assert await polled.next(wait_s=0) == []

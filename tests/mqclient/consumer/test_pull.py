@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.pull import Asked, Puller
+from mqclient.consumer.pull import Puller, PullRequest
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import Subscription
 from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
@@ -55,7 +55,7 @@ def pulls(server: FakeServer) -> int:
 
 
 async def pull(puller: Puller) -> None:
-    await puller.pull(Asked(QUEUE, 5, Subscription.parse("*"), 32))
+    await puller.pull(PullRequest(QUEUE, 5, Subscription.parse("*"), 32))
 
 
 def test_the_next_pull_goes_where_the_broker_suggests() -> None:

@@ -7,14 +7,14 @@ import pytest
 
 from mqclient.consumer import queue_pull
 from mqclient.consumer.consume_concurrently import ConsumeConcurrently
-from mqclient.consumer.consumption import Consuming
+from mqclient.consumer.consumer_state import ConsumerState
 from mqclient.consumer.listeners import ConsumeConcurrentlyStatus
-from mqclient.consumer.poll_buffer import Polled
+from mqclient.consumer.poll_buffer import PollBuffer
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.pull import PullResult, PullStatus
 from mqclient.consumer.queue_pull import QueuePulls
 from mqclient.consumer.settings import PushSettings
-from mqclient.consumer.subscription import Subscription, Wanted
+from mqclient.consumer.subscription import Subscription, TopicSubscription
 from mqclient.message import MessageExt, read_messages
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
@@ -24,7 +24,7 @@ from tests.mqclient.consuming import QUEUE, consuming
 from tests.mqclient.fake import NOW_MS, FakeServer, record
 from tests.waiting import until
 
-Scene = tuple[FakeServer, Consuming, QueuePulls, dict[MessageQueue, ProcessQueue]]
+Scene = tuple[FakeServer, ConsumerState, QueuePulls, dict[MessageQueue, ProcessQueue]]
 
 
 def never(messages: list[MessageExt], context: object) -> ConsumeConcurrentlyStatus:
@@ -36,9 +36,11 @@ def play(act: Callable[[Scene], Awaitable[None]], *, settings: PushSettings | No
         async with FakeServer() as fake, fake.client() as client:
             fake.route("T")
             inside = consuming(client, settings or PushSettings())
-            held = inside.held
+            held = inside.process_queues
             held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A"), version=1)
+            inside.subscriptions["T"] = TopicSubscription.of(
+                "T", Subscription.parse("A"), version=1
+            )
             # Not started: what is pulled stays where it was put.
             consumption = ConsumeConcurrently(inside, never)
             pulls = QueuePulls(inside, consumption, from_ms=0)
@@ -133,9 +135,11 @@ def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -> None
             fake.route("T")
             inside = consuming(client, PushSettings())
             queue = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            inside.held[QUEUE] = queue
-            inside.wanted["T"] = Wanted.of("T", Subscription.parse("*"), version=1)
-            polled = Polled(inside, auto_commit=True)
+            inside.process_queues[QUEUE] = queue
+            inside.subscriptions["T"] = TopicSubscription.of(
+                "T", Subscription.parse("*"), version=1
+            )
+            polled = PollBuffer(inside, auto_commit=True)
             pulls = QueuePulls(inside, polled, from_ms=0, lite=True)
             answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
             hang(fake)
@@ -145,7 +149,7 @@ def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -> None
             empty = PullResult(
                 PullStatus.NO_MATCHED_MSG, next_offset=9, min_offset=3, max_offset=9, messages=[]
             )
-            assert await pulls._took(queue, empty, asked_ms=NOW_MS) == 0.0
+            assert await pulls._handle_result(queue, empty, asked_ms=NOW_MS) == 0.0
             polled.commit(with_last=False)
             assert inside.offsets.known(QUEUE) is None
             assert await polled.next(wait_s=0) == []
@@ -328,12 +332,14 @@ def test_a_broker_may_keep_a_pull_waiting_as_long_as_the_settings_say() -> None:
             fake.route("T")
             hang(fake)
             inside = consuming(client, PushSettings())
-            held = inside.held
+            held = inside.process_queues
             held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            inside.wanted["T"] = Wanted.of("T", Subscription.parse("A"), version=1)
+            inside.subscriptions["T"] = TopicSubscription.of(
+                "T", Subscription.parse("A"), version=1
+            )
             pulls = QueuePulls(
                 inside,
-                Polled(inside, auto_commit=False),
+                PollBuffer(inside, auto_commit=False),
                 from_ms=0,
                 suspend_ms=100,
                 timeout_ms=150,

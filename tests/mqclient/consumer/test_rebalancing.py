@@ -53,7 +53,7 @@ def members(fake: FakeServer, *ids: str) -> None:
 
 
 async def notice(client: MQClient, consumer: PushConsumer) -> None:
-    serve = consumer.serves()[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
+    serve = consumer.request_handlers()[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
     await serve("a:1", None)  # type: ignore[arg-type]
 
 

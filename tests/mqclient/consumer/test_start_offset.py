@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mqclient.consumer.offset_store import RemoteOffsets
-from mqclient.consumer.queue_pull import pull_from
+from mqclient.consumer.queue_pull import start_offset
 from mqclient.errors import BrokerRefused
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode, ResponseCode
@@ -33,7 +33,7 @@ async def begins(where: ConsumeFromWhere, topic: str, kept: int | ResponseCode) 
         fake.say(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetResponse(offset=40))
         queue = MessageQueue(topic, "broker-0", 0)
         store = RemoteOffsets(client, "G")
-        return await pull_from(client, store, queue, where=where, timestamp_ms=123)
+        return await start_offset(client, store, queue, where=where, timestamp_ms=123)
 
 
 @pytest.mark.parametrize(

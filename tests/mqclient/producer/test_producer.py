@@ -1,4 +1,4 @@
-"""Sending: what goes over the wire, where to, and what happens when it fails."""
+"""SendAttempt: what goes over the wire, where to, and what happens when it fails."""
 
 import asyncio
 import zlib
@@ -11,7 +11,7 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut, Unreachable
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.send_request import Packing
+from mqclient.producer.send_request import MessagePacker
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -289,7 +289,7 @@ def test_queue_of_another_topic_and_bad_group_are_refused() -> None:
 
 def test_any_number_of_messages_is_split_into_batches_that_fit() -> None:
     settings = ProducerSettings(max_message_size=1000)
-    packing = Packing(UniqueIds(bytes(4), pid=1, seed=1), settings)
+    packing = MessagePacker(UniqueIds(bytes(4), pid=1, seed=1), settings)
     messages = [Message("T", bytes(200), tags="A") for _ in range(10)]
 
     parts = list(packing.split(messages))
@@ -301,7 +301,9 @@ def test_any_number_of_messages_is_split_into_batches_that_fit() -> None:
 
 @pytest.mark.parametrize("kind", list(Compression))
 def test_each_compression_is_what_the_flag_says(kind: Compression) -> None:
-    packing = Packing(UniqueIds(bytes(4), pid=1, seed=1), ProducerSettings(compress_type=kind))
+    packing = MessagePacker(
+        UniqueIds(bytes(4), pid=1, seed=1), ProducerSettings(compress_type=kind)
+    )
     body = b"compressible " * 1000
 
     out = packing.single(Message("T", body), now_ms=NOW_MS)

@@ -70,7 +70,7 @@ class Poller:
     async def _join(self) -> None:
         assert self._owner is not None
         # There it is found when the member is killed.
-        self.consumer._consuming.tasks.add(self._owner)
+        self.consumer._state.tasks.add(self._owner)
         await self.consumer.start()
 
     async def _own(self) -> None:

@@ -139,7 +139,7 @@ class World:
         self.members.remove(member)
         self.network.cut |= {(member.client.name, address) for address in self.network.servers}
         for task in asyncio.all_tasks(self.loop):
-            if task in member.consumer._consuming.tasks._running:
+            if task in member.consumer._state.tasks._running:
                 task.cancel()
         member.client.members.stop()
 

@@ -23,7 +23,7 @@ from mqclient.consumer.offset_store import OffsetStore
 from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.send_back import SendBack
 from mqclient.consumer.settings import PushSettings
-from mqclient.consumer.subscription import Wanted
+from mqclient.consumer.subscription import TopicSubscription
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, unwrap
@@ -31,7 +31,7 @@ from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 from storefmt.properties import RETRY_TOPIC
 
 if TYPE_CHECKING:
-    from mqclient.consumer.listeners import Listening
+    from mqclient.consumer.listeners import ListenerCaller
 
 LOG = logging.getLogger(__name__)
 
@@ -43,13 +43,13 @@ TO_DEAD_LETTERS: Final = -1
 """The delay level that puts a message aside for good."""
 
 
-class Consuming:
+class ConsumerState:
     """The consumer as its consumption sees it.
 
     Attributes:
         offsets: positions; replaced only before the start.
-        wanted: subscriptions by topic.
-        held: the queues that this member has.
+        subscriptions: what the consumer subscribed to, by topic.
+        process_queues: the queues that this member has.
         hooks: told of every call of the listener.
         stats: rates by topic.
     """
@@ -63,8 +63,8 @@ class Consuming:
         self._namespace = client.namespace
         self.settings = settings
         self.offsets = offsets
-        self.wanted: dict[str, Wanted] = {}
-        self.held: dict[MessageQueue, ProcessQueue] = {}
+        self.subscriptions: dict[str, TopicSubscription] = {}
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}
         self.hooks: list[ConsumeHook] = []
         self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
         self.tasks = Tasks()
@@ -75,12 +75,12 @@ class Consuming:
             unit_mode=settings.unit_mode,
         )
 
-    def moved(self, held: ProcessQueue, position: int) -> None:
+    def advance_offset(self, process_queue: ProcessQueue, position: int) -> None:
         """Take a new position of a queue, unless it is another member's by now."""
-        if position >= 0 and not held.dropped:
-            self.offsets.update(held.queue, position, increase_only=True)
+        if position >= 0 and not process_queue.dropped:
+            self.offsets.update(process_queue.queue, position, increase_only=True)
 
-    def as_sent(self, message: MessageExt) -> MessageExt:
+    def under_original_topic(self, message: MessageExt) -> MessageExt:
         """Return a message as the application sees it: under the topic it was sent to."""
         # The topic first: most messages are of another, and their properties stay unparsed.
         topic = message.record.topic
@@ -109,11 +109,11 @@ class Consuming:
             ClientError: neither its broker took it nor any other.
         """
         await self._sendback.give_back(
-            self.as_sent(message), delay_level=delay_level, broker_name=broker_name
+            self.under_original_topic(message), delay_level=delay_level, broker_name=broker_name
         )
 
 
-class Consumption(Protocol):
+class ConsumeService(Protocol):
     """Concurrent or orderly consumption."""
 
     orderly: bool
@@ -121,10 +121,10 @@ class Consumption(Protocol):
     def start(self) -> None:
         """Be ready for messages."""
 
-    def submit(self, held: ProcessQueue, new: Sequence[MessageExt]) -> None:
+    def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Consume messages that were put into a queue."""
 
-    def passed(self, held: ProcessQueue, position: int) -> None:
+    def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
         """Let the position of a queue that holds nothing pass messages of others."""
 
     def resize(self, count: int) -> None:
@@ -133,16 +133,16 @@ class Consumption(Protocol):
     async def stop(self, *, wait_s: float) -> None:
         """Take nothing more; wait so long for listeners at work."""
 
-    async def directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
+    async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
         """Let the listener have one message, outside of any queue."""
 
-    async def released(self, held: ProcessQueue) -> bool:
+    async def release(self, process_queue: ProcessQueue) -> bool:
         """Return whether another member may have a dropped queue; False: ask again later."""
 
 
 async def call_directly(
-    consuming: Consuming,
-    listening: "Listening[_Context, _Status]",
+    state: ConsumerState,
+    listening: "ListenerCaller[_Context, _Status]",
     message: MessageExt,
     context: _Context,
     results: Mapping[_Status, CMResult],
@@ -159,7 +159,7 @@ async def call_directly(
     Returns:
         The result, with ``order`` and ``auto_commit`` as of a concurrent consumer.
     """
-    started_ms = consuming.client.now_ms()
+    started_ms = state.client.now_ms()
     result, remark = CMResult.CR_THROW_EXCEPTION, None
     try:
         answer = await listening.call([message], context)
@@ -167,14 +167,14 @@ async def call_directly(
         found = (meaning for status, meaning in results.items() if status is answer)
         result = next(found, CMResult.CR_RETURN_NULL)
     except Exception as error:
-        LOG.exception("listener of %s", consuming.group)
+        LOG.exception("listener of %s", state.group)
         remark = f"{type(error).__name__}: {error}"
     return ConsumeMessageDirectlyResult(
         order=False,
         auto_commit=True,
         consume_result=result,
         remark=remark,
-        spent_time_mills=consuming.client.now_ms() - started_ms,
+        spent_time_mills=state.client.now_ms() - started_ms,
     )
 
 
