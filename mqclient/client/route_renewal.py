@@ -52,9 +52,9 @@ class RouteRenewal:
         old = self._known.last(topic)
         if old is None:
             return None
-        blocking_call = self._known.is_doubtful(topic, now_ms=self._now_ms())
+        is_stale = self._known.is_doubtful(topic, now_ms=self._now_ms())
         task = self._begin(topic)
-        if blocking_call:
+        if is_stale:
             await asyncio.wait({task}, timeout=WAIT_S)
         return self._known.last(topic) or old
 

@@ -174,8 +174,8 @@ def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[
     for broker in route.broker_datas:
         if broker.broker_name == broker_name and broker.broker_addrs:
             members = broker.broker_addrs
-            send_async_to_choice = broker_id if broker_id in members else min(members)
-            return members[send_async_to_choice], send_async_to_choice == MASTER_ID
+            chosen = broker_id if broker_id in members else min(members)
+            return members[chosen], chosen == MASTER_ID
     return None
 
 

@@ -1,12 +1,12 @@
-"""What a consumer answers when a broker asks.
+"""How a consumer answers the requests that brokers send to it.
 
-    40  the group's members changed      rebalance now
-    220 move to these positions          drop, wait, set, begin anew
-    221 where are you                    positions in memory
-    307 what are you doing               running info, on demand with stacks
-    309 consume this message             the listener gets it, the result goes back
+    40  NOTIFY_CONSUMER_IDS_CHANGED     rebalance as soon as possible
+    220 RESET_CONSUMER_CLIENT_OFFSET    drop the queues, wait, set their offsets, begin again
+    221 GET_CONSUMER_STATUS_FROM_CLIENT the offsets in memory
+    307 GET_CONSUMER_RUNNING_INFO       queues, subscriptions, rates, thread stacks on demand
+    309 CONSUME_MESSAGE_DIRECTLY        the listener gets one message, its result is the answer
 
-Rule: every answer is of the member the request names.
+``Members`` chooses the consumer: it is the one whose group the request names.
 
 Source: client/impl/ClientRemotingProcessor.java,
 client/impl/factory/MQClientInstance.java#resetOffset, #consumerRunningInfo (4.9.7).
@@ -42,11 +42,19 @@ LOG = logging.getLogger(__name__)
 
 VERSION_NAME: Final = "V4_9_7"
 RESET_PAUSE_S: Final = 10.0
-"""Listeners at work get so long, then the positions are set (MQClientInstance#resetOffset)."""
+"""Time that running listeners get before offsets are set (MQClientInstance#resetOffset)."""
 
 
 class BrokerRequests:
-    """The answers of one consumer."""
+    """Answers the requests of brokers for one consumer.
+
+    Args:
+        state: the consumer's tables and offsets.
+        service: consumes the message of request 309.
+        rebalancing: begins queues again after a reset.
+        pulls: reads the queues that a reset drops.
+        started_ms: when the consumer was started, in ms since 1970.
+    """
 
     def __init__(
         self,
@@ -66,7 +74,7 @@ class BrokerRequests:
         self._started_ms = started_ms
 
     def table(self) -> dict[int, RequestHandler]:
-        """Return what answers which request code."""
+        """Return the method that answers each request code."""
         return {
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self.members_changed,
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self.reset,
@@ -76,27 +84,27 @@ class BrokerRequests:
         }
 
     async def members_changed(self, address: str, request: Command) -> Command | None:
-        """Rebalance now."""
+        """Rebalance as soon as possible."""
         self._rebalancing.wake()
         return None
 
     async def reset(self, address: str, request: Command) -> Command | None:
-        """Move queues of a topic to given positions, whatever was reached so far."""
+        """Set the offsets of queues of a topic, whatever was consumed so far."""
         header = request.header(ResetOffset)
         wanted = ResetOffsetBody.decode(request.body).offset_table
-        LOG.info("%s asks %s to move in %s", address, header.group, header.topic)
+        LOG.info("%s asks %s to reset its offsets in %s", address, header.group, header.topic)
         work = asyncio.get_running_loop().create_task(self._reset(header.topic, wanted))
         self._state.tasks.add(work)
         return None
 
     async def positions(self, address: str, request: Command) -> Command | None:
-        """Return the positions in memory."""
+        """Return the offsets in memory."""
         topic = request.header(GetConsumerStatus).topic
         body = GetConsumerStatusBody(message_queue_table=self._state.offsets.table(topic))
         return request.response(body=body.encode())
 
     async def running_info(self, address: str, request: Command) -> Command | None:
-        """Return what the consumer is doing."""
+        """Return subscriptions, queues, rates and, on demand, the stacks of all threads."""
         header = request.header(GetConsumerRunningInfo)
         now_ms = self._state.client.now_ms()
         offsets = self._state.offsets
@@ -118,7 +126,7 @@ class BrokerRequests:
         return request.response(body=info.encode())
 
     async def consume_directly(self, address: str, request: Command) -> Command | None:
-        """Let the listener have one message."""
+        """Call the listener with one message and return how it ended."""
         header = request.header(ConsumeMessageDirectlyResult)
         messages = read_messages(
             request.body, broker_name=header.broker_name or "", address=address
@@ -130,25 +138,27 @@ class BrokerRequests:
 
     async def _reset(self, topic: str, wanted: Mapping[MessageQueue, int]) -> None:
         pulls, offsets = self._pulls, self._state.offsets
-        advance_offset = [
+        resets = [
             each
             for queue, each in self._process_queues.items()
             if queue.topic == topic and queue in wanted
         ]
-        for process_queue in advance_offset:
+        for process_queue in resets:
             process_queue.dropped = True
             process_queue.clear()
             pulls.end(process_queue.queue)
-        if advance_offset:
+        if resets:
             await asyncio.sleep(RESET_PAUSE_S)
-        for process_queue in advance_offset:
+        for process_queue in resets:
             if self._process_queues.get(process_queue.queue) is not process_queue:
                 continue
             offsets.update(process_queue.queue, wanted[process_queue.queue], increase_only=False)
             try:
                 await offsets.persist([process_queue.queue], sure=True)
             except ClientError as error:
-                LOG.warning("moving %s: %s", process_queue.queue, error)
+                LOG.warning(
+                    "the reset offset of %s was not persisted: %s", process_queue.queue, error
+                )
             del self._process_queues[process_queue.queue]
             offsets.remove(process_queue.queue)
         self._rebalancing.wake()

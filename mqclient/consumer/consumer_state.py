@@ -1,10 +1,15 @@
-"""What both kinds of consumption share: who consumes, and how a message is given back.
+"""What the parts of one consumer share: its tables, its offsets, and how it sends messages back.
 
-Rule: a message that failed is given back (``sendback``): to its broker, which puts it into the
-retry topic with a growing delay or into the dead letter queue, or to any other. When none takes
-it, it stays here and is tried again after 5 s, so its queue's position never passes it. A
-message whose body cannot be decompressed is never given to a listener: it goes to the dead
-letter queue as it is stored, so that it is neither lost nor in the way of those behind it.
+    pull loops, rebalance, answers to brokers --> ConsumerState <-- ConsumeService
+
+A ``ConsumeService`` consumes what is pulled; there is a concurrent one, an orderly one, and the
+poll buffer of a lite pull consumer.
+
+Rule: a message that failed is sent back (``send_back``) to its broker, which puts it into the
+retry topic with a growing delay or into the dead letter queue. When no broker takes it, it stays
+in its process queue and is tried again after 5 s, so that the queue's offset never passes it. A
+message whose body cannot be decompressed is never given to a listener: it goes to the dead letter
+queue as it is stored, so that it is neither lost nor blocks the messages behind it.
 
 Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
 ConsumeMessageOrderlyService.java (4.9.7).
@@ -40,18 +45,25 @@ _Status = TypeVar("_Status")
 RECONSUME_COUNT_MAX: Final = 16
 TRY_AGAIN_S: Final = 5.0
 TO_DEAD_LETTERS: Final = -1
-"""The delay level that puts a message aside for good."""
+"""The delay level that means the dead letter queue."""
 
 
 class ConsumerState:
-    """The consumer as its consumption sees it.
+    """What the parts of one consumer share.
+
+    Args:
+        client: the connections.
+        group: the consumer group, with its namespace.
+        settings: the settings that both kinds of consumer have.
+        offsets: where the consumer offsets are kept.
 
     Attributes:
-        offsets: positions; replaced only before the start.
+        offsets: the same; replaced only before the start.
         subscriptions: what the consumer subscribed to, by topic.
-        process_queues: the queues that this member has.
-        hooks: told of every call of the listener.
+        process_queues: the queues that this member has, with their messages.
+        hooks: called before and after every call of the listener.
         stats: rates by topic.
+        tasks: background tasks, which end with the consumer.
     """
 
     def __init__(
@@ -76,13 +88,13 @@ class ConsumerState:
         )
 
     def advance_offset(self, process_queue: ProcessQueue, position: int) -> None:
-        """Take a new position of a queue, unless it is another member's by now."""
+        """Move the offset of a queue forward, unless another member has the queue by now."""
         if position >= 0 and not process_queue.dropped:
             self.offsets.update(process_queue.queue, position, increase_only=True)
 
     def under_original_topic(self, message: MessageExt) -> MessageExt:
         """Return a message as the application sees it: under the topic it was sent to."""
-        # The topic first: most messages are of another, and their properties stay unparsed.
+        # The topic is compared first, so that most messages' properties stay unparsed.
         topic = message.record.topic
         if topic == self._retry_topic:
             topic = message.properties.get(RETRY_TOPIC, topic)
@@ -92,16 +104,17 @@ class ConsumerState:
 
     @property
     def reconsume_count_max(self) -> int:
-        """How often a message is given back before it is put aside (concurrent)."""
+        """How often a message is sent back before it goes to the dead letter queue (concurrent)."""
         times = self.settings.max_reconsume_times
         return RECONSUME_COUNT_MAX if times == -1 else times
 
     async def give_back(
         self, message: MessageExt, *, delay_level: int = 0, broker_name: str | None = None
     ) -> None:
-        """Let the broker deliver a message again, later.
+        """Send a message back, so that the group gets it again later.
 
         Args:
+            message: as it was pulled, or as the application saw it.
             delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
             broker_name: a broker that has the message; where it came from when None.
 
@@ -114,30 +127,30 @@ class ConsumerState:
 
 
 class ConsumeService(Protocol):
-    """Concurrent or orderly consumption."""
+    """Consumes the messages of a consumer: concurrently, in order, or by polling."""
 
     orderly: bool
 
     def start(self) -> None:
-        """Be ready for messages."""
+        """Get ready for messages."""
 
     def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Consume messages that were put into a queue."""
 
     def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
-        """Let the position of a queue that holds nothing pass messages of others."""
+        """Let the offset of an empty process queue pass messages that the broker filtered."""
 
     def resize(self, count: int) -> None:
-        """Let so many listeners run at a time."""
+        """Let at most ``count`` listeners run at a time."""
 
     async def stop(self, *, wait_s: float) -> None:
-        """Take nothing more; wait so long for listeners at work."""
+        """Take no more messages; wait at most ``wait_s`` for listeners that run."""
 
     async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
-        """Let the listener have one message, outside of any queue."""
+        """Call the listener with one message that is of no process queue."""
 
     async def release(self, process_queue: ProcessQueue) -> bool:
-        """Return whether another member may have a dropped queue; False: ask again later."""
+        """Return whether another member may have a dropped queue; False means to ask again."""
 
 
 async def call_directly(
@@ -147,11 +160,11 @@ async def call_directly(
     context: _Context,
     results: Mapping[_Status, CMResult],
 ) -> ConsumeMessageDirectlyResult:
-    """Call the listener with one message, as an operator asked; nothing is committed.
+    """Call the listener with one message because an operator asked; nothing is committed.
 
     Args:
-        consuming: the consumer.
-        listening: its listener.
+        state: the consumer.
+        listening: calls its listener.
         message: under the topic it was sent to.
         context: what the listener gets beside it.
         results: what each status of the listener means to the operator.
@@ -163,7 +176,7 @@ async def call_directly(
     result, remark = CMResult.CR_THROW_EXCEPTION, None
     try:
         answer = await listening.call([message], context)
-        # Not by equality: a status is a text, too, and only a real status counts.
+        # By identity: a status is equal to its text, and a text is not a status.
         found = (meaning for status, meaning in results.items() if status is answer)
         result = next(found, CMResult.CR_RETURN_NULL)
     except Exception as error:
@@ -184,13 +197,13 @@ def queue_of(message: MessageExt) -> MessageQueue:
 
 
 class Tasks:
-    """Tasks that nobody waits for: kept from the garbage collector, their errors logged."""
+    """Background tasks: this keeps a reference to each and logs its error."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
     def later(self, delay_s: float, work: Callable[[], None]) -> None:
-        """Do something after a while, unless all is cancelled before."""
+        """Call ``work`` after ``delay_s``, unless the tasks are cancelled before."""
 
         async def wait() -> None:
             await asyncio.sleep(delay_s)
@@ -199,12 +212,12 @@ class Tasks:
         self.add(asyncio.get_running_loop().create_task(wait()))
 
     def add(self, task: asyncio.Task[None]) -> None:
-        """Look after a task."""
+        """Keep a task until it ends."""
         self._running.add(task)
         task.add_done_callback(self._done)
 
     def cancel(self) -> None:
-        """Cancel all of them but the one that asks for it."""
+        """Cancel all tasks except the one that calls this."""
         caller = asyncio.current_task()
         for task in self._running:
             if task is not caller:
@@ -217,10 +230,17 @@ class Tasks:
 
 
 def log_not_given_back(message: MessageExt, error: ClientError) -> None:
-    """Say that a message stays here for another try."""
-    LOG.warning("message %s is tried again here in %g s: %s", message.msg_id, TRY_AGAIN_S, error)
+    """Log that a message could not be sent back and will be tried again here."""
+    LOG.warning(
+        "message %s was not sent back and is tried again here in %g s: %s",
+        message.msg_id,
+        TRY_AGAIN_S,
+        error,
+    )
 
 
 def log_unreadable(message: MessageExt) -> None:
-    """Say that no listener gets a message."""
-    LOG.error("no listener gets this one, it goes to the dead letters: %s", message.unreadable)
+    """Log that a message goes to the dead letter queue without a listener seeing it."""
+    LOG.error(
+        "a message goes to the dead letter queue, no listener gets it: %s", message.unreadable
+    )

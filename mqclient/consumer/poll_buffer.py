@@ -1,12 +1,14 @@
-"""Between pulls and polls: messages in turn by queue, and how far each queue was given.
+"""The buffer between the pull loops and ``poll`` of a lite pull consumer.
 
     submit --> batches --next--> given --next, commit--> done --commit--> offset store
 
-Rule: a batch is done when ``next`` or ``commit`` comes after it, and its position counts from
-then on; only ``commit``, and with ``auto_commit`` giving up a queue, hand positions of what is
-done to the offset store. Messages of others may be passed with the batch before them, not
-earlier. A queue that was dropped or sought meanwhile gives nothing of what it held, and where
-it was given to counts for nothing.
+A batch that ``poll`` returned is "given"; it is "done" when the next ``poll`` or ``commit``
+follows, because its application is then finished with it. Only ``commit`` hands the offsets of
+done batches to the offset store, and so does the release of a queue with ``auto_commit``.
+
+Messages that the broker filtered are passed together with the batch before them, not earlier.
+A queue that was dropped or sought meanwhile gives none of its batches, and the offset of a batch
+that it gave before no longer counts.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#poll, #commitAll (4.9.7).
 """
@@ -23,13 +25,14 @@ from remoting.bodies.clients import CMResult
 
 
 class PollBuffer:
-    """The consumption of a consumer that polls.
+    """The ``ConsumeService`` of a lite pull consumer.
 
     Args:
-        auto_commit: what was given of a queue counts when the queue goes to another member.
+        state: the consumer's offsets and settings.
+        auto_commit: commit the done batches of a queue that goes to another member.
 
     Attributes:
-        paused: queues that give nothing now.
+        paused: queues whose messages ``next`` leaves in the buffer.
     """
 
     orderly = False
@@ -39,13 +42,13 @@ class PollBuffer:
         self._auto_commit = auto_commit
         self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
         self._arrived = asyncio.Event()
-        # Both by what was held and not by queue: a queue begun anew has nothing of before.
+        # By process queue, not by queue: a queue that began again keeps nothing of before.
         self._given: dict[ProcessQueue, int] = {}
         self._done: dict[ProcessQueue, int] = {}
         self.paused: set[MessageQueue] = set()
 
     async def next(self, *, wait_s: float) -> list[MessageExt]:
-        """Return the messages of the next batch, none when nothing came in time."""
+        """Return the messages of the next batch, or none when no batch came within ``wait_s``."""
         self._given_is_done()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while True:
@@ -62,10 +65,10 @@ class PollBuffer:
                 continue
 
     def commit(self, *, with_last: bool = True) -> None:
-        """Hand the positions of all that was given to the offset store.
+        """Hand the offsets of the batches that were given to the offset store.
 
         Args:
-            with_last: also of the last batch, which its owner may still be at work on.
+            with_last: include the last batch, which its application may not have finished.
         """
         if with_last:
             self._given_is_done()
@@ -75,38 +78,38 @@ class PollBuffer:
         self._done.clear()
 
     def start_over(self, fresh: ProcessQueue) -> None:
-        """Let the position of a queue be where it was begun anew."""
+        """Note the offset of a queue that began again after a seek."""
         self._done[fresh] = fresh.next_offset
 
     def wake(self) -> None:
-        """Let a waiting ``next`` look again."""
+        """Let a waiting ``next`` look for batches again."""
         self._arrived.set()
 
-    # As a consumption (``mqclient.consumer.consumer_state``).
+    # The methods of ``ConsumeService``.
 
     def start(self) -> None:
-        """Nothing to start."""
+        """Do nothing: there are no workers to start."""
 
     def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
-        """Take pulled messages."""
+        """Add messages that were pulled, in batches."""
         size = self._state.settings.consume_message_batch_max_size
         for start in range(0, len(new), size):
             self._batches.append((process_queue, list(new[start : start + size])))
         self._arrived.set()
 
     def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
-        """Pass messages of others, together with what was given before them."""
+        """Pass filtered messages, together with the batch that was given before them."""
         table = self._given if process_queue in self._given else self._done
         table[process_queue] = position
 
     def resize(self, count: int) -> None:
-        """No listeners, no pool."""
+        """Do nothing: there are no listeners."""
 
     async def stop(self, *, wait_s: float) -> None:
-        """Nothing runs here."""
+        """Do nothing: there is nothing to stop."""
 
     async def release(self, process_queue: ProcessQueue) -> bool:
-        """Commit what was done of a dropped queue, so that its next owner goes on there."""
+        """Commit the done batches of a dropped queue, so that its next owner goes on there."""
         self._given.pop(process_queue, None)
         position = self._done.pop(process_queue, None)
         if position is not None and self._auto_commit:
@@ -114,10 +117,10 @@ class PollBuffer:
         return True
 
     async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
-        """Say that there is no listener."""
+        """Return an error, because there is no listener to call."""
         return ConsumeMessageDirectlyResult(
             consume_result=CMResult.CR_THROW_EXCEPTION,
-            remark="this consumer polls, it has no listener",
+            remark="this consumer polls and has no listener",
         )
 
     def _given_is_done(self) -> None:

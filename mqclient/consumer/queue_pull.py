@@ -1,20 +1,30 @@
-"""Reading the queues a member has: one loop each, as long as the queue is its own.
+"""Pull loops: one for each queue that a member has, for as long as it has the queue.
 
-    pull --> FOUND                    put, consume, next pull at once
-         --> NO_NEW_MSG, NO_MATCHED   next pull at once, the broker held this one
-         --> OFFSET_ILLEGAL           the queue is dropped, its position corrected and kept;
-                                      the next rebalance begins it anew
-         --> too much held            50 ms
-         --> the broker does not      1 s, and a heartbeat: it has restarted, or the connection
-             know this member         was lost, and the next usual one may be 30 s away
-         --> error                    1 s
+    pull --> FOUND                    put the messages into the process queue, pull again
+         --> NO_NEW_MSG, NO_MATCHED   pull again; the broker has held this pull
+         --> OFFSET_ILLEGAL           drop the queue and persist the corrected offset;
+                                      the next rebalance begins the queue again
+         --> flow control             wait 50 ms
+         --> the broker does not      wait 1 s and send a heartbeat: the broker was restarted or
+             know this member         lost the connection, and the next heartbeat may be 30 s off
+         --> any other error          wait 1 s
 
-Rule: a loop holds back when its queue holds too many messages, too many bytes, or (concurrent
-consumption) reaches too far behind one slow message; nothing pulled is ever thrown away for
-that. An orderly queue is pulled only under its lock.
+A loop pauses (flow control) while its queue holds too many messages or bytes, or, for concurrent
+consumption, while the queue reaches too far beyond one slow message. Messages that were pulled
+are never thrown away for that. An orderly consumer pulls a queue only while it has the lock.
 
-Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7), which leaves a
-restarted broker to the next heartbeat.
+A new queue starts at the offset that the group committed. Without one, ``consume_from_where``
+decides:
+
+    CONSUME_FROM_LAST_OFFSET    the end of the queue; the start of a retry topic
+    CONSUME_FROM_FIRST_OFFSET   0, which the broker corrects to the first message it still has
+    CONSUME_FROM_TIMESTAMP      the message stored at that time; the end of a retry topic
+
+Rule: when the broker does not answer that question, the queue is left to the next rebalance,
+because starting elsewhere would lose or repeat messages.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage, which leaves a restarted
+broker to the next heartbeat, RebalancePushImpl.java#computePullFromWhereWithException (4.9.7).
 """
 
 import asyncio
@@ -40,12 +50,12 @@ FLOW_CONTROL_S: Final = 0.05
 BROKER_FLOW_CONTROL_S: Final = 0.02
 SUSPENDED_S: Final = 1.0
 SUSPEND_MS: Final = 15_000
-"""How long a broker may hold a pull (BROKER_SUSPEND_MAX_TIME_MILLIS)."""
+"""How long a broker may hold a pull that finds no message (BROKER_SUSPEND_MAX_TIME_MILLIS)."""
 TIMEOUT_MS: Final = 30_000
-"""How long a pull may take, held or not (CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND)."""
+"""How long a pull may take in all (CONSUMER_TIMEOUT_MILLIS_WHEN_SUSPEND)."""
 ILLEGAL_PAUSE_S: Final = 10.0
 ANNOUNCE_MS: Final = 5_000
-"""Heartbeats out of turn are no closer: members that subscribe differently unsay each other's."""
+"""Least time between two extra heartbeats; each overwrites other members' subscriptions."""
 _MIB: Final = 1024 * 1024
 _FLOW_CONTROL_LOG_EVERY: Final = 1000
 
@@ -54,18 +64,20 @@ class QueuePulls:
     """The pull loops of one consumer.
 
     Args:
-        from_ms: store time to begin at, for CONSUME_FROM_TIMESTAMP.
-        lite: for a consumer that polls: it commits by itself, and its positions are corrected
-            in place.
-        suspend_ms: how long a broker may keep a pull waiting that finds nothing.
-        timeout_ms: how long a pull may take, that wait included.
+        state: the consumer's tables, offsets and settings.
+        service: gets the messages that were pulled.
+        from_ms: store time to start at, for CONSUME_FROM_TIMESTAMP.
+        lite: for a lite pull consumer, which commits by itself and whose offsets are corrected
+            without dropping the queue.
+        suspend_ms: how long a broker may hold a pull that finds no message.
+        timeout_ms: how long a pull may take, that time included.
         broker_id: the member of each broker to ask; None follows what brokers suggest.
 
     Attributes:
-        suspended: no loop pulls while it is set.
+        suspended: no loop pulls while this is True.
         paused: queues that are not pulled.
-        full: gives a reason not to pull any queue, "" for none.
-        on_gone: told when a queue was dropped here and can be begun anew.
+        full: returns a reason to pull no queue at all, "" for none.
+        on_gone: called when a queue was dropped here and can begin again.
     """
 
     def __init__(
@@ -91,7 +103,7 @@ class QueuePulls:
         self._announced_ms = -ANNOUNCE_MS
         self._lite = lite
         self._suspend_ms = suspend_ms
-        # A puller adds the wait, and this grace, by itself.
+        # The puller adds the broker's wait and this grace itself.
         self._limit_s = (timeout_ms - suspend_ms) / 1000 - HOLD_GRACE_S
         self.suspended = False
         self.paused: set[MessageQueue] = set()
@@ -99,10 +111,10 @@ class QueuePulls:
         self.on_gone: Callable[[], None] = lambda: None
 
     async def begin(self, queue: MessageQueue) -> ProcessQueue:
-        """Find where to begin a queue; ``run`` then reads it.
+        """Return the process queue of a new queue, at its start offset; ``run`` then reads it.
 
         Raises:
-            ClientError: the broker did not say.
+            ClientError: the broker did not answer.
         """
         self._state.offsets.remove(queue)
         position = await start_offset(
@@ -113,8 +125,8 @@ class QueuePulls:
             timestamp_ms=self._from_ms,
         )
         if self._settings.broadcasting:
-            # Java keeps none before the first message, or 15 s without one: who stops earlier
-            # misses there what comes until the next start.
+            # Java keeps no offset before the first message, or for 15 s without one, so a member
+            # that stops earlier misses the messages sent until its next start.
             self._state.offsets.update(queue, position, increase_only=True)
         now_ms = self._state.client.now_ms()
         return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
@@ -129,7 +141,7 @@ class QueuePulls:
         self._state.tasks.add(task)
 
     def end(self, queue: MessageQueue) -> None:
-        """Stop reading a queue; the answer to a pull on its way is dropped."""
+        """Stop reading a queue; the answer to a pull that is under way is ignored."""
         task = self._loops.pop(queue, None)
         if task is not None:
             task.cancel()
@@ -156,7 +168,7 @@ class QueuePulls:
                 await asyncio.sleep(pause_s)
 
     def _announce(self) -> None:
-        """Tell the brokers of this member out of turn."""
+        """Send an extra heartbeat, because a broker does not know this member."""
         client = self._state.client
         now_ms = client.now_ms()
         if now_ms - self._announced_ms >= ANNOUNCE_MS:
@@ -165,7 +177,7 @@ class QueuePulls:
             self._state.tasks.add(task)
 
     async def _turn(self, process_queue: ProcessQueue) -> float:
-        """Pull once, or find out why not; return the pause before the next turn, in seconds."""
+        """Pull once unless something forbids it; return the pause before the next turn, in seconds."""
         state = self._state
         process_queue.last_pull_ms = state.client.now_ms()
         if self.suspended or process_queue.queue in self.paused:
@@ -219,18 +231,18 @@ class QueuePulls:
                 elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
             )
             self._service.submit(process_queue, process_queue.put(result.messages))
-            # The listener first: it need not wait until the next pull is written.
+            # The listener runs first; it need not wait until the next pull is sent.
             await asyncio.sleep(0)
             return self._settings.pull_interval_ms / 1000
         if process_queue.count == 0:
-            # Only others' messages were passed: the position may pass them, too.
+            # The broker filtered every message; the offset may pass them, too.
             self._service.skip_to(process_queue, result.next_offset)
         return 0.0
 
     async def _begin_elsewhere(self, process_queue: ProcessQueue, result: PullResult) -> None:
-        """Keep the corrected position and leave the queue to the next rebalance."""
+        """Persist the corrected offset and leave the queue to the next rebalance."""
         LOG.warning(
-            "%s: %s ends at %d..%d, %d was asked for; goes on at %d",
+            "%s: %s has offsets %d to %d, but %d was asked for; it goes on at %d",
             self._state.group,
             process_queue.queue,
             result.min_offset,
@@ -239,7 +251,7 @@ class QueuePulls:
             result.next_offset,
         )
         process_queue.dropped = True
-        # Java gives listeners at work the same while, so that they do not commit over it.
+        # Java waits as long for running listeners, so that they do not commit over the offset.
         await asyncio.sleep(ILLEGAL_PAUSE_S)
         if self._process_queues.get(process_queue.queue) is not process_queue:
             return
@@ -251,7 +263,7 @@ class QueuePulls:
         self.on_gone()
 
     def _too_much(self, process_queue: ProcessQueue) -> str:
-        """Return why a queue is not pulled now, "" when it is."""
+        """Return the reason for flow control, "" without one."""
         count_max, size_max_mib = self._limits(process_queue.queue.topic)
         if process_queue.count > count_max:
             return f"{process_queue.count} messages held, over {count_max}"
@@ -289,11 +301,14 @@ async def start_offset(
     where: ConsumeFromWhere,
     timestamp_ms: int,
 ) -> int:
-    """Return the queue offset to begin at.
+    """Return the queue offset at which a member starts to read a new queue.
 
     Args:
-        where: the values that Java has deprecated mean LAST.
-        timestamp_ms: for CONSUME_FROM_TIMESTAMP.
+        client: asks the broker for the ends of the queue.
+        store: knows what the group committed.
+        queue: the queue, with its namespace.
+        where: CONSUME_FROM_...; the values that Java has deprecated mean LAST.
+        timestamp_ms: store time for CONSUME_FROM_TIMESTAMP, in ms since 1970.
 
     Raises:
         ClientError: the broker did not answer.

@@ -1,14 +1,20 @@
-"""Which queues a member has to give up and which it gets: one topic at a time.
+"""Rebalance: which queues of a topic a member gets, and which it gives up.
 
-    all queues, all members --allocate--> assigned
-    held now, assigned      --changes---> dropped (not assigned, or its pull got lost), new
+    every 20 s, when a broker says that the group changed, and sooner after a failure
+      `-- for each topic: all queues, all members --assigned()--> this member's queues
+            --changes()--> dropped: no more pulls, offset persisted, lock released
+                           new:     lock (orderly only), start offset, pull loop
 
-Rule: pure; time is given. Every member computes the same from the same lists; while the lists
-differ a queue may be nobody's for a moment, and only orderly consumption asks the broker's
-lock before it begins.
+``assigned`` and ``changes`` compute; ``Rebalancing`` asks the servers and applies the result.
+Every member computes the same assignment from the same lists. While the lists of two members
+differ, a queue may belong to nobody or to both for a moment; only an orderly consumer locks it
+at the broker first.
+
+Rule: when a server cannot be asked, the queues stay as they are until the next turn. Only one
+rebalance of a consumer runs at a time.
 
 Source: client/impl/consumer/RebalanceImpl.java#rebalanceByTopic,
-#updateProcessQueueTableInRebalance (4.9.7).
+#updateProcessQueueTableInRebalance, RebalancePushImpl.java, RebalanceService.java (4.9.7).
 """
 
 import asyncio
@@ -33,7 +39,7 @@ from remoting.headers import GetConsumerListByGroup
 
 
 class Changes(NamedTuple):
-    """What a rebalance does to one topic, queues in order."""
+    """What a rebalance changes in one topic; both lists are sorted."""
 
     dropped: list[MessageQueue]
     new: list[MessageQueue]
@@ -50,11 +56,14 @@ def assigned(
     """Return the queues of a topic that a member consumes.
 
     Args:
+        settings: the strategy and its parameters.
+        group: the consumer group, for the error text.
+        client_id: the member.
         queues: all readable queues of the topic.
-        client_ids: all members of the group; not looked at in broadcasting.
+        client_ids: all members of the group; broadcasting ignores them.
 
     Raises:
-        BadRequest: the strategy's settings cannot be right.
+        BadRequest: the settings of the strategy do not fit the queues or members.
     """
     if settings.broadcasting:
         return sorted(queues)
@@ -73,18 +82,24 @@ def assigned(
 
 
 def changes(
-    process_queue: Mapping[MessageQueue, ProcessQueue],
+    process_queues: Mapping[MessageQueue, ProcessQueue],
     wanted: Collection[MessageQueue],
     *,
     topic: str,
     now_ms: int,
 ) -> Changes:
-    """Return what to drop and what to begin, so that ``wanted`` is held.
+    """Return which queues to drop and which to begin.
 
-    A queue whose pull got lost is dropped and begun anew. One that is dropped already and
-    still held waits for whoever dropped it.
+    A queue whose pull loop is lost is dropped and begun again. A queue that is already dropped
+    but still in the table is left to the code that dropped it.
+
+    Args:
+        process_queues: the queues that the member has now, of all topics.
+        wanted: the queues of the topic that it should have.
+        topic: the topic.
+        now_ms: the time, to recognise a lost pull loop.
     """
-    ours = {queue: each for queue, each in process_queue.items() if queue.topic == topic}
+    ours = {queue: each for queue, each in process_queues.items() if queue.topic == topic}
     dropped = [
         queue for queue, each in ours.items() if queue not in wanted or each.pull_expired(now_ms)
     ]
@@ -97,7 +112,7 @@ LOG = logging.getLogger(__name__)
 
 REBALANCE_S: Final = 20.0
 FIRST_AGAIN_S: Final = 1.0
-"""Pause after a rebalance that could not ask all it wanted; each further one doubles it."""
+"""Pause after a rebalance in which a server did not answer; each further failure doubles it."""
 
 
 class Rebalancing:
@@ -125,7 +140,7 @@ class Rebalancing:
         pulls.on_gone = self.wake
 
     def wake(self) -> None:
-        """Rebalance now, not only when the time has come."""
+        """Rebalance as soon as possible instead of at the next 20 s."""
         self._now.set()
 
     async def run(self) -> None:
@@ -146,14 +161,14 @@ class Rebalancing:
                 await asyncio.wait_for(self._now.wait(), pause_s)
 
     async def once(self) -> bool:
-        """Rebalance every topic, return whether all could be asked that had to be."""
+        """Rebalance every topic; return whether all servers that matter answered."""
         done = True
         async with self._alone:
             for topic in list(self._subscriptions):
                 try:
                     await self._topic(topic)
                 except ClientError as error:
-                    # A retry topic is made with the group's first failure.
+                    # A broker creates the retry topic when the group first fails to consume a message.
                     is_new = isinstance(error, NoRoute) and is_retry_topic(topic)
                     done = done and is_new
                     LOG.log(
@@ -163,7 +178,7 @@ class Rebalancing:
                         error,
                     )
                 except OSError as error:
-                    LOG.warning("positions of %s: %s", self._state.group, error)
+                    LOG.warning("offsets of %s were not persisted: %s", self._state.group, error)
             for queue in [
                 queue for queue in self._process_queues if queue.topic not in self._subscriptions
             ]:
@@ -171,11 +186,11 @@ class Rebalancing:
         return done
 
     async def take(self, queues: Collection[MessageQueue]) -> None:
-        """Hold exactly these queues, whatever other members do.
+        """Take exactly these queues, whatever other members do.
 
         Raises:
-            ClientError: a broker did not say where the group is in a queue, or could not be
-                told how far one was consumed that is given up.
+            ClientError: a broker did not give the group's offset in a queue, or did not take
+                the offset of a queue that is given up.
         """
         async with self._alone:
             for queue in [queue for queue in self._process_queues if queue not in queues]:
@@ -190,7 +205,7 @@ class Rebalancing:
         if not self._settings.broadcasting:
             client_ids = await self._members(topic)
             if self._client.client_id not in client_ids:
-                # The broker has not heard of this member, or has forgotten it in a restart.
+                # The broker does not know this member yet, or has forgotten it in a restart.
                 await self._client.members.heartbeat()
                 client_ids = await self._members(topic)
         wanted = assigned(
@@ -213,7 +228,7 @@ class Rebalancing:
         await self._note(topic, frozenset(wanted))
 
     async def _members(self, topic: str) -> list[str]:
-        """Ask a broker of the topic for the group's members."""
+        """Return the client ids of the group, as a broker of the topic knows them."""
         group = self._state.group
         header = GetConsumerListByGroup(consumer_group=group)
         failure: ClientError | None = None
@@ -229,7 +244,7 @@ class Rebalancing:
                     what=f"members of group {group}",
                 )
             except BrokerRefused as error:
-                # This is how a broker says that the group has no members.
+                # A broker answers so when the group has no members.
                 LOG.debug("%s", error)
                 return []
             except ClientError as error:
@@ -242,18 +257,20 @@ class Rebalancing:
         return []
 
     async def _drop(self, queue: MessageQueue) -> None:
-        """Give a queue up."""
+        """Give up a queue: stop pulling, persist its offset, release its lock."""
         process_queue = self._process_queues[queue]
         process_queue.dropped = True
         self._pulls.end(queue)
-        release = await self._service.release(process_queue)
+        released = await self._service.release(process_queue)
         try:
             await self._state.offsets.persist([queue])
         except (ClientError, OSError) as error:
-            # Its broker may be away for long, and must find the queue free when it is back.
-            LOG.warning("position of %s in %s: %s", self._state.group, queue, error)
-        if not release:
-            # A listener still works on it; the lock stays until it is done.
+            # The broker may be away for long; the queue must be free when it comes back.
+            LOG.warning(
+                "the offset of %s in %s was not persisted: %s", self._state.group, queue, error
+            )
+        if not released:
+            # A listener still works on a message; the lock stays until it ends.
             return
         self._state.offsets.remove(queue)
         if self._service.orderly and not self._settings.broadcasting:
@@ -262,7 +279,7 @@ class Rebalancing:
         LOG.info("%s gave up %s", self._state.group, queue)
 
     async def _begin(self, queue: MessageQueue) -> None:
-        """Begin a queue that is ours now; one that cannot be begun is tried next time."""
+        """Begin to pull a new queue; the next rebalance tries again where this fails."""
         ordered = self._service.orderly and not self._settings.broadcasting
         if ordered and not await self._locks.lock(queue):
             LOG.info("%s: %s is locked by another member", self._state.group, queue)
@@ -275,7 +292,7 @@ class Rebalancing:
         LOG.info("%s got %s from %d on", self._state.group, queue, process_queue.next_offset)
 
     async def _note(self, topic: str, queues: frozenset[MessageQueue]) -> None:
-        """After a change let the brokers take the subscription anew, as Java does."""
+        """After a change of queues, send the subscription with a new version, as Java does."""
         before = self._last.get(topic)
         self._last[topic] = queues
         if before is None or before == queues or topic not in self._subscriptions:
