@@ -1,17 +1,17 @@
-"""Who consumes which queue: the strategies of the Java client, as pure functions.
+"""Allocation strategies: which member of a group consumes which queue, as in the Java client.
 
-Each takes all queues of a topic and all client ids of a group, both sorted, and gives the
-queues of one client, in the order in which Java gives them. Every client of a group computes
-this on its own, so one that answers differently makes queues consumed twice or never.
+Each strategy takes all queues of a topic and all client ids of a group, both sorted, and returns
+the queues of one client in Java's order. Every client of a group computes this on its own; if one
+computed something else, queues would be consumed twice or never.
 
-    AVG                 blocks of neighbours, the first clients get one more
-    AVG_BY_CIRCLE       dealt out like cards
-    MACHINE_ROOM        queues of brokers named ``room@broker`` for the configured rooms
-    CONSISTENT_HASH     MD5 ring with ten points per client
-    MACHINE_ROOM_NEARBY-AVG  per room; rooms without a client are shared by all
-    CONFIG              what the caller was told
+    AVG                 blocks of neighbouring queues; the first clients get one more
+    AVG_BY_CIRCLE       one queue for each client in turn, again and again
+    MACHINE_ROOM        only queues of brokers named ``room@broker`` in the configured rooms
+    CONSISTENT_HASH     an MD5 ring with ten points for each client
+    MACHINE_ROOM_NEARBY-AVG  by room; all clients share the rooms that have no client
+    CONFIG              the configured queues
 
-Rule: lists in, list out; nothing is asked and nothing remembered.
+Rule: these functions ask nobody and remember nothing.
 
 Source: client/consumer/rebalance/AllocateMessageQueue*.java, AllocateMachineRoomNearby.java,
 common/consistenthash/ConsistentHashRouter.java (4.9.7).
@@ -30,7 +30,7 @@ VIRTUAL_NODES: Final = 10
 """Points on the ring per client (AllocateMessageQueueConsistentHash)."""
 
 Room = Callable[[str], str]
-"""Gives the machine room of a broker name or of a client id."""
+"""Returns the machine room of a broker name or of a client id."""
 
 
 class Strategy(StrEnum):
@@ -65,19 +65,19 @@ def allocate(
     Args:
         strategy: a name of ``Strategy``.
         group: the consumer group, for the error text.
-        client_id: the member that is asked for.
+        client_id: the member whose queues are returned.
         queues: all queues of the topic; sorted here, as Java's rebalance sorts them.
         client_ids: all members of the group; sorted here.
         rooms: MACHINE_ROOM only: the rooms whose brokers are consumed.
-        configured: CONFIG only: the answer.
+        configured: CONFIG only: the queues that are returned.
         room_of: MACHINE_ROOM_NEARBY only: the room of a broker name or of a client id.
 
     Returns:
-        Queues in Java's order; none when ``client_id`` is not a member.
+        The queues in Java's order; none when ``client_id`` is not a member.
 
     Raises:
-        BadRequest: no such strategy, no queues, no members, or a place of no room
-            (MACHINE_ROOM_NEARBY).
+        BadRequest: there is no such strategy, there are no queues or no members, or a broker or
+            client has no machine room (MACHINE_ROOM_NEARBY).
     """
     if strategy not in list(Strategy):
         raise BadRequest(
@@ -108,7 +108,10 @@ def plan(
     rooms: Collection[str] = (),
     room_of: Room = room_before_at,
 ) -> dict[str, list[MessageQueue]]:
-    """Return what every member gets, by client id in sorted order.
+    """Return the queues of every member, by client id in sorted order.
+
+    Args:
+        strategy, group, queues, client_ids, rooms, room_of: as of ``allocate``.
 
     Raises:
         BadRequest: as ``allocate``.
@@ -154,7 +157,7 @@ def _by_machine_room(
     here = [queue for queue in queues if _names_room(queue.broker_name, rooms)]
     each, left = divmod(len(here), len(client_ids))
     given = here[index * each : (index + 1) * each]
-    # Java gives the rest one by one from the end, so a client's queues are no neighbours.
+    # Java hands out the remaining queues one by one, so they are not next to the others.
     return given + here[each * len(client_ids) + index :][: index < left]
 
 
@@ -216,9 +219,9 @@ def _nearby(
 def _room_of(name: str, room_of: Room, what: str) -> str:
     room = room_of(name)
     if not room:
-        # As in Java: shared out by a wrong room, queues would be read twice or never.
+        # As in Java: with a wrong room, queues would be consumed twice or never.
         raise BadRequest(
-            f"{what} {name} has no machine room", hint="what does room_of give for it?"
+            f"{what} {name} has no machine room", hint="check what room_of returns for it"
         )
     return room
 

@@ -1,12 +1,12 @@
-"""Concurrent consumption: many listeners at a time, in no order, each message until it is done.
+"""Concurrent consumption: many calls of the listener at a time, in any order.
 
-    submit --> batches --> N workers --> listener --> done:   removed, position moves
-                                                  `-> failed: given back to the broker,
-                                                              or tried here again after 5 s
+    submit --> batches --> N workers --> listener --> consumed: removed, the offset moves
+                                                  `-> failed:   sent back to the broker,
+                                                                or tried again here after 5 s
 
-Rule: a queue's position is its lowest message that is not done, so what a crash repeats is
-never lost. A listener over its time (15 min) has its message given back for another member,
-and what it answers then no longer counts.
+Rule: the offset of a queue is that of its lowest message that is not consumed, so a crash may
+repeat messages but loses none. When a listener runs for more than ``consume_timeout_min``
+(15 min), its message is sent back for another member, and its status no longer counts.
 
 Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
 client/impl/consumer/ProcessQueue.java#cleanExpiredMsg (4.9.7).
@@ -45,13 +45,13 @@ _LATER: Final = ConsumeConcurrentlyStatus.RECONSUME_LATER
 _DIRECTLY: Final = {_OK: CMResult.CR_SUCCESS, _LATER: CMResult.CR_LATER}
 EXPIRED_DELAY_LEVEL: Final = 3
 _TURN: Final = 64
-"""Batches a worker does before it lets others run; a listener may never wait for anything."""
+"""A worker lets others run after so many batches, because a listener may never wait."""
 
 _Request = tuple[ProcessQueue, list[MessageExt]]
 
 
 class ConsumeConcurrently:
-    """Consumes for one consumer."""
+    """The ``ConsumeService`` of a consumer with a concurrent listener."""
 
     orderly = False
 
@@ -60,7 +60,7 @@ class ConsumeConcurrently:
         self._settings = state.settings
         self._caller: ListenerCaller[ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus]
         self._caller = ListenerCaller(listener, thread_count=self._settings.consume_thread_min)
-        # None lets one worker end, after what was queued before it.
+        # None ends one worker, after the batches that were queued before it.
         self._requests: asyncio.Queue[_Request | None] = asyncio.Queue()
         self._workers: set[asyncio.Task[None]] = set()
         self._size = 0
@@ -71,7 +71,7 @@ class ConsumeConcurrently:
         self.resize(self._settings.consume_thread_min)
 
     def resize(self, count: int) -> None:
-        """Let so many listeners run at a time; those at work end first."""
+        """Let ``count`` listeners run at a time; those that run now end first."""
         loop = asyncio.get_running_loop()
         for _ in range(self._size, count):
             worker = loop.create_task(self._work(), name="consume")
@@ -89,13 +89,13 @@ class ConsumeConcurrently:
             self._requests.put_nowait((process_queue, list(new[start : start + size])))
 
     def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
-        """Move the position: nothing is held, so all that was given is done with."""
+        """Move the offset: the process queue is empty, so every message was consumed."""
         self._state.advance_offset(process_queue, position)
 
     async def stop(self, *, wait_s: float) -> None:
-        """Drop what waits, let listeners at work end within ``wait_s``.
+        """Drop waiting batches, and wait at most ``wait_s`` for listeners that run.
 
-        A listener that stops its own consumer is not waited for, and ends by itself.
+        This does not wait for a listener that stops its own consumer; it ends by itself.
         """
         while not self._requests.empty():
             self._requests.get_nowait()
@@ -112,26 +112,30 @@ class ConsumeConcurrently:
         self._caller.close()
 
     async def release(self, process_queue: ProcessQueue) -> bool:
-        """Return at once: another member may begin while listeners here still end."""
+        """Return at once: another member may begin while listeners still run here."""
         return True
 
     async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
-        """Let the listener have one message, outside of any queue."""
+        """Call the listener with one message that is of no process queue."""
         message = self._state.under_original_topic(message)
         context = ConsumeConcurrentlyContext(queue_of(message))
         return await call_directly(self._state, self._caller, message, context, _DIRECTLY)
 
     async def give_back_expired(self, process_queue: ProcessQueue) -> None:
-        """Give messages back whose listener is over its time."""
+        """Send back the messages whose listener has run for too long."""
         life_ms = self._settings.consume_timeout_min * 60_000
         now_ms = self._state.client.now_ms()
         for message in process_queue.expired(life_ms=life_ms, now_ms=now_ms):
             try:
                 await self._state.give_back(message, delay_level=EXPIRED_DELAY_LEVEL)
             except ClientError as error:
-                LOG.warning("message %s is over its time: %s", message.msg_id, error)
+                LOG.warning(
+                    "message %s was not sent back after its consume timeout: %s",
+                    message.msg_id,
+                    error,
+                )
                 return
-            LOG.warning("message %s was given back, its listener hangs", message.msg_id)
+            LOG.warning("message %s was sent back, because its listener hangs", message.msg_id)
             self._state.advance_offset(
                 process_queue, process_queue.remove([message], now_ms=now_ms)
             )
@@ -210,7 +214,7 @@ class ConsumeConcurrently:
         if answer is _LATER:
             return ConsumeReturnType.FAILED
         LOG.warning(
-            "listener of %s answered %r for %s, which is no ConsumeConcurrentlyStatus: "
+            "listener of %s returned %r for %s, which is no ConsumeConcurrentlyStatus: "
             "the messages come again",
             self._state.group,
             answer,
@@ -226,7 +230,7 @@ class ConsumeConcurrently:
         done_count: int,
         context: ConsumeConcurrentlyContext,
     ) -> None:
-        """Be rid of the messages: done, given back, dropped (broadcasting), or tried again."""
+        """Remove consumed messages; send failed ones back, drop them (broadcasting) or retry."""
         here: list[MessageExt] = []
         failed = messages[done_count:]
         if failed and self._settings.broadcasting:

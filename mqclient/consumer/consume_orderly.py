@@ -1,12 +1,12 @@
-"""Orderly consumption: one listener a queue at a time, in queue order, only under its lock.
+"""Orderly consumption: one call of the listener per queue at a time, in order, under its lock.
 
-    messages put --> one task a queue --take--> listener --SUCCESS--> commit, next batch
-                         ^                          `--SUSPEND--> give back, pause, again
-                         `-- lock lost or old: ask for it again, wait
+    submit --> one task for each queue --take--> listener --SUCCESS--> commit, next batch
+                         ^                           `--SUSPEND--> give back, pause, try again
+                         `-- no lock, or an old one: ask for it again, wait
 
-Rule: no message overtakes one that failed; after ``max_reconsume_times`` failures (without a
-limit by default) it goes to the dead letter queue, and only then the next one is taken. A
-queue is consumed for 60 s at most before another one gets the place in the pool.
+Rule: no message overtakes one that failed. After ``max_reconsume_times`` failures (by default
+there is no limit) a message goes to the dead letter queue, and only then the next one is taken.
+A queue is consumed for at most 60 s before another queue gets its place in the pool.
 
 Source: client/impl/consumer/ConsumeMessageOrderlyService.java (4.9.7).
 """
@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 Status = ConsumeOrderlyStatus
 _SUSPEND: Final = Status.SUSPEND_CURRENT_QUEUE_A_MOMENT
 CONSUME_MS_MAX: Final = 60_000
-"""Longest stay of a queue in the pool (MAX_TIME_CONSUME_CONTINUOUSLY)."""
+"""Longest time of a queue in the pool (MAX_TIME_CONSUME_CONTINUOUSLY)."""
 NEXT_TURN_S: Final = 0.01
 LOCK_AGAIN_S: Final = 0.1
 RELEASE_WAIT_S: Final = 1.0
@@ -56,7 +56,7 @@ _DIRECTLY: Final = {
 
 
 class ConsumeOrderly:
-    """Consumes for one consumer."""
+    """The ``ConsumeService`` of a consumer with an orderly listener."""
 
     orderly = True
 
@@ -74,10 +74,10 @@ class ConsumeOrderly:
         self._in_listener: set[ProcessQueue] = set()
 
     def start(self) -> None:
-        """Nothing to start: each queue with messages gets its task."""
+        """Do nothing: each queue with messages gets a task of its own."""
 
     def resize(self, count: int) -> None:
-        """Let so many listeners run at a time; a smaller pool shrinks as listeners end."""
+        """Let ``count`` listeners run at a time; a smaller pool shrinks as listeners end."""
         for _ in range(self._size, count):
             self._places.release()
         for _ in range(count, self._size):
@@ -87,9 +87,9 @@ class ConsumeOrderly:
         self._caller.resize(count)
 
     def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
-        """Make sure that the queue has its task.
+        """Make sure that the queue has a task.
 
-        A queue that was dropped and begun anew waits for the listener that still has it.
+        A queue that was dropped and began again waits for the listener that still runs.
         """
         before, last = self._tasks.get(process_queue.queue, (None, None))
         if last is not None and last.done():
@@ -103,13 +103,13 @@ class ConsumeOrderly:
             self._state.tasks.add(task)
 
     def skip_to(self, process_queue: ProcessQueue, position: int) -> None:
-        """Move the position: nothing is held, so all that was given is done with."""
+        """Move the offset: the process queue is empty, so every message was consumed."""
         self._state.advance_offset(process_queue, position)
 
     async def stop(self, *, wait_s: float) -> None:
-        """Let listeners at work end within ``wait_s``.
+        """Wait at most ``wait_s`` for listeners that run, and end the tasks.
 
-        A listener that stops its own consumer is not waited for, and ends by itself.
+        This does not wait for a listener that stops its own consumer; it ends by itself.
         """
         caller = asyncio.current_task()
         own = {process_queue for process_queue, task in self._tasks.values() if task is caller}
@@ -122,7 +122,7 @@ class ConsumeOrderly:
         self._caller.close()
 
     async def release(self, process_queue: ProcessQueue) -> bool:
-        """Wait a second for the listener that has messages of a dropped queue."""
+        """Wait at most 1 s for the listener of a dropped queue; return whether it ended."""
         deadline_s = asyncio.get_running_loop().time() + RELEASE_WAIT_S
         while process_queue in self._in_listener:
             if asyncio.get_running_loop().time() >= deadline_s:
@@ -131,7 +131,7 @@ class ConsumeOrderly:
         return True
 
     async def consume_directly(self, message: MessageExt) -> ConsumeMessageDirectlyResult:
-        """Let the listener have one message, outside of any queue."""
+        """Call the listener with one message that is of no process queue."""
         message = self._state.under_original_topic(message)
         context = ConsumeOrderlyContext(queue_of(message))
         result = await call_directly(self._state, self._caller, message, context, _DIRECTLY)
@@ -162,7 +162,7 @@ class ConsumeOrderly:
         return process_queue.locked and not process_queue.lock_expired(self._state.client.now_ms())
 
     async def _consume_a_while(self, process_queue: ProcessQueue) -> float:
-        """Consume until nothing waits, something fails, or 60 s are over; return the pause."""
+        """Consume until no message waits, one fails, or 60 s are over; return the pause in s."""
         now_ms = self._state.client.now_ms
         started_ms = now_ms()
         while not process_queue.dropped and self._may_consume(process_queue):
@@ -179,7 +179,7 @@ class ConsumeOrderly:
         return 0.0
 
     async def _consume(self, process_queue: ProcessQueue, batch: list[MessageExt]) -> float | None:
-        """Give a batch to the listener; return the pause of the queue, None to go on."""
+        """Call the listener with a batch; return the pause of the queue in s, None to go on."""
         state = self._state
         context = ConsumeOrderlyContext(process_queue.queue)
         unreadable = [message for message in batch if message.unreadable]
@@ -211,7 +211,7 @@ class ConsumeOrderly:
     async def _put_aside(
         self, process_queue: ProcessQueue, batch: list[MessageExt], unreadable: list[MessageExt]
     ) -> float | None:
-        """Be rid of what nobody can read; the rest of the batch is taken anew, alone."""
+        """Move unreadable messages to the dead letter queue; the others are taken again."""
         for message in unreadable:
             log_unreadable(message)
         again: list[MessageExt] = []
@@ -228,7 +228,7 @@ class ConsumeOrderly:
         return None
 
     def _moved(self, process_queue: ProcessQueue, position: int) -> None:
-        # Not ``Consuming.moved``: the one listener of the queue alone says where it is.
+        # Not ``state.advance_offset``: the queue's one listener may also move the offset back.
         if position >= 0 and not process_queue.dropped:
             self._state.offsets.update(process_queue.queue, position, increase_only=False)
 
@@ -245,7 +245,7 @@ class ConsumeOrderly:
             self._in_listener.discard(process_queue)
         if not isinstance(answer, ConsumeOrderlyStatus):
             LOG.warning(
-                "listener of %s answered %r for %s, which is no ConsumeOrderlyStatus: "
+                "listener of %s returned %r for %s, which is no ConsumeOrderlyStatus: "
                 "the messages come again",
                 self._state.group,
                 answer,
@@ -287,7 +287,7 @@ class ConsumeOrderly:
         return pause_s
 
     async def _failed(self, batch: list[MessageExt]) -> tuple[list[MessageExt], list[MessageExt]]:
-        """Return the messages to try again, and those that went to the dead letters."""
+        """Return the messages to try again, and those that went to the dead letter queue."""
         times_max = self._settings.max_reconsume_times
         again: list[MessageExt] = []
         dead: list[MessageExt] = []

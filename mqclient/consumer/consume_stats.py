@@ -1,10 +1,11 @@
-"""How fast a consumer works, topic by topic: what ``mqadmin group running`` shows.
+"""Rates of a consumer by topic, as ``mqadmin group running`` shows them.
 
     pull 12 ms, 32 messages    consume 3 ms, 1 message ok
     └── sums and counts of the last 60 s (failures: of the last hour)
 
-Rule: pure; time is given. A window is kept in six slices of 10 s, as in Java, so a rate is at
-most 10 s old.
+A window consists of six slices of 10 s, as in Java, so a rate is at most 10 s old.
+
+Rule: this module asks nobody; its callers pass the time.
 
 Source: client/stat/ConsumerStatsManager.java, common/stats/StatsItem.java (4.9.7).
 """
@@ -20,7 +21,7 @@ SLICES: Final = 6
 
 
 class _Window:
-    """The sum and the count of what happened in the last while."""
+    """The sum and the count of values in the last ``length_ms``."""
 
     def __init__(self, length_ms: int) -> None:
         self._slice_ms = length_ms // SLICES
@@ -57,12 +58,12 @@ class TopicStats:
         self._failed_hour = _Window(HOUR_MS)
 
     def pulled(self, *, elapsed_ms: int, message_count: int, now_ms: int) -> None:
-        """Note a pull that gave messages."""
+        """Count a pull that found messages."""
         self._pulls.add(elapsed_ms, 1, now_ms=now_ms)
         self._pulled.add(message_count, 1, now_ms=now_ms)
 
     def consumed(self, *, elapsed_ms: int, ok_count: int, failed_count: int, now_ms: int) -> None:
-        """Note a call of a listener."""
+        """Count a call of a listener."""
         self._consumed.add(elapsed_ms, 1, now_ms=now_ms)
         if ok_count:
             self._ok.add(ok_count, 1, now_ms=now_ms)
@@ -71,7 +72,7 @@ class TopicStats:
             self._failed_hour.add(failed_count, 1, now_ms=now_ms)
 
     def status(self, now_ms: int) -> ConsumeStatus:
-        """Return the rates as a broker asks for them."""
+        """Return the rates for ``GET_CONSUMER_RUNNING_INFO``."""
         return ConsumeStatus(
             pull_rt=_mean(self._pulls, now_ms),
             pull_tps=_rate(self._pulled, now_ms),

@@ -1,10 +1,10 @@
-"""The user's side of consumption: listeners, what they are told, what they answer.
+"""Listeners: the application's functions that get messages, with their contexts and statuses.
 
-    async def listener(messages, context) -> ConsumeConcurrentlyStatus     runs in the loop
+    async def listener(messages, context) -> ConsumeConcurrentlyStatus     runs in the event loop
     def listener(messages, context) -> ConsumeConcurrentlyStatus           runs in a thread
 
-Rule: a listener that raises, or answers None or anything else that is no status, has failed:
-the messages come again, as in Java. Nothing a listener does ends the consumer.
+Rule: a listener that raises, or returns anything other than a status, has failed: the messages
+come again, as in Java. Nothing that a listener does ends the consumer.
 
 Source: client/consumer/listener/*.java (4.9.7).
 """
@@ -27,14 +27,14 @@ LOG = logging.getLogger(__name__)
 
 
 class ConsumeConcurrentlyStatus(StrEnum):
-    """What became of a batch in concurrent consumption."""
+    """What a concurrent listener returns for a batch."""
 
     CONSUME_SUCCESS = "CONSUME_SUCCESS"
     RECONSUME_LATER = "RECONSUME_LATER"
 
 
 class ConsumeOrderlyStatus(StrEnum):
-    """What became of a batch in orderly consumption; the last two are for ``auto_commit`` off."""
+    """What an orderly listener returns; the last two are for a context without ``auto_commit``."""
 
     SUCCESS = "SUCCESS"
     SUSPEND_CURRENT_QUEUE_A_MOMENT = "SUSPEND_CURRENT_QUEUE_A_MOMENT"
@@ -44,15 +44,14 @@ class ConsumeOrderlyStatus(StrEnum):
 
 @dataclass(slots=True)
 class ConsumeConcurrentlyContext:
-    """What a concurrent listener is told, and what it may set.
+    """What a concurrent listener gets beside the messages, and what it may set.
 
     Attributes:
-        queue: where the messages are from.
-        ack_index: the messages up to this index are done, the ones behind it come again; with
-            CONSUME_SUCCESS only.
+        queue: the queue that the messages are from.
+        ack_index: with CONSUME_SUCCESS, the messages up to this index are consumed, and those
+            behind it come again.
         delay_level: when failed messages come again: 0 lets the broker choose, above 0 is a
-            delay level, below 0 means the dead letter queue
-            (delayLevelWhenNextConsume).
+            delay level, below 0 means the dead letter queue (delayLevelWhenNextConsume).
     """
 
     queue: MessageQueue
@@ -62,11 +61,11 @@ class ConsumeConcurrentlyContext:
 
 @dataclass(slots=True)
 class ConsumeOrderlyContext:
-    """What an orderly listener is told, and what it may set.
+    """What an orderly listener gets beside the messages, and what it may set.
 
     Attributes:
-        queue: where the messages are from; no other listener has messages of it now.
-        auto_commit: False keeps the messages until a listener answers COMMIT or ROLLBACK.
+        queue: the queue that the messages are from; no other listener has messages of it now.
+        auto_commit: False keeps the messages until a listener returns COMMIT or ROLLBACK.
         suspend_ms: pause of the queue after SUSPEND_CURRENT_QUEUE_A_MOMENT; -1 means the
             consumer's setting (suspendCurrentQueueTimeMillis).
     """
@@ -90,15 +89,15 @@ _Status = TypeVar("_Status")
 
 
 class ListenerBroke(Exception):
-    """A listener raised SystemExit, or a cancellation that nobody asked for."""
+    """A listener raised SystemExit, or a cancellation that the consumer did not ask for."""
 
 
 class ListenerCaller(Generic[_Context, _Status]):
-    """Calls one listener, whichever kind of function it is.
+    """Calls one listener: a coroutine function in the event loop, a plain one in a thread.
 
     Args:
-        listener: awaited in the loop, or called in a thread.
-        thread_count: calls of a plain function at a time.
+        listener: the function, or an object with ``__call__``.
+        thread_count: how many calls of a plain function may run at a time.
     """
 
     def __init__(
@@ -114,10 +113,10 @@ class ListenerCaller(Generic[_Context, _Status]):
         self._threads: ListenerThreads | None = None
 
     async def call(self, messages: list[MessageExt], context: _Context) -> object:
-        """Return what the listener answers, raise what it raises.
+        """Return what the listener returns, and raise what it raises.
 
         Raises:
-            ListenerBroke: it raised what would end a task or the process.
+            ListenerBroke: it raised an error that would end a task or the process.
         """
         try:
             if self._awaits:
@@ -125,33 +124,33 @@ class ListenerCaller(Generic[_Context, _Status]):
             if self._threads is None:
                 self._threads = ListenerThreads(self._thread_count)
             answer = await self._threads.run(lambda: self._listener(messages, context))
-            # A plain function may still give something to await, such as functools.partial.
+            # A plain function may return an awaitable, as a functools.partial does.
             return await answer if inspect.isawaitable(answer) else answer
         except Exception:
             raise
         except BaseException as error:
             task = current_task()
             if task is not None and task.cancelling():
-                # The consumer stops.
+                # The consumer is being stopped.
                 raise
             raise ListenerBroke(f"the listener raised {error!r}") from error
 
     def resize(self, thread_count: int) -> None:
-        """Let so many calls of a plain function run at a time."""
+        """Let ``thread_count`` calls of a plain function run at a time."""
         self._thread_count = thread_count
         if self._threads is not None:
             self._threads.resize(thread_count)
 
     def close(self) -> None:
-        """End the threads that are idle; a call that hangs keeps its thread, not the process."""
+        """End the idle threads; a call that hangs keeps its thread, but not the process."""
         if self._threads is not None:
             self._threads.resize(0)
 
 
 class ListenerThreads:
-    """Threads for plain functions, which wake the loop once for many results.
+    """Threads for plain functions, which wake the event loop once for many results.
 
-    ``run_in_executor`` would wake it for each, which costs more than most listeners.
+    ``run_in_executor`` would wake the loop for each result, which costs more than most listeners.
     """
 
     def __init__(self, count: int) -> None:
@@ -165,7 +164,7 @@ class ListenerThreads:
         self.resize(count)
 
     def run(self, call: Callable[[], object]) -> "Future[object]":
-        """Call in a thread; the future is of the running loop."""
+        """Call a function in a thread; the future belongs to the running loop."""
         if self._loop is None:
             self._loop = get_running_loop()
         result: Future[object] = self._loop.create_future()
@@ -173,7 +172,7 @@ class ListenerThreads:
         return result
 
     def resize(self, count: int) -> None:
-        """Start threads, or let some end after their call."""
+        """Start threads, or let some end after their current call."""
         for _ in range(self._count, count):
             self._started_count += 1
             threading.Thread(
@@ -193,8 +192,8 @@ class ListenerThreads:
 
     def _tell(self, future: "Future[object]", result: object, error: BaseException | None) -> None:
         self._done.append((future, result, error))
-        # The loop clears the mark before it empties ``done``, so a result that comes after
-        # that finds it cleared and wakes the loop again.
+        # The loop clears the flag before it empties ``_done``, so a result that comes later
+        # finds the flag cleared and wakes the loop again.
         if not self._is_woken:
             self._is_woken = True
             loop = self._loop
@@ -202,7 +201,7 @@ class ListenerThreads:
             try:
                 loop.call_soon_threadsafe(self._deliver)
             except RuntimeError:
-                LOG.warning("a listener ended after its event loop; its result is dropped")
+                LOG.warning("a listener ended after its event loop; its result is lost")
 
     def _deliver(self) -> None:
         self._is_woken = False

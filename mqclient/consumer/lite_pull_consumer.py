@@ -1,4 +1,4 @@
-"""The polling consumer: a member of a group whose owner asks for the messages.
+"""The lite pull consumer: a member of a group whose application polls for messages.
 
     async with LitePullConsumer(client, "group") as consumer:
         consumer.subscribe("Topic")              or: consumer.assign(queues)
@@ -7,12 +7,12 @@
             for message in await consumer.poll():
                 ...
 
-    pull loops --> held, in queue order --> poll --> given; position behind it
-                                            `-- every 5 s: commit what was given before
+    pull loops --> process queues --> PollBuffer --> poll() --> the application
+                                          `-- every 5 s: commit what was polled before
 
-Rule: a message counts as done when ``poll`` is called again after it was given, so a crash
-repeats the last batch and loses nothing. Subscribing shares the group's queues, assigning
-takes queues alone; a consumer does one of the two.
+Rule: a message counts as consumed when ``poll`` is called again after it was returned, so a crash
+repeats the last batch and loses nothing. ``subscribe`` shares the queues of a topic with the
+group; ``assign`` takes queues whatever other members do. A consumer does one of the two.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQueue.java (4.9.7).
 """
@@ -48,17 +48,17 @@ from remoting.codes import RequestCode
 LOG = logging.getLogger(__name__)
 
 QueuesChanged = Callable[[str, list[MessageQueue]], Awaitable[None] | None]
-"""A listener that gets a topic and the queues it has now."""
+"""A listener that gets a topic and the queues that it has now."""
 
 
 class LitePullConsumer(GroupConsumer):
-    """One member of a consumer group, polled.
+    """A member of a consumer group whose application polls for messages.
 
     Args:
-        client: the connections; a client has one member of a group at most.
+        client: the connections; a client has at most one member of a group.
         group: the consumer group.
-        settings: everything that can be set, see ``LitePullSettings``.
-        local_dir: broadcasting only: where positions are kept.
+        settings: see ``LitePullSettings``; the defaults when None.
+        local_dir: broadcasting only: the directory of the offset files.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -98,10 +98,15 @@ class LitePullConsumer(GroupConsumer):
     def subscribe(
         self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
     ) -> None:
-        """Share the queues of a topic with the group.
+        """Subscribe to a topic, and share its queues with the group.
+
+        Args:
+            topic: with the namespace or without.
+            expression: ``*``, ``TagA || TagB``, an SQL92 expression, or a ``MessageSelector``.
+            kind: TAG or SQL92, the kind of an expression that is a text.
 
         Raises:
-            BadRequest: topic or expression cannot be right, or queues were assigned.
+            BadRequest: the topic or the expression is not allowed, or queues were assigned.
         """
         if self._assigned is not None:
             raise BadRequest(
@@ -112,17 +117,17 @@ class LitePullConsumer(GroupConsumer):
             self._loop.do(self._rebalancing.wake)
 
     def unsubscribe(self, topic: str) -> None:
-        """Leave the queues of a topic to the group's other members."""
+        """End the subscription to a topic; its queues go to other members."""
         self._subscriptions.pop(wrap(self._connections.namespace, topic), None)
         if self._running and self._assigned is None:
             self._loop.do(self._rebalancing.wake)
 
     async def assign(self, queues: Collection[MessageQueue]) -> None:
-        """Take queues alone, whatever other members do; a second call replaces them.
+        """Take these queues, whatever other members do; a second call replaces them.
 
         Raises:
             BadRequest: topics were subscribed to.
-            ClientError: a broker did not say where the group is in a queue.
+            ClientError: a broker did not give the group's offset in a queue.
         """
         if self._assigned is None and self._subscriptions:
             raise BadRequest(
@@ -137,10 +142,15 @@ class LitePullConsumer(GroupConsumer):
     def set_sub_expression_for_assign(
         self, topic: str, expression: str, *, kind: str = TAG
     ) -> None:
-        """Want only some messages of a topic whose queues are assigned; before ``assign``.
+        """Filter the messages of a topic whose queues will be assigned; call it before ``assign``.
+
+        Args:
+            topic: with the namespace or without.
+            expression: as of ``subscribe``.
+            kind: TAG or SQL92.
 
         Raises:
-            BadRequest: topic or expression cannot be right, or the consumer runs.
+            BadRequest: the topic or the expression is not allowed, or the consumer runs.
         """
         if self._running:
             raise BadRequest("an expression for assigned queues is set before the start")
@@ -153,13 +163,13 @@ class LitePullConsumer(GroupConsumer):
         """Join the group and begin to pull.
 
         Raises:
-            BadRequest: a second start, or the client has a member of this group already.
+            BadRequest: the consumer runs already, or the client has a member of this group already.
             BrokerRefused: a broker cannot read an SQL92 expression.
-            ClientError: queues were assigned, and a broker did not say where to begin.
+            ClientError: a broker did not give the start offset of an assigned queue.
         """
         if self._running:
             raise BadRequest(f"consumer of {self.group} runs already")
-        # Before it joins: nobody shuts down a member that could not start.
+        # Checked before it joins, because nobody shuts down a member that could not start.
         await self._check_expressions()
         await self._client.members.join_consumer(self)
         self._loop.enter()
@@ -176,10 +186,10 @@ class LitePullConsumer(GroupConsumer):
             raise
 
     async def shutdown(self) -> None:
-        """Leave the group; commits what was polled when ``auto_commit`` is on.
+        """Leave the group; with ``auto_commit``, commit what was polled.
 
-        The last batch only counts when ``poll`` or ``commit`` was called after it: nobody knows
-        here whether its owner is done with it.
+        The last batch counts only when ``poll`` or ``commit`` was called after it, because the
+        application may not be finished with it.
         """
         await super().shutdown()
         if not self._running:
@@ -198,10 +208,10 @@ class LitePullConsumer(GroupConsumer):
     # Messages and positions.
 
     async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
-        """Return the next messages of one queue, none when there are none in time.
+        """Return the next messages of one queue, or none when none came in time.
 
         Args:
-            timeout_ms: the setting ``poll_timeout_ms`` when None; 0 does not wait.
+            timeout_ms: how long to wait; None means the setting ``poll_timeout_ms``, 0 not at all.
 
         Raises:
             BadRequest: the consumer does not run.
@@ -217,15 +227,15 @@ class LitePullConsumer(GroupConsumer):
     async def commit(
         self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
     ) -> None:
-        """Keep positions: of all that was polled, or the given ones.
+        """Commit offsets: those of all messages that were polled, or the given ones.
 
         Args:
-            positions: queue offsets to read next, in entries.
-            persist: tell the broker now, not only at the end.
+            positions: the queue offset to read next of each queue, in entries.
+            persist: tell the brokers now, not only at the shutdown.
 
         Raises:
             BadRequest: the consumer does not run, or a queue is not its own.
-            ClientError: a broker could not be told.
+            ClientError: a broker did not take an offset.
         """
         self._check_running()
         if positions is None:
@@ -240,13 +250,17 @@ class LitePullConsumer(GroupConsumer):
             await self._state.offsets.persist(queues, sure=True)
 
     async def committed(self, queue: MessageQueue) -> int | None:
-        """Return the position the group has in a queue, None when it never had one."""
+        """Return the queue offset the group reads next, None when it never committed one.
+
+        Raises:
+            ClientError: the broker did not answer.
+        """
         queue = self._wrapped(queue)
         known = self._state.offsets.known(queue)
         return known if known is not None else await self._state.offsets.read(queue)
 
     async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
-        """Go on at a queue offset, in entries; what is held of the queue is forgotten.
+        """Continue at a queue offset, in entries; drop the messages of the queue that wait here.
 
         Raises:
             BadRequest: the queue is not this consumer's, or the offset is outside of it.
@@ -267,31 +281,31 @@ class LitePullConsumer(GroupConsumer):
         self._pulls.run(fresh)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Go on at the first message there is; raises as ``seek``."""
+        """Continue at the first message of the queue; raises as ``seek``."""
         await self.seek(queue, await self.min_offset(queue))
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Go on behind the last message; raises as ``seek``."""
+        """Continue behind the last message of the queue; raises as ``seek``."""
         await self.seek(queue, await self.max_offset(queue))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Neither pull nor give messages of these queues."""
+        """Stop pulling these queues, and let ``poll`` return none of their messages."""
         self._pulls.paused.update(map(self._wrapped, queues))
         self._poll_buffer.paused = self._pulls.paused
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Go on with paused queues."""
+        """Continue with paused queues."""
         self._pulls.paused.difference_update(map(self._wrapped, queues))
         self._loop.do(self._poll_buffer.wake)
 
-    # Java's own names of two questions.
+    # Java's names for two methods of ``Queries``.
     offset_for_timestamp = Queries.search_offset
     fetch_message_queues = Queries.fetch_subscribe_message_queues
 
     def register_topic_message_queue_change_listener(
         self, topic: str, listener: QueuesChanged
     ) -> None:
-        """Be told when a topic gets or loses queues.
+        """Call a listener whenever a topic gets or loses queues.
 
         Raises:
             BadRequest: the consumer does not run.
@@ -300,20 +314,20 @@ class LitePullConsumer(GroupConsumer):
         every_s = self.settings.topic_metadata_check_interval_ms / 1000
         self._spawn(watch(self._client, topic, listener, every_s=every_s))
 
-    # As a member of the client (``mqclient.client.members``).
+    # The client's ``Members`` call this.
 
     def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return what answers which request of a broker."""
+        """Return the method that answers each request code of a broker."""
         table = self._broker_request_handlers(self._poll_buffer, self._pulls, self._rebalancing)
         if self._assigned is not None:
-            # As in Java: no rebalance would begin the queues anew.
+            # As in Java, because no rebalance would begin the queues again.
             del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
         return table
 
     # Inside.
 
     def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
-        # The queues of a member that assigned them are no concern of the group's rebalance.
+        # Assigned queues take no part in the rebalance of the group.
         return () if self._assigned is not None else super()._heartbeat_subscriptions()
 
     def _set_subscription(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
@@ -346,7 +360,14 @@ class LitePullConsumer(GroupConsumer):
 
 
 async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_s: float) -> None:
-    """Tell ``listener`` of each change, until cancelled; a name server that is away is logged."""
+    """Call a listener with every change of a topic's queues, until this is cancelled.
+
+    Args:
+        client: asks the name servers; one that does not answer is logged.
+        topic: with the namespace or without.
+        listener: gets the topic and its queues; it may be a coroutine function.
+        every_s: pause between two questions, in seconds.
+    """
     before: list[MessageQueue] | None = None
     while True:
         try:

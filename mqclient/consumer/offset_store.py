@@ -1,10 +1,12 @@
-"""Where a group's positions are kept: at the brokers, or in a file of each broadcast member.
+"""Offset stores: consumer offsets are kept by the brokers, or by each broadcasting member.
 
-    listener done --> update --> table in memory --persist (5 s, drop, stop)--> broker | file
+    listener returns --> update --> table in memory --persist (5 s, drop, stop)--> broker, or file
 
-Rule: a position is the queue offset to read next, in entries. ``increase_only`` keeps a late
-result from moving it back. ``read`` gives None where nothing was ever committed, which is
-not 0. A queue that another member has now is removed, so that nothing is committed over it.
+A consumer offset is the queue offset to read next, in entries. ``increase_only`` keeps a late
+result from moving it back. ``read`` returns None where nothing was ever committed, which is not
+the same as 0.
+
+Rule: a queue that went to another member is removed, so that nothing overwrites its offset.
 
 Source: client/consumer/store/RemoteBrokerOffsetStore.java, LocalFileOffsetStore.java (4.9.7).
 """
@@ -31,54 +33,54 @@ LOCAL_DIR: Final = Path("~/.rocketmq_offsets")
 
 
 class OffsetStore(Protocol):
-    """What consumption needs of either kind."""
+    """What a consumer needs of either kind of store."""
 
     def update(self, queue: MessageQueue, queue_offset: int, *, increase_only: bool) -> None:
-        """Set the position in memory."""
+        """Set the offset in memory."""
 
     def known(self, queue: MessageQueue) -> int | None:
-        """Return the position in memory."""
+        """Return the offset in memory, None without one."""
 
     def table(self, topic: str) -> dict[MessageQueue, int]:
-        """Return all positions in memory of a topic."""
+        """Return all offsets in memory of a topic."""
 
     def remove(self, queue: MessageQueue) -> None:
-        """Forget the position in memory."""
+        """Forget the offset in memory."""
 
     async def read(self, queue: MessageQueue) -> int | None:
-        """Return the position as kept, None when there is none; raises ClientError."""
+        """Return the offset that was persisted, None without one; raises ClientError."""
 
     async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
-        """Keep the positions of these queues; ``sure`` waits until it is done."""
+        """Persist the offsets of these queues; ``sure`` waits until that is done."""
 
 
 class _OffsetTable:
-    """The positions in memory."""
+    """The offsets in memory."""
 
     def __init__(self) -> None:
         self._offsets: dict[MessageQueue, int] = {}
 
     def update(self, queue: MessageQueue, queue_offset: int, *, increase_only: bool) -> None:
-        """Set the position in memory."""
+        """Set the offset in memory."""
         if increase_only and self._offsets.get(queue, -1) >= queue_offset:
             return
         self._offsets[queue] = queue_offset
 
     def known(self, queue: MessageQueue) -> int | None:
-        """Return the position in memory."""
+        """Return the offset in memory, None without one."""
         return self._offsets.get(queue)
 
     def table(self, topic: str) -> dict[MessageQueue, int]:
-        """Return all positions in memory of a topic."""
+        """Return all offsets in memory of a topic."""
         return {queue: at for queue, at in self._offsets.items() if queue.topic == topic}
 
     def remove(self, queue: MessageQueue) -> None:
-        """Forget the position in memory."""
+        """Forget the offset in memory."""
         self._offsets.pop(queue, None)
 
 
 class RemoteOffsets(_OffsetTable):
-    """Positions kept by the brokers (clustering)."""
+    """Offsets that the brokers keep (clustering)."""
 
     def __init__(self, client: MQClient, group: str) -> None:
         super().__init__()
@@ -86,14 +88,14 @@ class RemoteOffsets(_OffsetTable):
         self._group = group
 
     async def read(self, queue: MessageQueue) -> int | None:
-        """Ask the broker; raises ClientError when it does not answer."""
+        """Return the offset that the broker has; raises ClientError when it does not answer."""
         return await offsets.committed(self._client, queue, group=self._group)
 
     async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
-        """Send the positions of these queues; without ``sure`` no answer is waited for.
+        """Send the offsets of these queues; only ``sure`` waits for the answers.
 
         Raises:
-            ClientError: a broker could not be told; the others were.
+            ClientError: a broker did not get its offset; the others did.
         """
         failure: ClientError | None = None
         for queue in queues:
@@ -125,15 +127,18 @@ class RemoteOffsets(_OffsetTable):
 
 
 class LocalOffsets(_OffsetTable):
-    """Positions in a file of this member (broadcasting), the same bytes as Java's.
+    """Offsets in a file of this member (broadcasting), with the same bytes as Java's file.
 
-    Nothing is ever removed: a member alone says where it is, and a queue whose broker is away
-    for a while would else begin anew.
+    No offset is ever removed: only this member has it, and a queue whose broker is away for a
+    while would start from nothing.
 
     Args:
-        directory: of all clients; ``~/.rocketmq_offsets`` in Java.
         client_id: the member, see ``MQClient.broadcast_id``.
-        group: the consumer group.
+        group: the consumer group, with its namespace.
+        directory: of all clients; ``~/.rocketmq_offsets`` in Java.
+
+    Raises:
+        BadAnswer: neither the file nor its ``.bak`` can be read.
     """
 
     def __init__(self, client_id: str, group: str, *, directory: Path = LOCAL_DIR) -> None:
@@ -142,17 +147,17 @@ class LocalOffsets(_OffsetTable):
         self._load()
 
     async def read(self, queue: MessageQueue) -> int | None:
-        """Return the position the file held at the start, or the one set since."""
+        """Return the offset that the file had at the start, or the one set since."""
         return self._offsets.get(queue)
 
     def remove(self, queue: MessageQueue) -> None:
-        """Keep the position, as Java does."""
+        """Keep the offset, as Java does."""
 
     async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
-        """Write the file with all positions, ``.bak`` keeps the one before.
+        """Write the file with all offsets; ``.bak`` keeps the file before.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         if not queues or not self._offsets:
             return
@@ -160,7 +165,7 @@ class LocalOffsets(_OffsetTable):
             offset_table={queue: self._offsets[queue] for queue in _java_order(self._offsets)}
         )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Others on this machine may write the same file, as in Java: whole, and one after another.
+        # Other processes may write the same file, as in Java, so it is replaced as a whole.
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.{id(self)}.tmp")
         with fresh.open("wb") as file:
             file.write(fastjson.dumps(body.to_json(), pretty=True).encode())
@@ -183,7 +188,7 @@ class LocalOffsets(_OffsetTable):
                 if path == backup:
                     raise BadAnswer(
                         f"neither {self.path} nor its .bak can be read: {error}",
-                        hint="remove both to begin anew",
+                        hint="remove both to start without offsets",
                     ) from error
                 continue
             return
@@ -211,10 +216,16 @@ def _spread(queue: MessageQueue) -> int:
 def offset_store(
     client: MQClient, group: str, *, broadcasting: bool, local_dir: Path
 ) -> OffsetStore:
-    """Return the store a consumer's kind wants: of its own in broadcasting, else the brokers'.
+    """Return the store of a consumer: a file in broadcasting, else the brokers.
+
+    Args:
+        client: the connections.
+        group: the consumer group, with its namespace.
+        broadcasting: whether every member gets every message.
+        local_dir: the directory of the offset files.
 
     Raises:
-        BadAnswer: this member's file cannot be read, nor the one before it.
+        BadAnswer: neither the offset file of this member nor its ``.bak`` can be read.
     """
     if broadcasting:
         return LocalOffsets(client.broadcast_id, group, directory=local_dir)

@@ -1,13 +1,15 @@
-"""What a consumer holds of one queue: messages pulled and not yet done with.
+"""The process queue: messages of one queue that were pulled and are not consumed yet.
 
-    pull --> put --> waiting --take--> taken --commit--> gone, position moves
+    pull --> put --> waiting --take--> taken --commit--> gone; the offset moves behind them
                        |                  `--give_back--> waiting again, at the front
-                       `--remove--> gone; the position is the lowest offset still here
+                       `--remove--> gone; the offset is the lowest one that is still here
 
-Rule: pure; time is given. Concurrent consumption leaves messages in ``waiting`` until they are
-removed in any order, so the position never passes one that is not done. Orderly consumption
-takes from the front and commits or gives back what it took. A queue that was given to another
-member is ``dropped``: nothing of it is put, consumed or committed any more.
+Concurrent consumption leaves messages in ``waiting`` and removes them in any order, so the offset
+never passes a message that is not consumed. Orderly consumption takes messages from the front,
+and commits or gives back what it took. A queue that went to another member is ``dropped``:
+nothing of it is put, consumed or committed any more.
+
+Rule: this module asks nobody; its callers pass the time.
 
 Source: client/impl/consumer/ProcessQueue.java (4.9.7).
 """
@@ -21,12 +23,12 @@ from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue, ProcessQueueInfo
 
 LOCK_LIFE_MS: Final = 30_000
-"""A lock not confirmed for so long is not relied on; the broker gives it away after 60 s."""
+"""A lock is trusted this long after the broker confirmed it, which itself keeps it for 60 s."""
 LOCK_AGAIN_MS: Final = 20_000
 PULL_IDLE_MS: Final = 120_000
-"""A queue not pulled for so long has lost its pull; rebalance makes it anew."""
+"""A queue that was not pulled for so long lost its pull loop; rebalance begins it again."""
 EXPIRED_COUNT_MAX: Final = 16
-"""Messages one look for expired ones gives at most."""
+"""Most messages that one call of ``expired`` returns."""
 NOTHING: Final = -1
 _MIB: Final = 1024 * 1024
 
@@ -35,11 +37,13 @@ class ProcessQueue:
     """The messages of one queue, in queue order.
 
     Attributes:
+        queue: the queue.
         next_offset: queue offset to pull next, in entries.
-        dropped: the queue belongs to another member now.
-        locked: the broker gave this member the queue's lock (orderly consumption).
+        dropped: True when the queue belongs to another member.
+        locked: True when the broker gave the lock of the queue to this member (orderly only).
         count: messages here, waiting or taken.
-        size: bytes of their bodies as they travelled.
+        size: bytes of their bodies as the broker sent them.
+        last_pull_ms, last_consume_ms, last_lock_ms: when this was last done, in ms since 1970.
     """
 
     def __init__(self, queue: MessageQueue, *, next_offset: int, now_ms: int) -> None:
@@ -53,15 +57,15 @@ class ProcessQueue:
         self.last_consume_ms = now_ms
         self.last_lock_ms = now_ms
         self._waiting: dict[int, MessageExt] = {}
-        # The offsets of ``waiting`` in order; those removed meanwhile are skipped when they
-        # come to the front, which keeps every operation at amortised constant time.
+        # The offsets of ``waiting`` in order. Those that were removed meanwhile are skipped when
+        # they reach the front, so that every operation takes amortised constant time.
         self._order: deque[int] = deque()
         self._taken: dict[int, MessageExt] = {}
         self._started_ms: dict[int, int] = {}
         self._max_offset = NOTHING
 
     def put(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
-        """Add pulled messages, return those that were not here yet."""
+        """Add messages that were pulled; return those that were not here yet."""
         new = []
         for message in messages:
             queue_offset = message.record.queue_offset
@@ -79,11 +83,11 @@ class ProcessQueue:
         return new
 
     def remove(self, messages: Sequence[MessageExt], *, now_ms: int) -> int:
-        """Drop messages that are done with, return the position the queue has now.
+        """Remove messages that were consumed; return the offset that the queue may commit now.
 
         Returns:
-            The lowest queue offset still here, or the one behind all that were put;
-            ``NOTHING`` when nothing was here before.
+            The lowest queue offset that is still here, or the one behind all messages that were
+            put; ``NOTHING`` when the queue was empty before.
         """
         self.last_consume_ms = now_ms
         if not self._waiting:
@@ -96,7 +100,7 @@ class ProcessQueue:
         return self._max_offset + 1 if first is None else first
 
     def take(self, count_max: int, *, now_ms: int) -> list[MessageExt]:
-        """Take messages from the front, to ``commit`` or to ``give_back``."""
+        """Take messages from the front; ``commit`` or ``give_back`` must follow."""
         self.last_consume_ms = now_ms
         batch: list[MessageExt] = []
         while len(batch) < count_max and (queue_offset := self._front()) is not None:
@@ -106,7 +110,7 @@ class ProcessQueue:
         return batch
 
     def commit(self) -> int:
-        """Be done with all that was taken, return the position behind it or ``NOTHING``."""
+        """Remove all taken messages; return the offset behind them, or ``NOTHING``."""
         if not self._taken:
             return NOTHING
         position = max(self._taken) + 1
@@ -116,7 +120,7 @@ class ProcessQueue:
         return position
 
     def give_back(self, messages: Sequence[MessageExt] | None = None) -> None:
-        """Put taken messages back to the front, all of them without an argument."""
+        """Put taken messages back to the front; all of them when None."""
         back = list(self._taken.values()) if messages is None else messages
         for message in back:
             queue_offset = message.record.queue_offset
@@ -125,18 +129,18 @@ class ProcessQueue:
                 self._insert(queue_offset)
 
     def drop(self, messages: Iterable[MessageExt]) -> None:
-        """Forget taken messages; the next ``commit`` passes them."""
+        """Remove some taken messages; the next ``commit`` passes them."""
         for message in messages:
             if self._taken.pop(message.record.queue_offset, None) is not None:
                 self._forget(message)
 
     def started(self, messages: Iterable[MessageExt], *, now_ms: int) -> None:
-        """Note when a listener got messages; ``expired`` counts from here."""
+        """Note when a listener got messages; ``expired`` counts from that time."""
         for message in messages:
             self._started_ms[message.record.queue_offset] = now_ms
 
     def expired(self, *, life_ms: int, now_ms: int) -> list[MessageExt]:
-        """Return messages at the front whose listener takes longer than ``life_ms``."""
+        """Return messages at the front whose listener has run for more than ``life_ms``."""
         found: list[MessageExt] = []
         for queue_offset in self._order:
             message = self._waiting.get(queue_offset)
@@ -151,7 +155,7 @@ class ProcessQueue:
         return found
 
     def clear(self) -> None:
-        """Forget every message."""
+        """Remove every message."""
         self._waiting.clear()
         self._order.clear()
         self._taken.clear()
@@ -166,24 +170,24 @@ class ProcessQueue:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether ``take`` would give something."""
+        """Whether ``take`` would return a message."""
         return bool(self._waiting)
 
     @property
     def taken_count(self) -> int:
-        """Messages taken and neither committed nor given back."""
+        """How many messages are taken and neither committed nor given back."""
         return len(self._taken)
 
     def lock_expired(self, now_ms: int) -> bool:
-        """Whether the lock is too old to rely on."""
+        """Whether the lock is too old to be trusted."""
         return now_ms - self.last_lock_ms > LOCK_LIFE_MS
 
     def pull_expired(self, now_ms: int) -> bool:
-        """Whether the queue's pull got lost."""
+        """Whether the queue has lost its pull loop."""
         return now_ms - self.last_pull_ms > PULL_IDLE_MS
 
     def info(self, *, commit_offset: int) -> ProcessQueueInfo:
-        """Return the state as a broker or ``mqadmin`` asks for it."""
+        """Return the state of the queue for ``GET_CONSUMER_RUNNING_INFO``."""
         waiting = sorted(self._waiting)
         taken = sorted(self._taken)
         return ProcessQueueInfo(
@@ -211,7 +215,7 @@ class ProcessQueue:
         return None
 
     def _insert(self, queue_offset: int) -> None:
-        # Only what comes back after a failure or a corrected position is out of order.
+        # Only messages that come back after a failure, or after a seek, are out of order.
         while self._order and self._order[0] not in self._waiting:
             self._order.popleft()
         if not self._order or queue_offset < self._order[0]:

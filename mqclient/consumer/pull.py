@@ -1,14 +1,16 @@
-"""One pull request and its answer, the same for every kind of consumer.
+"""One pull request and its answer; every kind of consumer uses it.
 
-    Asked --> PULL_MESSAGE --> FOUND            messages, next_offset behind them
-                           --> NO_MATCHED_MSG   only others' messages, go on at next_offset
-                           --> NO_NEW_MSG       the end of the queue, come back later
-                           --> OFFSET_ILLEGAL   outside the queue, next_offset is the nearest end
+    PullRequest --PULL_MESSAGE--> FOUND           messages; next_offset is behind them
+                                  NO_MATCHED_MSG  the broker filtered all; go on at next_offset
+                                  NO_NEW_MSG      the end of the queue; ask again later
+                                  OFFSET_ILLEGAL  outside the queue; next_offset is the nearest end
 
-Rule: brokers compare hashes of tags, so the words are compared again here. The broker that an
-answer suggests is asked next time; one that is no master is never told a position. Bytes that
-are no record end an answer before them; when they come first, they are asked for once more,
-alone, and then passed with an error in the log, or a queue would end there for good.
+Rule: brokers compare hashes of tags, so the tags are compared again here. The broker that an
+answer suggests is asked next time; only a master gets an offset to commit.
+
+Damaged bytes in an answer end it: the messages before them count. When damaged bytes come first,
+they are asked for once more, alone, and then skipped with an error in the log; otherwise a
+consumer would never get beyond them.
 
 Source: client/impl/consumer/PullAPIWrapper.java, client/impl/MQClientAPIImpl.java
 #processPullResponse, common/sysflag/PullSysFlag.java (4.9.7).
@@ -37,11 +39,11 @@ CLASS_FILTER: Final = 8
 LITE_PULL: Final = 16
 """Bits of a pull's ``sys_flag``."""
 HOLD_GRACE_S: Final = 10.0
-"""A broker looks at held pulls every 5 s, so an answer may come that much late."""
+"""A broker checks held pulls every 5 s, so an answer may be that late."""
 
 
 class PullStatus(StrEnum):
-    """What became of a pull (Java's PullStatus)."""
+    """How a pull ended (Java's PullStatus)."""
 
     FOUND = "FOUND"
     NO_NEW_MSG = "NO_NEW_MSG"
@@ -59,13 +61,14 @@ _STATUS: Final[dict[int, PullStatus]] = {
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull gave.
+    """The result of a pull.
 
     Attributes:
-        next_offset: queue offset to pull next; it has passed filtered messages too.
+        status: how it ended.
+        next_offset: queue offset to pull next; filtered messages are behind it, too.
         min_offset: first readable queue offset.
-        max_offset: queue offset of the next message to come.
-        messages: in queue order, tags compared again.
+        max_offset: queue offset that the next message will get.
+        messages: in queue order; those with other tags are left out.
     """
 
     status: PullStatus
@@ -76,11 +79,11 @@ class PullResult:
 
 
 class RawPull(NamedTuple):
-    """What a pull gave, its records as they came: see ``PullResult`` for the numbers.
+    """The result of a pull with undecoded records; the numbers are those of ``PullResult``.
 
     Attributes:
-        data: whole records one after the other; tags are not compared again.
-        address: the broker that answered.
+        data: records one after the other, of which some may have other tags.
+        address: the broker that answered, ``host:port``.
     """
 
     status: PullStatus
@@ -92,15 +95,19 @@ class RawPull(NamedTuple):
 
 
 class PullRequest(NamedTuple):
-    """What a pull asks for.
+    """The parameters of a pull.
 
     Attributes:
-        queue_offset: first one wanted, in entries.
-        send_expression: let the subscription travel; else the broker takes the heartbeat's.
-        sub_version: version of the subscription, ms; the broker refuses one newer than it has.
-        commit_offset: position to keep along with it, None to keep none.
-        suspend_ms: let the broker wait so long for a message when there is none.
-        lite: marks the pull of a consumer that polls.
+        queue: the queue, with its namespace.
+        queue_offset: the first offset to read, in entries.
+        subscription: the filter.
+        count_max: at most so many messages.
+        send_expression: send the subscription along; else the broker uses that of the heartbeat.
+        sub_version: version of the subscription, in ms; the broker refuses one that is newer
+            than the one it has.
+        commit_offset: offset to commit along with the pull; None commits none.
+        suspend_ms: how long the broker may hold a pull that finds no message.
+        lite: marks the pull of a lite pull consumer.
         class_filter: ask a filter server, which has the group's filter for the topic.
     """
 
@@ -117,10 +124,12 @@ class PullRequest(NamedTuple):
 
 
 class Puller:
-    """Sends pulls for a consumer group, and remembers which broker to ask.
+    """Sends pulls for a consumer group, and remembers which broker to ask for each queue.
 
     Args:
-        broker_id: the member of each broker to ask, whatever brokers suggest; None follows them.
+        client: the connections.
+        group: the consumer group, with its namespace.
+        broker_id: the member of each broker to ask; None follows what brokers suggest.
     """
 
     def __init__(self, client: MQClient, group: str, *, broker_id: int | None = None) -> None:
@@ -133,27 +142,28 @@ class Puller:
         """Read messages from a queue offset on.
 
         Args:
-            timeout_s: the client's when None; the time a broker may wait is added.
+            asked: what to read.
+            timeout_s: the client's when None; the time that a broker may hold it is added.
 
         Raises:
             BadRequest: the offset is over 64 bits.
-            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
+            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: nothing was read.
         """
         raw = await self.pull_raw(asked, timeout_s=timeout_s)
         found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
         if damage is not None and not found and asked.count_max > 1:
-            # Alone: the answer then says what is behind it.
+            # Asked for alone, the answer says which offset is behind it.
             raw = await self.pull_raw(asked._replace(count_max=1), timeout_s=timeout_s)
             found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
         status, next_offset = raw.status, raw.next_offset
         if damage is not None and found:
-            # Never back, and never beyond the answer, whatever a record says of itself.
+            # Whatever a record says of itself, neither go back nor beyond the answer.
             behind = found[-1].queue_offset + 1
             next_offset = min(max(behind, asked.queue_offset + 1), next_offset)
         elif damage is not None:
             status = PullStatus.NO_MATCHED_MSG
             LOG.error(
-                "%s passes over what broker %s has at offset %d to %d of %s: %s",
+                "%s skips what broker %s has at offset %d to %d of %s: %s",
                 self._group,
                 raw.address,
                 asked.queue_offset,
@@ -193,7 +203,7 @@ class Puller:
         )
 
     def forget(self, queue: MessageQueue) -> None:
-        """Ask the master again first."""
+        """Forget which broker was suggested, and ask the master next."""
         self._suggested.pop(queue, None)
 
     async def _reader(self, queue: MessageQueue) -> tuple[str, bool]:
@@ -208,7 +218,7 @@ class Puller:
         return found
 
     async def _filter_server(self, queue: MessageQueue, broker: str) -> str:
-        """Return the address of a filter server of a broker; queues are spread over several."""
+        """Return the address of a filter server of a broker; several servers share the queues."""
         route = await self._client.route(queue.topic)
         servers = route.filter_server_table.get(broker)
         if not servers:

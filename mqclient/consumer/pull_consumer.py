@@ -1,7 +1,7 @@
-"""Reading a queue from any offset on, at the caller's own pace.
+"""The pull consumer: reads a queue from any offset, whenever the application calls ``pull``.
 
-Rule: positions are the caller's; nothing is committed unless ``commit`` is called. The
-subscription travels with every request, so no heartbeat is needed.
+Rule: the application keeps its own offsets; nothing is committed unless it calls ``commit``. Every
+request carries the subscription, so the consumer needs no heartbeat.
 
 Source: client/consumer/DefaultMQPullConsumer.java (4.9.7).
 """
@@ -30,7 +30,7 @@ class PullConsumer(Queries):
 
     Args:
         client: the connections.
-        group: the consumer group, whose offsets ``committed`` and ``commit`` mean.
+        group: the consumer group whose offsets ``committed`` and ``commit`` read and set.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -58,16 +58,18 @@ class PullConsumer(Queries):
         """Read messages from a queue offset on.
 
         Args:
-            queue_offset: first one wanted, in entries.
+            queue: the queue, with the namespace or without.
+            queue_offset: the first offset to read, in entries.
             subscription: ``*``, ``A || B``, or an SQL92 expression.
             expression_type: TAG or SQL92.
-            count_max: at most so many; a broker gives 32 or 256 KiB at most anyway.
-            suspend_ms: let the broker wait so long for a message when there is none.
+            count_max: at most so many messages; a broker returns at most 32, or 256 KiB.
+            suspend_ms: how long the broker may hold a pull that finds no message.
             class_filter: pull through a filter server, see ``upload_filter``.
+            timeout_s: the client's when None; ``suspend_ms`` is added.
 
         Raises:
-            BadRequest: the subscription cannot be right.
-            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no answer that helps.
+            BadRequest: the subscription is not allowed.
+            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: nothing was read.
         """
         self._check_alive()
         parsed = Subscription.parse(subscription, kind=expression_type)
@@ -87,15 +89,16 @@ class PullConsumer(Queries):
         return replace(result, messages=messages)
 
     async def upload_filter(self, topic: str, name: str, module: bytes) -> None:
-        """Give every filter server of a topic the group's filter (docs/filters.md).
+        """Send the group's filter to every filter server of a topic (docs/filters.md).
 
         Args:
-            name: of the filter, for people.
+            topic: with the namespace or without.
+            name: a name of the filter for people.
             module: WebAssembly, binary or as text.
 
         Raises:
             NoRoute: the topic has no filter server.
-            BrokerRefused, Unreachable, TimedOut: one of them did not take it.
+            BrokerRefused, Unreachable, TimedOut: a filter server did not take it.
         """
         topic = wrap(self._client.namespace, topic)
         route = await self._client.route(topic, fresh=True)
@@ -118,11 +121,15 @@ class PullConsumer(Queries):
             )
 
     async def committed(self, queue: MessageQueue) -> int | None:
-        """Return the queue offset the group reads next, None when it never committed one."""
+        """Return the queue offset the group reads next, None when it never committed one.
+
+        Raises:
+            ClientError: the broker did not answer.
+        """
         return await offsets.committed(self._client, self._wrapped(queue), group=self.group)
 
     async def commit(self, queue: MessageQueue, queue_offset: int) -> None:
-        """Set the queue offset the group reads next."""
+        """Set the queue offset the group reads next; raises ClientError."""
         await offsets.commit(
             self._client, self._wrapped(queue), group=self.group, queue_offset=queue_offset
         )

@@ -9,12 +9,12 @@
 
         await consumer.start()
 
-    rebalance (20 s, and when told) --> queues --> one pull loop each --> consumption
-                                                                    `--> positions, every 5 s
+    rebalance (every 20 s, and on request) --> queues --> one pull loop each --> listener
+                                                                           `--> offsets, every 5 s
 
-Rule: this module is the wiring; who gets which queue is ``rebalance``, what is held is
-``processqueue``, how it is consumed ``consumeconcurrently`` and ``consumeorderly``, how a queue
-is read ``queuepull``.
+This module starts and stops the parts. ``rebalance`` decides who gets which queue, ``queue_pull``
+reads a queue, ``process_queue`` keeps its messages until they are consumed, and
+``consume_concurrently`` or ``consume_orderly`` calls the listener.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
 """
@@ -58,16 +58,16 @@ _O = TypeVar("_O", bound=OrderlyListener)
 
 
 class PushConsumer(GroupConsumer):
-    """One member of a consumer group.
+    """A member of a consumer group whose listener gets the messages.
 
     Args:
-        client: the connections; a client has one member of a group at most.
+        client: the connections; a client has at most one member of a group.
         group: the consumer group.
-        settings: everything that can be set, see ``PushSettings``.
-        local_dir: broadcasting only: where positions are kept.
+        settings: see ``PushSettings``; the defaults when None.
+        local_dir: broadcasting only: the directory of the offset files.
 
     Attributes:
-        offsets: positions; another store may be put here before the start.
+        offsets: where the offsets are kept; an application may set another store before the start.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -93,7 +93,7 @@ class PushConsumer(GroupConsumer):
 
     @property
     def offsets(self) -> OffsetStore:
-        """Where positions are kept."""
+        """Where the consumer offsets are kept."""
         return self._state.offsets
 
     @offsets.setter
@@ -106,14 +106,16 @@ class PushConsumer(GroupConsumer):
     def subscribe(
         self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
     ) -> None:
-        """Want messages of a topic; subscribing again replaces the expression.
+        """Subscribe to a topic; subscribing again replaces the expression.
 
         Args:
+            topic: with the namespace or without.
+            kind: TAG or SQL92, the kind of an expression that is a text.
             expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
                 ``MessageSelector``, which says both.
 
         Raises:
-            BadRequest: topic or expression cannot be right.
+            BadRequest: the topic name or the expression is not allowed.
         """
         topic = wrap(self._client.namespace, topic)
         subscription = TopicSubscription.of(
@@ -122,7 +124,7 @@ class PushConsumer(GroupConsumer):
         self._loop.do(partial(self._set_subscription, topic, subscription))
 
     def unsubscribe(self, topic: str) -> None:
-        """Want no more messages of a topic; its queues go to other members."""
+        """End the subscription to a topic; its queues go to other members."""
         self._loop.do(
             partial(self._set_subscription, wrap(self._connections.namespace, topic), None)
         )
@@ -130,15 +132,15 @@ class PushConsumer(GroupConsumer):
     def register_message_listener(
         self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
     ) -> None:
-        """Take the function that gets the messages.
+        """Set the function that gets the messages.
 
         Args:
             listener: see ``mqclient.consumer.listeners``; coroutine functions run in the loop,
                 plain ones in threads.
-            orderly: queue by queue in order, under the broker's lock.
+            orderly: consume each queue in order, under the broker's lock.
 
         Raises:
-            BadRequest: the consumer has started, or that is no function.
+            BadRequest: the consumer has started, or the listener cannot be called.
         """
         self._check_not_started("another listener")
         if not callable(listener):
@@ -147,17 +149,17 @@ class PushConsumer(GroupConsumer):
         self._orderly = orderly
 
     def concurrently(self, listener: _L) -> _L:
-        """Decorate the listener: messages in any order, many at a time."""
+        """Decorate the listener; it gets messages in any order, in many calls at a time."""
         self.register_message_listener(listener)
         return listener
 
     def orderly(self, listener: _O) -> _O:
-        """Decorate the listener: messages of a queue in order, one batch at a time."""
+        """Decorate the listener; it gets the messages of a queue in order, one batch at a time."""
         self.register_message_listener(listener, orderly=True)
         return listener
 
     def register_consume_hook(self, hook: ConsumeHook) -> None:
-        """Let a hook look on at every call of the listener."""
+        """Call a hook before and after every call of the listener."""
         self._state.hooks.append(hook)
 
     # Life.
@@ -165,12 +167,12 @@ class PushConsumer(GroupConsumer):
     async def start(self) -> None:
         """Join the group and begin to consume.
 
+        Without a name server it starts as well, and begins to consume once there is one.
+
         Raises:
             BadRequest: there is no listener, the consumer ran before, or the client has a
                 member of this group already.
             BrokerRefused: a broker cannot read an SQL92 expression.
-
-        Without a name server it starts as well, and begins to consume once there is one.
         """
         self._check_not_started("a second start")
         if self._listener is None:
@@ -178,7 +180,7 @@ class PushConsumer(GroupConsumer):
                 f"consumer of {self.group} has no listener",
                 hint="register_message_listener, or decorate with @consumer.concurrently",
             )
-        # Before it joins: nobody shuts down a member that could not start.
+        # Checked before it joins, because nobody shuts down a member that could not start.
         await self._check_expressions()
         self._check_not_started("a second start")
         self._loop.enter()
@@ -196,7 +198,7 @@ class PushConsumer(GroupConsumer):
         try:
             await self._client.members.join_consumer(self)
         except BaseException:
-            # It is no member; a shutdown of it must not end another one of the group here.
+            # It did not join, so its shutdown must not remove another member of the group.
             self._service = None
             raise
         service.start()
@@ -208,9 +210,9 @@ class PushConsumer(GroupConsumer):
             self._spawn(self._expire_often())
 
     async def shutdown(self) -> None:
-        """Leave the group: no more pulls, listeners end, positions are kept, locks given back.
+        """Leave the group: stop pulls and listeners, persist offsets, release locks.
 
-        A second call does nothing. What was not consumed another member gets.
+        A second call does nothing. Another member gets the messages that were not consumed.
         """
         await super().shutdown()
         service, pulls = self._service, self._pulls
@@ -222,7 +224,7 @@ class PushConsumer(GroupConsumer):
         await self._leave(unlock=service.orderly and not self.settings.broadcasting)
 
     def suspend(self) -> None:
-        """Stop pulling; what is here is still consumed."""
+        """Stop pulling; messages that were pulled before are still consumed."""
         self._running_pulls().suspended = True
 
     def resume(self) -> None:
@@ -230,10 +232,10 @@ class PushConsumer(GroupConsumer):
         self._running_pulls().suspended = False
 
     def update_core_pool_size(self, count: int) -> None:
-        """Let so many listeners run at a time, 1 to 1000.
+        """Let at most ``count`` listeners run at a time, 1 to 1000.
 
         Raises:
-            BadRequest: out of range, or the consumer does not run.
+            BadRequest: the count is out of range, or the consumer does not run.
         """
         if not 0 < count <= 1000:
             raise BadRequest(f"core pool size {count}, allowed are 1 to 1000")
@@ -244,14 +246,15 @@ class PushConsumer(GroupConsumer):
     async def send_message_back(
         self, message: MessageExt, delay_level: int, *, broker_name: str | None = None
     ) -> None:
-        """Let the group get a message again, later.
+        """Send a message back, so that the group gets it again later.
+
+        When the broker does not take it, the message is sent as a new one to the retry topic on
+        any broker, with a delay of 10 s or more.
 
         Args:
-            delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            message: as the listener got it.
+            delay_level: 0 lets the broker choose; below 0 means the dead letter queue.
             broker_name: a broker that has the message; where it came from when None.
-
-        When this broker does not take it, the message is sent to the retry topic anew, on any
-        broker, delayed by 10 s and more.
 
         Raises:
             ClientError: no broker took it.
@@ -259,7 +262,7 @@ class PushConsumer(GroupConsumer):
         await self._state.give_back(message, delay_level=delay_level, broker_name=broker_name)
 
     def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return what answers which request of a broker."""
+        """Return the method that answers each request code of a broker."""
         if self._service is None or self._rebalancing is None or self._pulls is None:
             return {}
         return self._broker_request_handlers(self._service, self._pulls, self._rebalancing)
@@ -305,7 +308,7 @@ class PushConsumer(GroupConsumer):
             try:
                 await self.offsets.persist(list(self._process_queues))
             except (ClientError, OSError) as error:
-                LOG.warning("positions of %s: %s", self.group, error)
+                LOG.warning("offsets of %s were not persisted: %s", self.group, error)
 
     async def _lock_often(self) -> None:
         await asyncio.sleep(FIRST_LOCK_S)

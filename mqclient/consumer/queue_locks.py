@@ -1,10 +1,11 @@
-"""The locks of an orderly consumer: a broker gives each queue to one member of a group.
+"""The queue locks of an orderly consumer: a broker locks each queue for one member of a group.
 
-    rebalance: a new queue --lock--> granted: pull begins    refused: next rebalance
-    every 20 s: all queues again, because a broker forgets a lock after 60 s
+    rebalance, for a new queue --lock--> granted: begin to pull
+                                         refused: try again at the next rebalance
+    every 20 s, for all queues --lock--> confirmed, because a broker forgets a lock after 60 s
 
-Rule: what the broker did not confirm for 30 s is not consumed. A broker that does not answer
-changes nothing; the locks just grow old.
+Rule: a queue whose lock was not confirmed for 30 s is not consumed. When a broker does not
+answer, its locks are left as they are and grow old.
 
 Source: client/impl/consumer/RebalanceImpl.java#lock, #lockAll, #unlock (4.9.7).
 """
@@ -29,14 +30,14 @@ LOG = logging.getLogger(__name__)
 
 
 class QueueLocks:
-    """Asks brokers for the locks of one member."""
+    """Asks brokers for the locks of one member of a group."""
 
     def __init__(self, client: MQClient, group: str) -> None:
         self._client = client
         self._group = group
 
     async def lock(self, queue: MessageQueue) -> bool:
-        """Return whether the broker gives this member the queue now."""
+        """Ask for the lock of a queue; return whether this member has it now."""
         try:
             return queue in await self._ask(await self._client.master_of(queue), [queue])
         except ClientError as error:
@@ -44,7 +45,7 @@ class QueueLocks:
             return False
 
     async def lock_all(self, process_queue: Iterable[ProcessQueue]) -> None:
-        """Confirm the locks of all queues, and mark those another member has."""
+        """Confirm the locks of all queues, and note those that another member has."""
         by_broker: defaultdict[str, list[ProcessQueue]] = defaultdict(list)
         for each in process_queue:
             if not each.dropped:
@@ -60,13 +61,13 @@ class QueueLocks:
                 self.mark(each, granted=each.queue in granted)
 
     def mark(self, process_queue: ProcessQueue, *, granted: bool) -> None:
-        """Note what the broker said of a queue."""
+        """Note what the broker answered for a queue."""
         process_queue.locked = granted
         if granted:
             process_queue.last_lock_ms = self._client.now_ms()
 
     async def unlock(self, queues: Iterable[MessageQueue]) -> None:
-        """Give queues back; a broker that cannot be told forgets after 60 s."""
+        """Release the locks of queues; a broker that does not answer forgets them after 60 s."""
         by_broker: defaultdict[str, list[MessageQueue]] = defaultdict(list)
         for queue in queues:
             by_broker[queue.broker_name].append(queue)

@@ -177,7 +177,7 @@ class QueuePulls:
             self._state.tasks.add(task)
 
     async def _turn(self, process_queue: ProcessQueue) -> float:
-        """Pull once unless something forbids it; return the pause before the next turn, in seconds."""
+        """Pull once where that is allowed now; return the pause before the next turn, in s."""
         state = self._state
         process_queue.last_pull_ms = state.client.now_ms()
         if self.suspended or process_queue.queue in self.paused:

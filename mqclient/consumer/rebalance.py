@@ -168,7 +168,7 @@ class Rebalancing:
                 try:
                     await self._topic(topic)
                 except ClientError as error:
-                    # A broker creates the retry topic when the group first fails to consume a message.
+                    # A broker creates the retry topic at the first failure of the group.
                     is_new = isinstance(error, NoRoute) and is_retry_topic(topic)
                     done = done and is_new
                     LOG.log(
@@ -178,7 +178,7 @@ class Rebalancing:
                         error,
                     )
                 except OSError as error:
-                    LOG.warning("offsets of %s were not persisted: %s", self._state.group, error)
+                    LOG.warning("offsets of %s were not kept: %s", self._state.group, error)
             for queue in [
                 queue for queue in self._process_queues if queue.topic not in self._subscriptions
             ]:

@@ -1,12 +1,12 @@
-"""Giving a message back: to the broker that has it, or anew to any other broker.
+"""Sending a message back to its broker, or as a new message to any other broker.
 
     give_back --> CONSUMER_SEND_MSG_BACK to the message's broker --> %RETRY%group or %DLQ%group
-                        | refused, away, or unknown
-                        `--> the message itself, sent to %RETRY%group of any broker, delayed
+                        | refused, no answer, or unknown broker
+                        `--> a new message for %RETRY%group of any broker, delayed
 
 Rule: the new message keeps every property (so the same unique key), and its body as it is
-stored, so that one that cannot be decompressed is kept as well. It counts as delivered once
-more, and the group's limit travels with it: the broker puts it aside when that is passed.
+stored, so that a body that cannot be decompressed is kept as well. It counts as delivered once
+more, and carries the limit of the group: beyond it, the broker moves the message to %DLQ%group.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack,
 client/impl/MQClientAPIImpl.java#consumerSendMessageBack (4.9.7).
@@ -41,15 +41,17 @@ from storefmt.sysflag import COMPRESSED, COMPRESSION_MASK
 LOG = logging.getLogger(__name__)
 
 INNER_PRODUCER: Final = "CLIENT_INNER_PRODUCER"
-"""The group of the producer that every client has for itself."""
+"""The producer group in which every client sends its own messages."""
 FIRST_DELAY_LEVEL: Final = 3
 
 
 class SendBack:
-    """Gives messages of one group back.
+    """Sends messages of one group back.
 
     Args:
-        reconsume_count_max: how often a message is delivered again before it is put aside.
+        client: the connections.
+        group: the consumer group, with its namespace.
+        reconsume_count_max: how often a message is delivered again before it goes to %DLQ%group.
         unit_mode: the group belongs to a unit.
     """
 
@@ -65,15 +67,15 @@ class SendBack:
     async def give_back(
         self, message: MessageExt, *, delay_level: int, broker_name: str | None
     ) -> None:
-        """Let the group get a message again, later.
+        """Send a message back, so that the group gets it again later.
 
         Args:
             message: under the topic it was sent to.
-            delay_level: 0 lets the broker choose, below 0 means the dead letter queue.
+            delay_level: 0 lets the broker choose; below 0 means the dead letter queue.
             broker_name: a broker that has the message; where it came from when None.
 
         Raises:
-            ClientError: neither its broker took it nor any other.
+            ClientError: no broker took the message.
         """
         if self._client.namespace:
             message = message.but(topic=wrap(self._client.namespace, message.topic))
@@ -81,10 +83,10 @@ class SendBack:
             await self._to_broker(message, delay_level, broker_name or message.broker_name)
         except ClientError as error:
             if message.damage:
-                # Sent anew it would have a CRC that is right for a wrong body.
+                # A new message would have a CRC that fits the damaged body.
                 raise
             LOG.warning(
-                "message %s goes to the retry topic of %s by a send, because: %s",
+                "message %s is sent to the retry topic of %s as a new message, because: %s",
                 message.msg_id,
                 self._group,
                 error,
@@ -112,11 +114,11 @@ class SendBack:
             await self._address_of(message, broker_name),
             RequestCode.CONSUMER_SEND_MSG_BACK,
             header,
-            what=f"giving back message {message.msg_id} of group {self._group}",
+            what=f"send back of message {message.msg_id} of group {self._group}",
         )
 
     async def _address_of(self, message: MessageExt, broker_name: str) -> str:
-        """Return a broker's address; the message itself says where its own broker is."""
+        """Return the address of a broker; a message has that of its own broker."""
         of_its_own = broker_name == message.broker_name
         try:
             masters = routes.masters(await self._client.route(message.topic))
@@ -133,18 +135,21 @@ class SendBack:
 def as_new(
     message: MessageExt, group: str, *, reconsume_count_max: int, spare_key: str
 ) -> PackedMessage:
-    """Return a message as a new one for the retry topic of its group.
+    """Return a message, packed as a new one, for the retry topic of its group.
 
     Args:
-        spare_key: the unique key when the message has none.
+        message: under the topic it was sent to, with its namespace.
+        group: the consumer group, with its namespace.
+        reconsume_count_max: how often a message of the group is delivered again.
+        spare_key: the unique key for a message that has none.
     """
     properties = dict(message.properties)
-    # Java means to say this, and then forgets it with the other properties of the new message.
+    # Java intends to set this, and then loses it when it replaces the properties.
     properties.setdefault(ORIGIN_MESSAGE_ID, message.msg_id)
     properties.setdefault(UNIQUE_KEY, spare_key)
     properties[RETRY_TOPIC] = message.topic
     properties[DELAY] = str(FIRST_DELAY_LEVEL + message.reconsume_times)
-    # In the properties and in the header: Java's producer takes them out too late.
+    # In the properties and in the header, because Java's producer removes them too late.
     properties[RECONSUME_TIME] = str(message.reconsume_times + 1)
     properties[MAX_RECONSUME_TIMES] = str(reconsume_count_max)
     properties.pop(TRANSACTION_PREPARED, None)

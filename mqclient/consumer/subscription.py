@@ -1,12 +1,13 @@
-"""What a consumer wants of a topic: everything, some tags, or an SQL92 expression.
+"""Subscriptions: all messages of a topic, those with some tags, or an SQL92 expression.
 
-    "*"        everything
+    "*"        every message
     "A || B"   messages whose tag is A or B
 
-``TopicSubscription`` is a subscription as heartbeats carry it: with its topic and a version, which is the
-time it was made. A broker refuses a pull whose version is newer than the heartbeat it knows.
+``TopicSubscription`` is a subscription as heartbeats carry it: with its topic, and with a version,
+which is the time when it was made. A broker refuses a pull whose version is newer than that of
+the last heartbeat.
 
-Rule: a broker compares hashes of tags only, so the reader compares the words again.
+Rule: a broker compares only the hashes of tags, so the consumer compares the tags again.
 
 Source: common/filter/FilterAPI.java#buildSubscriptionData,
 client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
@@ -29,7 +30,7 @@ SQL92: Final = "SQL92"
 
 
 class MessageSelector(NamedTuple):
-    """An expression with its kind, as Java's ``MessageSelector``."""
+    """An expression and its kind, as in Java's ``MessageSelector``."""
 
     expression: str
     kind: str = TAG
@@ -47,10 +48,10 @@ class MessageSelector(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One filter of one topic.
+    """The filter of a subscription.
 
     Attributes:
-        expression: what travels.
+        expression: the text that is sent to brokers.
         kind: TAG or SQL92.
         tags: the wanted tags; empty means any.
     """
@@ -63,13 +64,14 @@ class Subscription:
     def parse(
         cls, expression: "str | MessageSelector | None", *, kind: str = TAG
     ) -> "Subscription":
-        """Return the subscription an expression means; an empty one, or none, means everything.
+        """Return the subscription that an expression means; "" and None mean every message.
 
         Args:
-            kind: of a text; a selector brings its own.
+            expression: a text, or a selector, which has its own kind.
+            kind: TAG or SQL92, the kind of a text.
 
         Raises:
-            BadRequest: ``||`` with nothing between, or a kind that is not known.
+            BadRequest: the expression names no tag, or the kind is neither TAG nor SQL92.
         """
         if isinstance(expression, MessageSelector):
             expression, kind = expression
@@ -85,16 +87,16 @@ class Subscription:
         return cls(expression, TAG, tags)
 
     def accepts(self, message: MessageExt) -> bool:
-        """Return whether a message the broker let through is really wanted."""
+        """Return whether a message has one of the tags, not only the same hash."""
         return not self.tags or message.tags in self.tags
 
     def filter(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
-        """Return the messages that are wanted."""
+        """Return the messages that have one of the tags."""
         return [message for message in messages if self.accepts(message)]
 
 
 class TopicSubscription(NamedTuple):
-    """A subscription to one topic, both ways it is needed."""
+    """A subscription to one topic: as this client filters, and as heartbeats carry it."""
 
     subscription: Subscription
     data: SubscriptionData
@@ -104,7 +106,9 @@ class TopicSubscription(NamedTuple):
         """Return the subscription of a topic.
 
         Args:
-            version: now, ms.
+            topic: with its namespace.
+            subscription: the filter.
+            version: the time now, in ms since 1970.
 
         Raises:
             BadRequest: the topic name is not allowed.
@@ -125,5 +129,5 @@ class TopicSubscription(NamedTuple):
         return cls(subscription, data)
 
     def renewed(self, version: int) -> "TopicSubscription":
-        """Return the same with a newer version, so that brokers take it over."""
+        """Return the same subscription with a newer version, so that brokers accept it."""
         return self.of(self.data.topic, self.subscription, version=version)

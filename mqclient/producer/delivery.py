@@ -44,14 +44,14 @@ class _Attempts:
         left: tries after the one that is made now.
         timeout_s: time for the one that is made now, and all after it.
         deadline_s: when that ends, by the clock of the loop.
-        unattended: with the rules of ``send_async``.
+        is_async: with the rules of ``send_async``.
         avoid: the broker of the try before.
     """
 
     left: int
     timeout_s: float
     deadline_s: float
-    send_async: bool
+    is_async: bool
     avoid: str | None = None
 
 
@@ -156,9 +156,9 @@ class Delivery:
             timeout_s = self._client.timeout_s if limit_ms is None else limit_ms / 1000
         now_s = asyncio.get_running_loop().time()
         if attended_count is not None:
-            return _Attempts(attended_count, timeout_s, now_s + timeout_s, send_async=False)
+            return _Attempts(attended_count, timeout_s, now_s + timeout_s, is_async=False)
         count = self._settings.retry_times_when_send_async_failed
-        return _Attempts(count, timeout_s, now_s + timeout_s, send_async=True)
+        return _Attempts(count, timeout_s, now_s + timeout_s, is_async=True)
 
     async def _deliver(
         self,
@@ -195,7 +195,7 @@ class Delivery:
                 self._client.doubt_route(out.topic)
             else:
                 again = self._settings.retry_another_broker_when_not_store_ok
-                if result.status is SendStatus.SEND_OK or not again or tries.send_async:
+                if result.status is SendStatus.SEND_OK or not again or tries.is_async:
                     return result
                 if not tries.left:
                     return result
@@ -251,7 +251,7 @@ class Delivery:
             return False
         if error.code is None:
             return error.retriable
-        return not tries.send_async and error.code in self._settings.retry_response_codes
+        return not tries.is_async and error.code in self._settings.retry_response_codes
 
     def _next(self, tries: _Attempts, failed: MessageQueue) -> None:
         tries.left -= 1
