@@ -1,10 +1,10 @@
-"""How a packed message, or batch, gets to a broker: which way, and by how many tries.
+"""How a packed message, or a batch, gets to a broker, and when it is sent again.
 
-    queue in turn ── address ──┬── posted on the standing connection, a future is answered
-                               └── invoke: no connection yet, or it does more than send
-    no answer, a retry code ── the next broker, while time and tries last
+    next queue ── its address ──┬── an open connection: write the frame, a future gets the answer
+                                └── ``invoke``: no connection yet, or requests are signed or watched
+    no answer, or a retry code ── the next broker, while time and attempts last
 
-Rule: ``Producer`` says what is tried again. Hooks and latency faults are told of every try.
+``Producer`` says which sends are tried again. Send hooks and latency faults see every attempt.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
 client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What one message, or batch, still has.
+    """The attempts and the time that a message, or a batch, has left.
 
     Attributes:
-        left: tries after the one that is made now.
-        timeout_s: time for the one that is made now, and all after it.
-        deadline_s: when that ends, by the clock of the loop.
-        is_async: with the rules of ``send_async``.
-        avoid: the broker of the try before.
+        left: attempts after the current one.
+        timeout_s: time for the current attempt and all after it.
+        deadline_s: when that time ends, by the clock of the event loop.
+        is_async: True for the rules of ``send_async``.
+        avoid: the broker of the attempt before.
     """
 
     left: int
@@ -56,18 +56,18 @@ class _Attempts:
 
 
 class Delivery:
-    """Delivers for one producer.
+    """Sends the packed messages of one producer.
 
     Args:
         client: the connections.
-        group: the producer's.
-        settings: the producer's.
-        publishing: where messages can go.
+        group: the producer group.
+        settings: the producer's settings.
+        publishing: the queues and masters of topics.
 
     Attributes:
-        hooks: look on at every try.
-        requests: makes what is sent.
-        turns: hands out queues.
+        hooks: called before and after every attempt.
+        requests: builds the requests.
+        round_robin: chooses queues in turn.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Delivery:
         self._in_flight: set[asyncio.Future[SendResult]] = set()
         self.hooks: list[SendHook] = []
         self.requests = SendCommands(settings, group)
-        # Spreads the first messages of many producers, nothing secret.
+        # Spreads the first messages of many producers over the queues; nothing secret.
         self.round_robin = RoundRobin(random.randrange(1 << 16))
 
     def send(
@@ -92,10 +92,13 @@ class Delivery:
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
     ) -> Coroutine[object, object, SendResult]:
-        """Send with the tries of ``send``, to be awaited at once.
+        """Send with the attempts of ``Producer.send``; the caller awaits the result at once.
 
         Args:
-            messages: what is packed, for hooks.
+            out: the packed message or batch.
+            messages: the same as the application gave them, for hooks.
+            queue: where to; the next queue in turn when None.
+            timeout_s: for all attempts together; the setting when None.
 
         Raises: as ``Producer.send``.
         """
@@ -110,10 +113,16 @@ class Delivery:
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
-        """Send with the tries of ``send_async``; ``shutdown`` waits for it.
+        """Send with the attempts of ``Producer.send_async``; ``shutdown`` waits for the result.
+
+        Args:
+            out: the packed message.
+            message: the same as the application gave it, for hooks.
+            queue: where to; the next queue in turn when None.
+            timeout_s: for all attempts together; the setting when None.
 
         Raises:
-            BadRequest: it cannot be sent; everything else the future raises.
+            BadRequest: it cannot be sent; the future raises every other error.
         """
         if queue is not None:
             queue = self._publish_routes.checked_queue(queue, out.topic)
@@ -132,7 +141,14 @@ class Delivery:
         choice: Awaitable[MessageQueue | None],
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
-        """Send as ``send_async`` does, to the queue that ``choice`` comes to."""
+        """Send as ``send_async`` does, to the queue that ``choice`` returns.
+
+        Args:
+            out: the packed message.
+            message: the same as the application gave it, for hooks.
+            choice: chooses the queue.
+            timeout_s: for all attempts together; the setting when None.
+        """
         tries = self._tries(timeout_s)
 
         async def deliver() -> SendResult:
@@ -146,7 +162,7 @@ class Delivery:
         return future
 
     async def shutdown(self) -> None:
-        """Wait for what is on its way unattended."""
+        """Wait for the sends of ``send_async`` that are under way."""
         if self._in_flight:
             await asyncio.wait(self._in_flight)
 
@@ -171,7 +187,7 @@ class Delivery:
             queue = self._publish_routes.checked_queue(queue, out.topic)
         while True:
             now_ms = self._client.now_ms()
-            # Nearly every send finds its route here, and asks nobody.
+            # Nearly every send finds a known route here, without a request.
             info = self._publish_routes.known(out.topic, now_ms=now_ms)
             if queue is not None:
                 target = queue
@@ -204,7 +220,7 @@ class Delivery:
     def _posted(
         self, out: PackedMessage, message: Message, queue: MessageQueue | None, tries: _Attempts
     ) -> "asyncio.Future[SendResult] | None":
-        """Begin an unattended send without a task, where nothing has to be waited for."""
+        """Begin an async send without a task; return None where something must be awaited first."""
         now_ms = self._client.now_ms()
         info = self._publish_routes.known(out.topic, now_ms=now_ms)
         if info is None or not info.queues or self._is_watched:
@@ -230,7 +246,7 @@ class Delivery:
         tries: _Attempts,
         error: ClientError,
     ) -> None:
-        """Try an unattended send again, in a task, or end it with the error."""
+        """Try an async send again in a task, or end it with the error."""
         if not self._is_tried_again(error, tries):
             future.set_exception(error)
             return
@@ -321,7 +337,7 @@ class Delivery:
 
 
 def _hand_over(future: "asyncio.Future[SendResult]", task: "asyncio.Task[SendResult]") -> None:
-    """Let a future have what became of a task."""
+    """Copy the result or the error of a task to a future."""
     if task.cancelled():
         future.cancel()
         return

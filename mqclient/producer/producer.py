@@ -1,16 +1,16 @@
-"""Sending: one message, a batch, one that nobody answers, or a question and its reply.
+"""The producer: sends one message, a batch, a one-way message, or a request that gets a reply.
 
     async with Producer(client, "group") as producer:
         result = await producer.send(Message("T", b"hello"))
         result = await producer.send(message, sharding_key="order-17")
         reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
 
-Rule: a send to a queue of the caller's choice (``queue``, ``select``, ``sharding_key``) is tried
-once, because another queue would break its order. Otherwise up to three brokers are tried
-within the one time limit, so a message can be stored twice when an answer got lost (its unique
-key then is the same). ``send_async`` is tried again as Java's send with a callback is: only
-where no broker answered, and at its chosen queue, too. Without ``start`` everything works but
-``request``: brokers then do not know this client.
+A send to a queue that the application chose (``queue``, ``select``, ``sharding_key``) is tried
+once, because another queue would break its order. Any other send tries up to three brokers within
+one time limit, so a message can be stored twice when an answer is lost; both copies then have the
+same unique key. ``send_async`` tries again as Java's send with a callback does: only where no
+broker answered, and at a chosen queue, too. Without ``start`` everything works except ``request``,
+because brokers do not know the client then.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
 client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
@@ -45,7 +45,7 @@ class Producer(Queries):
     Args:
         client: the connections.
         group: name of the producer group.
-        settings: everything that can be set, see ``ProducerSettings``.
+        settings: see ``ProducerSettings``; the defaults when None.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -74,14 +74,14 @@ class Producer(Queries):
     # Life.
 
     async def start(self) -> None:
-        """Let brokers know this producer by heartbeats.
+        """Announce this producer to brokers by heartbeats.
 
         Raises:
             BadRequest: the client has a producer of this group already.
         """
         if self._running:
             return
-        # At once, for two threads may start the producer of one blocking client.
+        # Set first, because two threads may start the producer of one blocking client.
         self._running = True
         try:
             await self._client.members.join_producer(self)
@@ -90,7 +90,7 @@ class Producer(Queries):
             raise
 
     async def shutdown(self) -> None:
-        """Refuse new messages, wait for those on their way, take leave of the brokers."""
+        """Refuse new messages, wait for those under way, and unregister from the brokers."""
         await super().shutdown()
         await self._delivery.shutdown()
         if self._running:
@@ -102,7 +102,7 @@ class Producer(Queries):
         return self
 
     def register_send_hook(self, hook: SendHook) -> None:
-        """Let a hook look on at every send."""
+        """Call a hook before and after every attempt of a send."""
         self._hooks.append(hook)
 
     # Sending.
@@ -120,17 +120,18 @@ class Producer(Queries):
         """Send one message and wait until the broker has stored it.
 
         Args:
-            queue: where to; by turns when None.
-            select: chooses the queue.
-            sharding_key: messages of one key go to one queue, chosen as Java's
-                ``SelectMessageQueueByHash`` does for the same text.
-            timeout_s: for all tries together.
-            system: properties of RocketMQ's own, for tools that send for somebody else.
+            message: the message.
+            queue: the queue to send to; the next one in turn when None.
+            select: a function that chooses the queue.
+            sharding_key: messages with the same key go to the same queue, which is chosen as
+                Java's ``SelectMessageQueueByHash`` does for the same text.
+            timeout_s: for all attempts together; the setting when None.
+            system: properties that are RocketMQ's own, for tools that send a copy of a message.
 
         Raises:
-            BadRequest: the message or the queue cannot be right, or ``select`` chose none.
-            NoRoute: no broker has the topic, and none would make it.
-            BrokerRefused, NotFound, Unreachable, TimedOut: of the last try.
+            BadRequest: the message or the queue is not allowed, or ``select`` chose no queue.
+            NoRoute: no broker has the topic, and no broker would create it.
+            BrokerRefused, NotFound, Unreachable, TimedOut: the last attempt failed.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms(), system=system)
         if select is not None or sharding_key is not None:
@@ -146,18 +147,19 @@ class Producer(Queries):
         sharding_key: str | None = None,
         timeout_s: float | None = None,
     ) -> "asyncio.Future[SendResult]":
-        """Send one message and go on; the future has the result, which nobody needs to await.
+        """Send one message without waiting; the future gets the result and need not be awaited.
 
-        It is Java's send with a callback (``add_done_callback``), and is tried again as that is:
+        This is Java's send with a callback (``add_done_callback``). It is tried again
         ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
-        same queue when one is given or chosen. ``shutdown`` waits for what is on its way. Who
-        sends faster than brokers store has to bound how many these are.
+        same queue when one is given or chosen. ``shutdown`` waits for the sends under way. An
+        application that sends faster than brokers store must limit how many are under way.
 
         Args:
+            message: the message.
             queue, select, sharding_key, timeout_s: as of ``send``.
 
         Raises:
-            BadRequest: the message or the queue cannot be right; all else the future raises.
+            BadRequest: the message or the queue is not allowed; the future raises other errors.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
         if select is not None or sharding_key is not None:
@@ -174,10 +176,16 @@ class Producer(Queries):
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
     ) -> SendResult:
-        """Send messages of one topic in one request; they get neighbouring queue offsets.
+        """Send messages of one topic in one request; they get consecutive queue offsets.
+
+        Args:
+            messages: one or more, without delays.
+            queue: the queue to send to; the next one in turn when None.
+            timeout_s: for all attempts together; the setting when None.
 
         Raises:
-            BadRequest: no messages, several topics, a delay, a retry topic, over 4 MiB.
+            BadRequest: there are no messages, they have different topics, one has a delay or a
+                retry topic, or the batch is over 4 MiB.
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
         """
         out = self._packer.batch(messages, now_ms=self._client.now_ms())
@@ -188,7 +196,7 @@ class Producer(Queries):
     ) -> list[SendResult]:
         """Send any number of messages of one topic, in as many batches as they need.
 
-        Raises: as ``send_batch``, after the batches before the failed one were stored.
+        Raises: as ``send_batch``; the batches before the one that failed are stored.
         """
         return [
             await self.send_batch(part, queue=queue) for part in self._packer.split(list(messages))
@@ -202,12 +210,16 @@ class Producer(Queries):
         select: Select | None = None,
         sharding_key: str | None = None,
     ) -> str:
-        """Send one message that is not answered, return its unique key.
+        """Send one message that the broker does not answer; return its unique key.
 
-        Returning means it is on its way; whether it was stored nobody says.
+        The message was sent when this returns, but nothing tells whether it was stored.
+
+        Args:
+            message: the message.
+            queue, select, sharding_key: as of ``send``.
 
         Raises:
-            BadRequest, NoRoute, Unreachable: it could not be sent.
+            BadRequest, NoRoute, Unreachable: the message could not be sent.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
         chosen = await self._choose(message, queue, select, sharding_key)
@@ -225,10 +237,12 @@ class Producer(Queries):
     async def request(
         self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
     ) -> MessageExt:
-        """Send a message whose consumer replies, return the reply.
+        """Send a message whose consumer replies; return the reply.
 
         Args:
+            message: the request.
             timeout_s: for the send and the reply together.
+            queue: the queue to send to; the next one in turn when None.
 
         Raises:
             BadRequest: the producer was not started.
@@ -237,9 +251,11 @@ class Producer(Queries):
         """
         self._check_alive()
         if not self._running:
-            raise BadRequest("a request needs a started producer", hint="await start() first")
+            raise BadRequest(
+                "a request needs a producer that was started", hint="await start() first"
+            )
         if message.topic not in self._announced:
-            # The broker of the question has to know where the reply goes.
+            # The broker must know this client before the reply arrives.
             await self.queues(message.topic)
             await self._client.members.heartbeat()
             self._announced.add(message.topic)
@@ -252,10 +268,10 @@ class Producer(Queries):
             question.forget()
 
     async def reply(self, question: MessageExt, body: bytes) -> SendResult:
-        """Reply to a message that came with ``request``, in its consumer.
+        """Reply to a message that was sent by ``request``; its consumer calls this.
 
         Raises:
-            BadRequest: nobody waits for a reply to this message.
+            BadRequest: the message does not ask for a reply.
             NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
         """
         message, system = self._requests.reply_to(question, body)
@@ -268,7 +284,7 @@ class Producer(Queries):
         return await self.deliver(out, [message])
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the queues of a topic that take messages; raises NoRoute."""
+        """Return the writable queues of a topic; raises NoRoute."""
         return await self._publish_routes.queues(topic)
 
     def deliver(
@@ -279,21 +295,24 @@ class Producer(Queries):
         queue: MessageQueue | None = None,
         timeout_s: float | None = None,
     ) -> Awaitable[SendResult]:
-        """Send what is packed: to a queue, or to one broker after the other.
+        """Send a packed message or batch, as ``send`` does.
 
         Args:
-            messages: what is packed, for hooks.
+            out: the packed message or batch.
+            messages: the same as the application gave them, for hooks.
+            queue: the queue to send to; the next one in turn when None.
+            timeout_s: for all attempts together; the setting when None.
 
         Raises: as ``send``.
         """
         return self._delivery.send(out, messages, queue=queue, timeout_s=timeout_s)
 
     def topics(self) -> Iterable[str]:
-        """Return the topics that were sent to."""
+        """Return the topics that this producer has sent to."""
         return list(self._publish_routes.topics)
 
     def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return what answers which request of a broker."""
+        """Return the method that answers each request code of a broker."""
         return {}
 
     async def _choose(
@@ -313,6 +332,6 @@ class Producer(Queries):
 
 
 class InnerProducer(Producer):
-    """A producer of the client's own: its group and its topics are of no namespace, as in Java."""
+    """A producer for the client itself; its group and topics get no namespace, as in Java."""
 
     _has_namespace = False

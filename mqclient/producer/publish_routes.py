@@ -1,10 +1,12 @@
-"""Where the messages of one producer can go: the queues of a topic, the brokers that have them.
+"""The queues of a topic that a producer can send to, and the masters that have them.
 
-    topic --> route --> queues in turn + address of each master
-          `-> no route --> the queues that the template topic promises
+    topic --> route     --> the writable queues, and the address of each master
+          `-> no route  --> the queues that a broker would create from the template topic (TBW102)
 
-Rule: chooses nothing and sends nothing; what a route means is worked out once a route. Queues
-are without the namespace, as the application sees them; topics that are asked for are with it.
+``PublishInfo`` is computed once for each route. Its queues are without the namespace, as the
+application sees them; topics are asked for with it.
+
+Rule: this module neither chooses a queue nor sends.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#tryToFindTopicPublishInfo (4.9.7).
 """
@@ -23,11 +25,11 @@ class PublishRoutes:
 
     Args:
         client: asks the name servers.
-        settings: says which topic is the template.
-        namespace: of the topics.
+        settings: names the template topic.
+        namespace: the namespace of the topics, "" without one.
 
     Attributes:
-        topics: those that were asked for; heartbeats go to their brokers.
+        topics: the topics that were asked for; heartbeats go to their brokers.
     """
 
     def __init__(
@@ -40,26 +42,28 @@ class PublishRoutes:
         self.topics: set[str] = set()
 
     def known(self, topic: str, *, now_ms: int) -> PublishInfo | None:
-        """Return what a route means where nobody has to be asked, as for nearly every send."""
+        """Return the known ``PublishInfo`` of a topic; None when a name server must be asked."""
         known = self._infos.get(topic)
         if known is None or known.route is not self._client.known_route(topic, now_ms=now_ms):
             return None
         return known
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the queues of a topic that take messages; raises NoRoute."""
+        """Return the writable queues of a topic; raises NoRoute."""
         topic = wrap(self._namespace, topic)
         self.topics.add(topic)
         return (await self._info(topic)).queues
 
     def checked_queue(self, queue: MessageQueue, topic: str) -> MessageQueue:
-        """Return the queue that a message of a topic was sent to by its owner.
+        """Return a queue that the application chose, without the namespace.
 
         Raises:
             BadRequest: it is a queue of another topic.
         """
         if wrap(self._namespace, queue.topic) != topic:
-            raise BadRequest(f"message of topic {topic} for a queue of topic {queue.topic}")
+            raise BadRequest(
+                f"a message of topic {topic} cannot go to a queue of topic {queue.topic}"
+            )
         return unwrap_queue(self._namespace, queue)
 
     async def address(self, queue: MessageQueue) -> str:
@@ -67,7 +71,7 @@ class PublishRoutes:
         queue = wrap_queue(self._namespace, queue)
         info = await self._info(queue.topic)
         address = info.masters.get(queue.broker_name)
-        # With the right error for a broker that is not there.
+        # This raises the right error for a broker that is not there.
         return address or await self._client.master_of(queue)
 
     async def _info(self, topic: str) -> PublishInfo:
@@ -77,7 +81,7 @@ class PublishRoutes:
         except NoRoute:
             return await self._template_info(topic)
         except (Unreachable, TimedOut):
-            # What the template promised holds until a name server says otherwise.
+            # The template's queues are used until a name server answers with a route.
             if known is None:
                 raise
             return known
@@ -86,9 +90,9 @@ class PublishRoutes:
         return known
 
     async def _template_info(self, topic: str) -> PublishInfo:
-        """Return what a topic will be once a broker makes it on the first send."""
+        """Return the queues that a topic will have when a broker creates it on the first send."""
         key = self._settings.create_topic_key
-        # Heartbeats go to the brokers that may make the topic, too.
+        # Heartbeats go to the brokers that may create the topic, too.
         self.topics.add(key)
         try:
             template = await self._client.route(key)

@@ -1,11 +1,18 @@
-"""Which queue the next message goes to: round about and away from a broker that failed, or as
-its sender says.
+"""Which queue the next message goes to: the next one in turn, or the application's choice.
 
-Rule: one counter per producer, started anywhere, so that many producers that start
-together do not all begin at the same queue.
+    round robin           queues in turn, but not those of the broker that has just failed
+    latency faults        queues in turn, but not those of slow brokers (sendLatencyFaultEnable):
+                          a send of 600 ms leaves its broker out for 30 s, 2 s for 2 min, 3 s for
+                          3 min, and a failed send counts as 30 s
+    sharding key, select  a queue that depends on the message
 
-Source: client/impl/producer/TopicPublishInfo.java#selectOneMessageQueue (4.9.7, without
-sendLatencyFaultEnable).
+Each producer starts its turn at a random queue, so that producers that start together do not all
+begin with the same one. When all brokers are left out, the best of them is taken.
+
+Rule: this module asks nobody; its callers pass the time.
+
+Source: client/impl/producer/TopicPublishInfo.java#selectOneMessageQueue,
+client/latency/MQFaultStrategy.java, LatencyFaultToleranceImpl.java (4.9.7).
 """
 
 from bisect import bisect_right
@@ -18,14 +25,14 @@ from remoting.bodies import MessageQueue
 from storefmt.javahash import string_hash
 
 Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
-"""Chooses a queue for a message (MessageQueueSelector)."""
+"""A function that chooses a queue for a message (MessageQueueSelector)."""
 
 
 class RoundRobin:
-    """Hands out queues in turn.
+    """Chooses queues in turn.
 
     Args:
-        start: where to begin, any number.
+        start: any number; the first queue is this one modulo their count.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -35,14 +42,14 @@ class RoundRobin:
         """Return the next queue.
 
         Args:
-            queues: all queues of the topic that take messages.
-            avoid: broker that just failed; taken only when there is no other.
+            queues: the writable queues of the topic.
+            avoid: the broker that has just failed; it is chosen only when there is no other.
 
         Raises:
             BadRequest: there are no queues.
         """
         if not queues:
-            raise BadRequest("the topic has no queue that takes messages")
+            raise BadRequest("the topic has no writable queue")
         for _ in queues:
             queue = queues[self._next % len(queues)]
             self._next += 1
@@ -52,28 +59,28 @@ class RoundRobin:
 
 
 def by_hash(queues: Sequence[MessageQueue], sharding_key: str) -> MessageQueue:
-    """Return the queue of a key, the same one as long as the queues are the same.
+    """Return the queue of a sharding key; it is the same as long as the queues are the same.
 
     Raises:
-        BadRequest: there are no queues, or the key is no text.
+        BadRequest: there are no queues, or the key is not a text.
 
     Source: client/producer/selector/SelectMessageQueueByHash.java.
     """
     if not isinstance(sharding_key, str):
-        raise BadRequest(f"sharding key {sharding_key!r} is no text", hint="str(key) is one")
+        raise BadRequest(f"sharding key {sharding_key!r} is not a text", hint="give str(key)")
     if not queues:
-        raise BadRequest("the topic has no queue that takes messages")
-    # Java's remainder keeps the sign of the hash, and Math.abs comes after it.
+        raise BadRequest("the topic has no writable queue")
+    # In Java the remainder keeps the sign of the hash, and Math.abs is applied to it.
     return queues[abs(string_hash(sharding_key)) % len(queues)]
 
 
 def by_function(
     queues: Sequence[MessageQueue], message: Message, *, select: Select
 ) -> MessageQueue:
-    """Return the queue that the sender's function chooses; it raises what that raises.
+    """Return the queue that the application's function chooses; raises what that raises.
 
     Raises:
-        BadRequest: it chose none.
+        BadRequest: the function did not return a queue.
     """
     queue = select(queues, message)
     if not isinstance(queue, MessageQueue):
@@ -84,7 +91,7 @@ def by_function(
 LATENCY_MS: Final = (50, 100, 550, 1000, 2000, 3000, 15_000)
 AWAY_MS: Final = (0, 0, 30_000, 60_000, 120_000, 180_000, 600_000)
 FAILED_MS: Final = 30_000
-"""A send that failed counts as one that took so long."""
+"""A failed send counts as one that took so long."""
 
 
 class _Fault(NamedTuple):
@@ -93,27 +100,32 @@ class _Fault(NamedTuple):
 
 
 class LatencyFaults:
-    """What is known of the brokers of one producer."""
+    """How fast the brokers of one producer answered last."""
 
     def __init__(self) -> None:
         self._latency_faults: dict[str, _Fault] = {}
 
     def sent(self, broker_name: str, *, elapsed_ms: int, failed: bool, now_ms: int) -> None:
-        """Note how long a broker took."""
+        """Note how long a send to a broker took."""
         counted_ms = FAILED_MS if failed else elapsed_ms
         place = bisect_right(LATENCY_MS, counted_ms) - 1
         away_ms = AWAY_MS[place] if place >= 0 else 0
         self._latency_faults[broker_name] = _Fault(elapsed_ms, now_ms + away_ms)
 
     def available(self, broker_name: str, *, now_ms: int) -> bool:
-        """Whether a broker is not left out now."""
+        """Return whether a broker may be chosen now."""
         fault = self._latency_faults.get(broker_name)
         return fault is None or now_ms >= fault.until_ms
 
     def pick(
         self, round_robin: RoundRobin, queues: Sequence[MessageQueue], *, now_ms: int
     ) -> MessageQueue:
-        """Return the next queue of a broker that is not left out, else one of the best broker.
+        """Return the next queue of a broker that may be chosen, else one of the best broker.
+
+        Args:
+            round_robin: the producer's turn.
+            queues: the writable queues of the topic.
+            now_ms: the time, in ms since 1970.
 
         Raises:
             BadRequest: there are no queues.

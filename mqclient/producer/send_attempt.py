@@ -1,11 +1,11 @@
-"""One try of a send that is on its way: from the broker's answer to a ``SendResult``.
+"""One attempt of a send that is under way: from the broker's answer to a ``SendResult``.
 
-    post ── Sending waits ──┬── stored      result
-                            ├── answered    result, or the refusal as an error
-                            └── failed      Unreachable, TimedOut
+    post ── SendAttempt ──┬── stored      the usual answer: a result
+                          ├── answered    any other answer: a result or an error
+                          └── failed      no answer: Unreachable or TimedOut
 
-Rule: no task and no request object a message: the frame is written from its parts, and the answer
-is read where it comes in, because that is most of what sends with a window cost.
+Rule: a message needs neither a task nor a request object. The frame is written from its parts,
+and the answer is decoded where it arrives, because these are most of the cost of pipelined sends.
 
 Source: client/impl/MQClientAPIImpl.java#sendMessageAsync, #onExceptionImpl (4.9.7).
 """
@@ -24,20 +24,22 @@ from remoting.errors import ConnectionLost, RemotingError, RequestTimedOut
 from remoting.frame import RawFrame
 from remoting.sends import Stored
 
-# Half the time that calling the class takes.
+# This takes half the time of calling the class.
 _new_result: Final = cast(
     "Callable[[type[SendResult], tuple[object, ...]], SendResult]", tuple.__new__
 )
 
 
 class SendAttempt:
-    """Waits for the answer to one try.
+    """Waits for the answer to one attempt.
 
     Args:
-        queue: where the message was sent.
-        address: whom it was sent to.
-        timeout_s: how long the answer may take, for the error.
-        again: takes the error instead of the future, which stays open.
+        future: gets the result, or the error unless ``again`` is given.
+        out: the packed message.
+        queue: the queue that it was sent to.
+        address: the broker that it was sent to, ``host:port``.
+        timeout_s: how long the answer may take, for the error text.
+        again: gets an error in place of the future, which stays open for the next attempt.
 
     Attributes:
         future: gets the result or a ``ClientError``.
@@ -62,7 +64,7 @@ class SendAttempt:
         self._again = again
 
     def stored(self, stored: Stored, raw: RawFrame) -> None:
-        """Take the usual answer."""
+        """Handle the usual answer: the message was stored."""
         _, queue_id, trace_on, region_id, msg_id, queue_offset = stored
         queue = self.queue
         if queue_id != queue.queue_id:
@@ -71,12 +73,12 @@ class SendAttempt:
             SendStatus.SEND_OK, self.out.unique_key, msg_id, queue, queue_offset, "", region_id,
             trace_on,
         )  # fmt: skip
-        # Who waited may have been cancelled meanwhile.
+        # The caller may have cancelled the future meanwhile.
         if not self.future.done():
             self.future.set_result(_new_result(SendResult, fields))
 
     def answered(self, answer: Command) -> None:
-        """Take any other answer."""
+        """Handle any other answer."""
         try:
             result = result_of(
                 answer, self.queue, unique_key=self.out.unique_key, address=self.address
@@ -88,7 +90,7 @@ class SendAttempt:
                 self.future.set_result(result)
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
-        """Learn that no answer came."""
+        """Handle a lost connection, or an answer that did not come in time."""
         wire: RemotingError
         if isinstance(error, ConnectionLost):
             wire = error

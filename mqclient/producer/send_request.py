@@ -1,9 +1,9 @@
-"""From messages to what travels: ids, properties, compression, batches.
+"""From a message, or a batch, to a send request: ids, properties, compression, header fields.
 
-    Message --> Outgoing(code, body, sys_flag, properties, unique_key) --> SEND_MESSAGE_V2
+    Message --MessagePacker--> PackedMessage --SendCommands--> SEND_MESSAGE_V2
 
-Rule: what is sent is what the Java producer would send for the same message, byte for byte but
-for ids and times. Nothing here asks anybody anything.
+Rule: the request has the bytes that the Java producer would send for the same message, except
+for ids and times. Nothing here sends or waits.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendKernelImpl, client/Validators.java,
 common/message/MessageBatch.java (4.9.7).
@@ -37,21 +37,28 @@ from storefmt.properties import (
 from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
 
 _KEY: Final = "\x03"
-"""Stands for the unique key in a text that is used for many messages."""
+"""Stands for the unique key in a text that is reused for many messages."""
 _TAGS_SIZE_USUAL: Final = 256
 _BODIES: Final = bytes, bytearray, memoryview
 _FRAMES_MAX: Final = 4_096
-"""Queues whose names are kept written; with more of them it begins again."""
+"""Queues whose encoded names are cached; one more empties the cache."""
 BATCH_ENTRY_SIZE: Final = 22
-"""Bytes of a message in a batch besides body and properties, with some to spare."""
+"""Bytes that a message of a batch has beside body and properties, rounded up."""
 
 
 class PackedMessage(NamedTuple):
-    """One request's worth, ready but for the queue.
+    """A message, or a batch, that only needs a queue to be sent.
 
     Attributes:
+        code: the request code.
+        topic: with the namespace.
+        body: as it is sent, compressed where ``sys_flag`` says so.
+        flag: the application's number.
+        sys_flag: bits for compression and transactions.
+        properties: the text of all properties.
+        unique_key: the id of the message; comma separated for a batch.
         reconsume_times: retry topics only: how often the message was delivered again.
-        reconsume_count_max: retry topics only: after how many of these it is put aside.
+        reconsume_count_max: retry topics only: how often it may be before it goes to %DLQ%group.
     """
 
     code: RequestCode
@@ -66,10 +73,12 @@ class PackedMessage(NamedTuple):
 
 
 class MessagePacker:
-    """Makes ``PackedMessage`` of messages.
+    """Packs the messages of one producer.
 
     Args:
-        namespace: of their topics; it travels in their properties, too.
+        ids: makes unique keys.
+        settings: limits and compression.
+        namespace: the namespace of the topics; it is a property of each message, too.
     """
 
     def __init__(self, ids: UniqueIds, settings: ProducerSettings, *, namespace: str = "") -> None:
@@ -86,14 +95,17 @@ class MessagePacker:
         code: RequestCode = RequestCode.SEND_MESSAGE_V2,
         prepared: bool = False,
     ) -> PackedMessage:
-        """Return one message's request.
+        """Return one message, packed.
 
         Args:
-            system: properties of RocketMQ's own.
-            prepared: the message is the first half of a transaction.
+            message: as the application gave it.
+            now_ms: the time, in ms since 1970; the unique key contains it.
+            system: properties that are RocketMQ's own.
+            code: the request code.
+            prepared: True for the half message of a transaction.
 
         Raises:
-            BadRequest: the message cannot be right.
+            BadRequest: topic, body, flag or properties are not allowed.
         """
         self._check(message)
         topic = message.topic
@@ -112,10 +124,11 @@ class MessagePacker:
         return PackedMessage(code, topic, body, message.flag, sys_flag, properties, unique_key)
 
     def batch(self, messages: Sequence[Message], *, now_ms: int) -> PackedMessage:
-        """Return several messages' request; they get neighbouring queue offsets.
+        """Return several messages, packed as a batch; they get consecutive queue offsets.
 
         Raises:
-            BadRequest: no messages, several topics, a delay, a retry topic, too large.
+            BadRequest: there are no messages, they have different topics, one has a delay or a
+                retry topic, or the batch is too large.
         """
         _check_batch(messages)
         entries, unique_keys = [], []
@@ -129,7 +142,7 @@ class MessagePacker:
             raise BadRequest(
                 f"batch of {len(messages)} messages has {len(body)} bytes, "
                 f"at most {self._settings.max_message_size}",
-                hint="send it in parts: send_batches does",
+                hint="use send_batches, which sends it in parts",
             )
         own = {WAIT: "true" if messages[0].wait_stored else "false"}
         if self._namespace:
@@ -145,9 +158,9 @@ class MessagePacker:
         )
 
     def split(self, messages: Sequence[Message]) -> Iterator[list[Message]]:
-        """Yield the messages in parts that fit into one batch each, in order.
+        """Yield the messages in order, in parts that fit into one batch each.
 
-        A message that is too large alone is a part alone, so that sending it says so.
+        A message that is too large on its own is a part of its own, and its send raises the error.
         """
         part: list[Message] = []
         part_size = 0
@@ -162,7 +175,7 @@ class MessagePacker:
             yield part
 
     def _batch_size(self, message: Message) -> int:
-        # The unique key of each message has the same length, so any of them will do.
+        # All unique keys have the same length, so this one stands for any.
         properties = format_properties(message.wire_properties("0" * 32)).encode()
         return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
 
@@ -171,24 +184,26 @@ class MessagePacker:
         if not isinstance(message.body, _BODIES):
             raise BadRequest(
                 f"body of a message to {message.topic} is {type(message.body).__name__}, not bytes",
-                hint="text.encode() makes bytes of a text",
+                hint="use text.encode() for a text",
             )
         if not message.body:
             raise BadRequest(
-                f"message to {message.topic} has no body", hint="send one byte at least"
+                f"message to {message.topic} has no body", hint="send at least one byte"
             )
         if not -(2**31) <= message.flag < 2**31:
-            raise BadRequest(f"flag {message.flag} of a message, 32 bits with a sign are allowed")
+            raise BadRequest(
+                f"flag {message.flag} of a message does not fit a signed 32-bit number"
+            )
         if len(message.body) > self._settings.max_message_size:
             raise BadRequest(
-                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
+                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size} are allowed",
                 code=ResponseCode.MESSAGE_ILLEGAL,
-                hint="split it, or store it elsewhere and send where it is",
+                hint="split it, or store it elsewhere and send a reference",
             )
 
 
 class SendCommands:
-    """Makes the requests of one producer."""
+    """Builds the send requests of one producer."""
 
     def __init__(self, settings: ProducerSettings, group: str) -> None:
         self._settings = settings
@@ -198,7 +213,7 @@ class SendCommands:
     def command(
         self, out: PackedMessage, queue: MessageQueue, *, now_ms: int, oneway: bool = False
     ) -> Command:
-        """Return the request that stores ``out`` in a queue."""
+        """Return the request that stores a packed message in a queue."""
         return Command(
             out.code,
             flag=FLAG_ONEWAY if oneway else 0,
@@ -207,7 +222,7 @@ class SendCommands:
         )
 
     def frame(self, out: PackedMessage, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
-        """Return the same request as it travels; raises remoting's BadCall."""
+        """Return the same request as bytes of a frame; raises BadCall of ``remoting``."""
         if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
             command = self.command(out, queue, now_ms=now_ms)
             command.opaque = opaque
@@ -282,7 +297,7 @@ def _check_batch(messages: Sequence[Message]) -> None:
     if not isinstance(messages, Sequence):
         raise BadRequest(
             f"batch is a {type(messages).__name__}, not a list of messages",
-            hint="list(messages), or send_batches",
+            hint="give list(messages), or use send_batches",
         )
     if not messages:
         raise BadRequest("batch without messages")
@@ -301,7 +316,7 @@ def _check_batch(messages: Sequence[Message]) -> None:
 
 @lru_cache(maxsize=1024)
 def _around_key(tags: str | None, wait_stored: bool) -> tuple[str, str]:
-    """Return the properties' text before and behind the unique key of a message with no others."""
+    """Return the properties text around the unique key of a message that has only tags."""
     message = Message("T", b"", tags=tags, wait_stored=wait_stored)
     before, _, behind = format_properties(message.wire_properties(_KEY)).partition(_KEY)
     return before, behind
@@ -309,7 +324,7 @@ def _around_key(tags: str | None, wait_stored: bool) -> tuple[str, str]:
 
 def _properties_text(message: Message, unique_key: str, system: Mapping[str, str] | None) -> str:
     if not (message.keys or message.properties or message.delay_level or system):
-        # The usual message; its tag is short, and so is the text.
+        # The usual message has a short tag, so its text is short and needs no check.
         tags = message.tags
         if tags is None or (type(tags) is str and len(tags) < _TAGS_SIZE_USUAL):
             before, behind = _around_key(tags, message.wait_stored)
@@ -319,10 +334,12 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
         size = len(text.encode())
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end]
-        raise BadRequest(f"{wrong!r} in a message's properties is no text in UTF-8") from None
+        raise BadRequest(
+            f"{wrong!r} in the properties of a message cannot be encoded in UTF-8"
+        ) from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
-            f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX}",
+            f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX} are allowed",
             code=ResponseCode.MESSAGE_ILLEGAL,
             hint="put the data into the body",
         )

@@ -1,4 +1,4 @@
-"""What became of a send.
+"""The result of a send: where the message was stored, and how safely.
 
 Source: client/producer/SendResult.java, SendStatus.java (4.9.7).
 """
@@ -16,7 +16,7 @@ from storefmt.properties import MSG_REGION, TRACE_ON
 
 
 class SendStatus(StrEnum):
-    """How well the message is kept; it is stored in each case."""
+    """How safely the message is stored; it is stored in each case."""
 
     SEND_OK = "SEND_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -30,18 +30,20 @@ STATUS_OF: Final[dict[int, SendStatus]] = {
     ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
     ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
 }
-"""By response code; any other code means that the message was not stored."""
+"""The status of each response code; any other code means that the message was not stored."""
 
 
 class SendResult(NamedTuple):
     """Where a message was stored.
 
     Attributes:
-        unique_key: the id given here; comma separated for a batch.
-        msg_id: the offset id given by the broker; comma separated for a batch.
-        queue_offset: place in the queue, in entries; of the first message of a batch.
-        transaction_id: of a half message, "" for others.
-        region_id: the broker's region, "" where it says none.
+        status: how safely it is stored.
+        unique_key: the id that the client gave; comma separated for a batch.
+        msg_id: the offset id that the broker gave; comma separated for a batch.
+        queue: the queue, without the namespace.
+        queue_offset: offset in the queue, in entries; that of the first message of a batch.
+        transaction_id: the broker's id of the transaction; "" for ordinary messages.
+        region_id: the region of the broker; "" when it has none.
         trace_on: whether the broker wants the message to be traced.
     """
 
@@ -56,15 +58,17 @@ class SendResult(NamedTuple):
 
 
 def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address: str) -> SendResult:
-    """Return what an answer to a send says.
+    """Return the result that an answer to a send carries.
 
     Args:
-        queue: where the message was sent.
-        address: who answered.
+        answer: the answer.
+        queue: the queue that the message was sent to.
+        unique_key: the id that the client gave to the message.
+        address: the broker that answered, ``host:port``.
 
     Raises:
         NotFound, BrokerRefused: the message was not stored.
-        BadAnswer: the answer does not say where it is.
+        BadAnswer: the answer does not say where the message is.
     """
     status = STATUS_OF.get(answer.code)
     if status is None:

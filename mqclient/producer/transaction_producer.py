@@ -1,15 +1,15 @@
-"""Transactional messages: a message that counts only together with a local transaction.
+"""The transaction producer: a message becomes visible only if a local transaction commits.
 
     send_message_in_transaction
-      half message stored --> execute_local_transaction --> COMMIT    consumers get it
-                                                        --> ROLLBACK  nobody does
-                                                        --> UNKNOWN   the broker asks later
-    broker asks --> check_local_transaction --> the same three answers
+      half message stored --> execute_local_transaction --> COMMIT    consumers get the message
+                                                        --> ROLLBACK  consumers never get it
+                                                        --> UNKNOW    the broker asks later
+    the broker asks --> check_local_transaction --> one of the same three states
 
-Rule: what a listener raises, or anything it answers that is no state, means UNKNOWN: the
-message stays undecided and the broker asks again. A decision travels without an answer; one
-that is lost is asked for again, so the check has to tell the truth for as long as the broker
-keeps the half message.
+Rule: a listener that raises, or returns anything other than a state, means UNKNOW: the message
+stays undecided and the broker asks again. Brokers do not answer a decision. When one is lost, the
+broker asks for it, so the check must know the outcome for as long as the broker keeps the half
+message.
 
 Source: client/producer/TransactionMQProducer.java,
 client/impl/producer/DefaultMQProducerImpl.java#sendMessageInTransaction,
@@ -47,7 +47,7 @@ LOG = logging.getLogger(__name__)
 
 
 class LocalTransactionState(Enum):
-    """What a local transaction came to; the value is what END_TRANSACTION carries."""
+    """How a local transaction ended; END_TRANSACTION carries the value."""
 
     COMMIT_MESSAGE = sysflag.TRANSACTION_COMMIT
     ROLLBACK_MESSAGE = sysflag.TRANSACTION_ROLLBACK
@@ -59,22 +59,22 @@ _UNKNOWN: Final = LocalTransactionState.UNKNOW
 
 
 class TransactionListener(Protocol):
-    """The user's side; each method is a coroutine function or a plain one, run in a thread."""
+    """The application's part; a method may be a coroutine function, or a plain one for a thread."""
 
     def execute_local_transaction(
         self, message: Message, arg: object
     ) -> LocalTransactionState | Awaitable[LocalTransactionState]:
-        """Do what belongs to the message, which is stored but not visible yet."""
+        """Run the local transaction of a message, which is stored but not visible yet."""
 
     def check_local_transaction(
         self, message: MessageExt
     ) -> LocalTransactionState | Awaitable[LocalTransactionState]:
-        """Say what became of the transaction of a message."""
+        """Return how the local transaction of a message ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionSendResult:
-    """Where the half message is, and what was decided."""
+    """Where the half message is stored, and what was decided."""
 
     sent: SendResult
     state: LocalTransactionState
@@ -86,7 +86,8 @@ class TransactionProducer(Producer):
     Args:
         client: the connections.
         group: name of the producer group; brokers ask any of its members.
-        listener: does and checks the local transactions.
+        listener: runs and checks the local transactions.
+        settings: see ``ProducerSettings``; the defaults when None.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -103,8 +104,8 @@ class TransactionProducer(Producer):
         super().__init__(client, group, settings)
         self._listener = listener
         self._checks: set[asyncio.Task[None]] = set()
-        # Brokers know this producer before it sends: one that comes after a crash is asked
-        # about the half messages of the one before.
+        # Brokers know this producer before it sends, so that after a crash they can ask it
+        # about the half messages of the process before.
         self._publish_routes.topics.add(self.settings.create_topic_key)
 
     async def send_message_in_transaction(
@@ -117,22 +118,27 @@ class TransactionProducer(Producer):
         sharding_key: str | None = None,
         timeout_s: float | None = None,
     ) -> TransactionSendResult:
-        """Store a half message, run the local transaction, tell the broker how it ended.
+        """Store a half message, run the local transaction, and tell the broker how it ended.
 
         Args:
-            arg: handed to ``execute_local_transaction``.
+            message: a message without a delay.
+            arg: passed to ``execute_local_transaction``.
+            queue, select, sharding_key, timeout_s: as of ``send``.
 
         Returns:
-            ROLLBACK_MESSAGE when the half message is not kept as it should be; the local
-            transaction was not run then.
+            The decision. It is ROLLBACK_MESSAGE, and the local transaction was not run, when
+            the status of the half message is not SEND_OK.
 
         Raises:
-            BadRequest: the producer was not started, or the message cannot be right.
-            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: nothing was run.
+            BadRequest: the producer was not started, or the message is not allowed.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: the half message was not
+                stored, and the local transaction was not run.
         """
         self._check_alive()
         if not self._running:
-            raise BadRequest("a transaction needs a started producer", hint="await start() first")
+            raise BadRequest(
+                "a transaction needs a producer that was started", hint="await start() first"
+            )
         if message.delay_level:
             raise BadRequest("a transactional message cannot be delayed")
         out = self._packer.single(
@@ -151,27 +157,32 @@ class TransactionProducer(Producer):
         try:
             await self._end(sent, state, remark)
         except ClientError as error:
-            LOG.warning("%s: the broker will ask for %s: %s", self.group, sent.unique_key, error)
+            LOG.warning(
+                "%s: the decision on %s was not sent, the broker will ask: %s",
+                self.group,
+                sent.unique_key,
+                error,
+            )
         return TransactionSendResult(sent, state)
 
     async def shutdown(self) -> None:
-        """Take leave of the brokers; the group's other members are asked from now on."""
+        """Unregister from the brokers, which ask other members of the group from now on."""
         for check in self._checks:
             check.cancel()
         await super().shutdown()
 
     def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return what answers which request of a broker."""
+        """Return the method that answers each request code of a broker."""
         return {**super().request_handlers(), RequestCode.CHECK_TRANSACTION_STATE: self._asked}
 
     async def _known_to_brokers(self, topic: str) -> None:
-        """Let the topic's brokers know whom to ask, before they have something to ask."""
+        """Announce this producer to the brokers of a topic before its first half message."""
         if wrap(self._connections.namespace, topic) not in self._publish_routes.topics:
             await self.queues(topic)
             await self._client.members.heartbeat()
 
     async def _asked(self, address: str, request: Command) -> Command | None:
-        """Check a transaction, without keeping the broker's connection waiting."""
+        """Start the check of a transaction, so that the broker's connection need not wait."""
         header = request.header(CheckTransactionState)
         (found, *_) = read_messages(request.body, broker_name="", address=address)
         message = unwrap_message(self._connections.namespace, found)
@@ -240,7 +251,7 @@ class TransactionProducer(Producer):
     async def _ask(
         self, question: Callable[..., object], *args: object
     ) -> tuple[LocalTransactionState, str | None]:
-        """Return the listener's state, and what it raised as text for the broker's log."""
+        """Return the listener's state, and the error that it raised, for the broker's log."""
         try:
             if inspect.iscoroutinefunction(question):
                 answer = await question(*args)
@@ -250,6 +261,8 @@ class TransactionProducer(Producer):
             LOG.exception("transaction listener of %s", self.group)
             return _UNKNOWN, f"{type(error).__name__}: {error}"
         if not isinstance(answer, LocalTransactionState):
-            LOG.warning("transaction listener of %s answered %r", self.group, answer)
+            LOG.warning(
+                "transaction listener of %s returned %r, which is no state", self.group, answer
+            )
             return _UNKNOWN, None
         return answer, None
