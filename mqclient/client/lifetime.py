@@ -1,10 +1,9 @@
-"""How long something works on a client: until its shutdown, which ends a ``with`` block, too.
+"""The lifetime of a producer, a consumer or an ``Admin``: from its creation to its shutdown.
 
-    producer, consumer, admin --> _client --> answers
-    after shutdown                _client --> refused, with what to do
+The end of a ``with`` block shuts it down, too. Afterwards every call raises ``BadRequest``.
 
-Rule: what was shut down asks nobody anything, and does not start again: a new one is made, as
-with the Java client, whose service state says SHUTDOWN_ALREADY.
+Rule: an object that was shut down sends nothing and does not start again, as in Java, whose
+service state then is SHUTDOWN_ALREADY. The application makes a new one.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#makeSureStateOK (4.9.7).
 """
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Lifetime:
-    """Base of all that works on a client.
+    """Base of producers, consumers and ``Admin``.
 
     Args:
-        client: the connections, which others use, too.
-        what: "producer of group G", for the error.
+        client: the connections, which other objects share.
+        what: "producer of group G", for the error text.
     """
 
     def __init__(self, client: "MQClient", what: str) -> None:
@@ -32,13 +31,13 @@ class Lifetime:
 
     @property
     def _client(self) -> "MQClient":
-        """The client for what begins now; what has begun may end on ``_connections``."""
+        """The client for new work; work that began before may end on ``_connections``."""
         if self._is_over:
             raise self._over()
         return self._connections
 
     def _check_alive(self) -> None:
-        """Refuse what needs no client of its own; raises BadRequest."""
+        """Raise BadRequest after the shutdown; for methods that do not use ``_client``."""
         if self._is_over:
             raise self._over()
 
@@ -46,7 +45,7 @@ class Lifetime:
         return BadRequest(f"{self._what} was shut down", hint="make a new one")
 
     async def shutdown(self) -> None:
-        """Refuse everything from now on; the client stays open."""
+        """Refuse every call from now on; the client stays open."""
         self._is_over = True
 
     async def __aenter__(self) -> Self:

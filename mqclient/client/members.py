@@ -1,12 +1,12 @@
-"""Who lives in a client: its producers and consumers, known to brokers by heartbeats.
+"""The producers and consumers of a client: their heartbeats, and the requests of brokers to them.
 
     start --> heartbeat to every broker of their topics, every 30 s (heartbeatBrokerInterval)
               and after each change
-    broker --> request --> the member it is for (group members changed, reset, running info, …)
+    broker --> request --> the member of the group that it names (reset, running info, …)
 
-Rule: one heartbeat names every group of the client, because a broker takes each as the whole
-truth of it. What a broker asks is answered by the member of the group it names; without one
-the answer says so. Replies name the group of who replied, so the client itself takes them.
+Rule: one heartbeat names every group of the client, because a broker replaces what it knew of the
+client with each. A request is answered by the member of the group that it names, or with an
+error. A reply names the group of its sender, so the client itself takes replies.
 
 Source: client/impl/factory/MQClientInstance.java#sendHeartbeatToAllBroker,
 client/impl/ClientRemotingProcessor.java (4.9.7).
@@ -31,11 +31,11 @@ LOG = logging.getLogger(__name__)
 
 Answer = Command | None
 RequestHandler = Callable[[str, Command], Awaitable[Answer]]
-"""Answers one request of a broker: its address, the request."""
+"""A function that answers one request of a broker; it gets the address and the request."""
 
 
 class Connections(Protocol):
-    """What is needed of the client (``mqclient.client.instance``)."""
+    """The part of ``MQClient`` that this module uses."""
 
     client_id: str
     closed: bool
@@ -53,17 +53,17 @@ class Member(Protocol):
     group: str
 
     def topics(self) -> Iterable[str]:
-        """Return the topics whose brokers must know of this member."""
+        """Return the topics whose brokers must know this member."""
 
     def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return what answers which request code of a broker."""
+        """Return the function that answers each request code of a broker."""
 
 
 class ConsumerMember(Member, Protocol):
     """A member of a consumer group."""
 
     def consumer_data(self) -> ConsumerData:
-        """Return what heartbeats say about it."""
+        """Return what heartbeats tell brokers about this consumer."""
 
 
 class Members:
@@ -71,8 +71,8 @@ class Members:
 
     Args:
         wire: asks brokers and name servers.
-        own: what the client answers itself, whichever group a request names.
-        heartbeat_ms: pause between two heartbeats.
+        own: the request codes that the client answers itself, whichever group they name.
+        heartbeat_ms: pause between two heartbeats, in ms.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Members:
         self._task: asyncio.Task[None] | None = None
 
     async def join_consumer(self, member: ConsumerMember) -> None:
-        """Add a consumer and tell the brokers.
+        """Add a consumer and send a heartbeat.
 
         Raises:
             BadRequest: the client has a consumer of this group already, or is closed.
@@ -96,7 +96,7 @@ class Members:
         await self._joined(member.group, consumer=True)
 
     async def join_producer(self, member: Member) -> None:
-        """Add a producer and tell the brokers.
+        """Add a producer and send a heartbeat.
 
         Raises:
             BadRequest: the client has a producer of this group already, or is closed.
@@ -106,7 +106,7 @@ class Members:
         await self._joined(member.group, consumer=False)
 
     async def leave(self, group: str, *, consumer: bool) -> None:
-        """Remove a member and tell the brokers; one that cannot be told finds out by itself."""
+        """Remove a member and unregister it; a broker that does not answer notices it by itself."""
         addresses = await self.addresses()
         (self.consumers if consumer else self.producers).pop(group, None)
         header = UnregisterClient(
@@ -125,13 +125,13 @@ class Members:
             self.stop()
 
     def stop(self) -> None:
-        """End the heartbeats."""
+        """Stop the heartbeats."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
     async def heartbeat(self) -> None:
-        """Tell every broker of every member's topics; those that do not answer are logged."""
+        """Send a heartbeat to every broker of the members' topics; log those that do not answer."""
         body = self.heartbeat_data().encode()
         for address in await self.addresses():
             try:
@@ -142,7 +142,7 @@ class Members:
                 LOG.warning("%s", error)
 
     def heartbeat_data(self) -> HeartbeatData:
-        """Return what brokers are told."""
+        """Return the body of a heartbeat."""
         return HeartbeatData(
             client_id=self._connections.client_id,
             producer_data_set=[ProducerData(group_name=group) for group in self.producers],
@@ -150,7 +150,7 @@ class Members:
         )
 
     async def addresses(self) -> list[str]:
-        """Return the brokers of all topics: masters, and for consumers the slaves too."""
+        """Return the brokers of all topics: the masters, and for consumers also the slaves."""
         found: dict[str, None] = {}
         for table, masters_only in ((self.consumers, False), (self.producers, True)):
             for topic in {topic for member in table.values() for topic in member.topics()}:
@@ -188,7 +188,7 @@ class Members:
 
     def _check_can_join(self, group: str, table: Mapping[str, Member]) -> None:
         if self._connections.closed:
-            raise BadRequest("the client is closed", hint="start members before, or another client")
+            raise BadRequest("the client is closed", hint="make another client")
         if group in table:
             raise BadRequest(
                 f"this client has a member of group {group} already",
@@ -199,7 +199,7 @@ class Members:
         try:
             await self.heartbeat()
         except BaseException:
-            # Who was starting it gave up: nobody would ever let it leave.
+            # The start was cancelled, so nobody would ever shut this member down.
             await self.leave(group, consumer=consumer)
             raise
         if self._task is None:
@@ -212,15 +212,15 @@ class Members:
 
 
 def _group_of(request: Command) -> str:
-    """Return the group a request is for, "" when it names none."""
+    """Return the group that a request names, "" when it names none."""
     for name in ("consumerGroup", "producerGroup", "group"):
         if request.ext.get(name):
             return request.ext[name]
     if request.code != RequestCode.CHECK_TRANSACTION_STATE:
         return ""
-    # This one names its group in the message it asks about.
+    # The group is a property of the message that this request asks about.
     try:
         return decode_record(request.body).properties.get(PRODUCER_GROUP, "")
     except StoreError as error:
-        LOG.warning("a broker asks about a message that cannot be read: %s", error)
+        LOG.warning("a broker asks about a message that cannot be decoded: %s", error)
         return ""

@@ -1,9 +1,9 @@
-"""Questions and replies: a message whose consumer answers its producer.
+"""Request and reply: a message whose consumer sends a reply to its producer.
 
     request: CORRELATION_ID, REPLY_TO_CLIENT, TTL --> broker --> consumer
     reply:   the same, MSG_TYPE=reply --> broker --PUSH_REPLY_MESSAGE_TO_CLIENT--> the producer
 
-Rule: a reply finds its question by the correlation id; one that comes too late is logged.
+Rule: the correlation id joins a reply to its request; a reply that comes too late is logged.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#request, client/utils/MessageUtil.java,
 client/impl/ClientRemotingProcessor.java#receiveReplyMessage (4.9.7).
@@ -32,10 +32,12 @@ _NOWHERE: Final = bytes(8)
 
 
 class PendingRequest:
-    """One request on its way.
+    """One request that waits for its reply.
 
     Attributes:
-        properties: what the message has to carry.
+        id: the correlation id.
+        reply: a future that gets the reply.
+        properties: what the message of the request must carry.
     """
 
     def __init__(self, requests: "PendingRequests", *, client_id: str, timeout_s: float) -> None:
@@ -51,49 +53,49 @@ class PendingRequest:
         }
 
     async def answer(self) -> MessageExt:
-        """Return the reply; raises TimedOut."""
+        """Return the reply; raises TimedOut when none comes in time."""
         left_s = self._deadline_s - asyncio.get_running_loop().time()
         try:
             return await asyncio.wait_for(self.reply, max(0.0, left_s))
         except TimeoutError:
             raise TimedOut(
                 f"no reply to request {self.id} in time",
-                hint="the message is stored: its consumer may still take it",
+                hint="the message is stored, its consumer may still handle it",
             ) from None
 
     def forget(self) -> None:
-        """Wait no longer."""
+        """Stop waiting for the reply."""
         self._requests.forget(self.id)
 
 
 class PendingRequests:
-    """The questions of one client that wait for their reply, of whichever producer."""
+    """The requests of all producers of one client that wait for their replies."""
 
     def __init__(self, client_id: str) -> None:
         self._client_id = client_id
         self._waiting: dict[str, PendingRequest] = {}
 
     def ask(self, *, timeout_s: float) -> PendingRequest:
-        """Return a new question."""
+        """Return a new request, which then waits."""
         question = PendingRequest(self, client_id=self._client_id, timeout_s=timeout_s)
         self._waiting[question.id] = question
         return question
 
     def forget(self, correlation_id: str) -> None:
-        """Drop a question."""
+        """Stop waiting for a reply."""
         self._waiting.pop(correlation_id, None)
 
     def close(self) -> None:
-        """Give up every question."""
+        """Cancel every request."""
         for question in self._waiting.values():
             question.reply.cancel()
         self._waiting.clear()
 
     def reply_to(self, question: MessageExt, body: bytes) -> tuple[Message, Mapping[str, str]]:
-        """Return the reply to a message, and the properties it carries.
+        """Return the reply to a message, and the properties that it must carry.
 
         Raises:
-            BadRequest: the message asks for no reply, or its broker passes none on.
+            BadRequest: the message asks for no reply, or its broker does not pass replies on.
         """
         cluster = question.properties.get(CLUSTER)
         kept = {
@@ -103,22 +105,22 @@ class PendingRequests:
         }
         if CORRELATION_ID not in kept or REPLY_TO_CLIENT not in kept:
             raise BadRequest(
-                f"message {question.msg_id} asks for no reply", hint="it was not sent by request()"
+                f"message {question.msg_id} asks for no reply", hint="only request() asks for one"
             )
         if not cluster:
             raise BadRequest(
-                f"message {question.msg_id} asks for a reply, but its broker does not say where to",
-                hint="brokers before 4.6 pass no replies on",
+                f"message {question.msg_id} asks for a reply, but its broker names no reply topic",
+                hint="brokers before 4.6 do not pass replies on",
             )
         return Message(f"{cluster}_{REPLY_TOPIC_SUFFIX}", body), {MESSAGE_TYPE: REPLY, **kept}
 
     async def replied(self, address: str, request: Command) -> Command | None:
-        """Take a reply that a broker passes on."""
+        """Handle a reply that a broker passes on."""
         header = request.header(ReplyMessage)
         message = _message_of(header, request.body)
         question = self._waiting.get(message.properties.get(CORRELATION_ID, ""))
         if question is None or question.reply.done():
-            LOG.warning("%s passed on a reply that nobody waits for", address)
+            LOG.warning("%s passed on a reply to a request that does not wait any more", address)
         else:
             question.reply.set_result(message)
         return request.response()

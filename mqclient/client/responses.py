@@ -1,7 +1,7 @@
-"""From an answer of a server to a value or to an error of this package, and to a request.
+"""Requests and responses: from a server's answer to a typed value, or to a ``ClientError``.
 
-Rule: every answer goes through here, so that a code that means no, a missing field and a
-body that is no JSON each become one error with the address of the server in it.
+Rule: every answer goes through here, so that an error code, a missing field and a body that is
+not JSON each become one error that names the server.
 """
 
 from typing import Protocol, Self, TypeVar
@@ -25,7 +25,7 @@ _H = TypeVar("_H", bound=Header)
 
 
 class Body(Protocol):
-    """A JSON body class of ``remoting.bodies``."""
+    """A class of ``remoting.bodies`` for a JSON body."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self: ...
@@ -35,10 +35,10 @@ _B = TypeVar("_B", bound=Body)
 
 
 def request(code: int, header: Header | None = None, *, body: bytes = b"") -> Command:
-    """Return a request whose fields are the caller's.
+    """Return a request.
 
     Raises:
-        BadRequest: one of them does not fit the protocol, such as an offset over 64 bits.
+        BadRequest: a field does not fit the protocol, such as an offset over 64 bits.
     """
     try:
         return Command.request(code, header, body=body)
@@ -50,10 +50,12 @@ def check(answer: Command, *, address: str, what: str) -> Command:
     """Return the answer when its code is success.
 
     Args:
-        what: what was asked for, as the start of a sentence: "topic T".
+        answer: the answer.
+        address: the server that answered, ``host:port``.
+        what: what was asked for, as the start of the error text: "topic T".
 
     Raises:
-        NotFound, BrokerRefused: the server said no.
+        NotFound, BrokerRefused: the server answered with an error code.
     """
     if answer.code != ResponseCode.SUCCESS:
         raise refusal(answer.code, answer.remark, address=address, what=what)
@@ -73,7 +75,9 @@ def body(answer: Command, body_class: type[_B], *, address: str) -> _B:
     try:
         return body_class.decode(answer.body)
     except (BadBody, StoreError) as error:
-        raise BadAnswer(f"{address} answered with a body that is none: {error}") from error
+        raise BadAnswer(
+            f"{address} answered with a body that cannot be decoded: {error}"
+        ) from error
 
 
 def properties(answer: Command) -> dict[str, str]:
@@ -84,12 +88,12 @@ def properties(answer: Command) -> dict[str, str]:
 
 
 def translated(error: RemotingError, *, address: str) -> ClientError:
-    """Return the error of this package for one of the wire."""
+    """Return the ``ClientError`` for an error of ``remoting``."""
     if isinstance(error, RequestTimedOut):
         return TimedOut(
             str(error),
             address=address,
-            hint="it may have been done: look before you try again, or give it more time",
+            hint="it may have been done: check before you try again, or allow more time",
             retriable=True,
         )
     if isinstance(error, ConnectFailed | ConnectionLost):

@@ -1,12 +1,12 @@
-"""Asking anew for routes that are known: a route is used until there is a newer one.
+"""Renewal of known routes: a route is used until a name server answers with a newer one.
 
-    asked for less than 30 s ago   as it is (pollNameServerInterval)
-    less than twice as long ago    as it is; asked for meanwhile
-    longer ago, or doubted         asked for; the old one when no answer comes within 3 s
+    asked for less than 30 s ago   used as it is (pollNameServerInterval)
+    less than 60 s ago             used as it is, and asked for in the background
+    longer ago, or doubted         asked for; used as it is when no answer comes within 3 s
 
-Rule: only an answer with a route replaces a route. A name server that is away, or was just
-started and knows no topic yet, takes nothing from a client whose brokers live; neither does a
-topic that was deleted, as in Java. Who sends or pulls all the time never waits here.
+Rule: only an answer with a route replaces a route. A client whose brokers run keeps working when
+the name server is away, or was just restarted and knows no topic, or when the topic was deleted,
+as in Java. A client that sends or pulls all the time never waits here.
 
 Source: client/impl/factory/MQClientInstance.java#updateTopicRouteInfoFromNameServer,
 #startScheduledTask (4.9.7).
@@ -27,12 +27,12 @@ WAIT_S: Final = 3.0
 
 
 class RouteRenewal:
-    """Keeps the known routes of one client new.
+    """Renews the known routes of one client.
 
     Args:
-        known: the routes; what is asked for is put there.
-        ask: asks the name servers for the route of a topic, and puts it there.
-        clock_ms: gives the time.
+        known: the routes; new ones are stored there.
+        ask: asks the name servers for the route of a topic, and stores it.
+        clock_ms: returns the time, in ms since 1970.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RouteRenewal:
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     async def route(self, topic: str) -> TopicRouteData | None:
-        """Return the newest route that can be had soon, None for a topic without one."""
+        """Return the route of a topic, renewed if that is quick; None when it is unknown."""
         old = self._known.last(topic)
         if old is None:
             return None
@@ -59,21 +59,21 @@ class RouteRenewal:
         return self._known.last(topic) or old
 
     def forget(self, topic: str) -> None:
-        """Let no question that is on its way bring the route of a topic back."""
+        """Cancel a renewal that is under way, so that it does not bring the route back."""
         task = self._asking.pop(topic, None)
         if task is not None:
             task.cancel()
 
     def close(self) -> None:
-        """Ask for nothing any more."""
+        """Cancel all renewals."""
         for topic in list(self._asking):
             self.forget(topic)
 
     def _begin(self, topic: str) -> "asyncio.Task[None]":
-        """Ask for a topic, once at a time."""
+        """Begin to renew a topic, unless a renewal is under way."""
         task = self._asking.get(topic)
         if task is None:
-            # From here on it counts as asked for: nobody else needs to think of it.
+            # From here on it counts as asked for, so that nobody else asks.
             self._known.asked(topic, now_ms=self._now_ms())
             task = asyncio.get_running_loop().create_task(self._renew(topic), name=f"route {topic}")
             self._asking[topic] = task
@@ -86,7 +86,7 @@ class RouteRenewal:
             new = self._known.failed(topic, now_ms=self._now_ms())
             LOG.log(
                 logging.WARNING if new else logging.DEBUG,
-                "no new route of topic %s, the known one is used on: %s",
+                "no new route of topic %s, the known one stays in use: %s",
                 topic,
                 error,
             )

@@ -1,8 +1,10 @@
-"""Routes of topics: which brokers have a topic, and which queues that makes.
+"""Routes: which brokers have a topic, and which queues a producer or a consumer sees there.
 
-Rule: pure; ``now_ms`` is given. A route is asked for again after 30 s, or when a broker of it
-failed; until there is a newer one it stays (``mqclient.client.route_renewal``). One that nobody
-asked for in twice that time is worth waiting for a newer one.
+A route is asked for again after 30 s, or when one of its brokers failed; it is used until there
+is a newer one (``route_renewal``). When nobody asked for it in 60 s, the next caller waits a
+moment for a newer one.
+
+Rule: this module asks nobody; its callers pass the time.
 
 Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
 #topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
@@ -14,13 +16,13 @@ from mqclient.errors import BadAnswer
 from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
 
 TEMPLATE_TOPIC: Final = "TBW102"
-"""The topic whose settings a broker gives to a topic it makes on the first send."""
+"""The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
-"""Queues a producer asks for then (defaultTopicQueueNums)."""
+"""Queues that a producer then asks for (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
-"""When a route is asked for again, unless pollNameServerInterval says otherwise."""
+"""Age at which a route is asked for again (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
-"""Pause between two warnings that a route cannot be had."""
+"""Pause between two warnings that the route of a topic could not be renewed."""
 MASTER_ID: Final = 0
 
 READABLE: Final = 4
@@ -28,7 +30,7 @@ WRITABLE: Final = 2
 
 
 class PublishInfo(NamedTuple):
-    """What a route means for sends: queues in turn, and the master of each broker."""
+    """What a producer needs of a route: the writable queues, and the master of each broker."""
 
     route: TopicRouteData
     queues: list[MessageQueue]
@@ -36,7 +38,7 @@ class PublishInfo(NamedTuple):
 
 
 class _CachedRoute:
-    """A route, and until when it is good in which way."""
+    """A route, when to ask for it again, and when to wait for a newer one."""
 
     __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
 
@@ -54,7 +56,7 @@ class RouteCache:
     """The last known route of each topic, and when to ask for it again.
 
     Args:
-        life_ms: how long a route is good.
+        life_ms: how long a route is used without asking again, in ms.
     """
 
     def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
@@ -62,25 +64,25 @@ class RouteCache:
         self._known: dict[str, _CachedRoute] = {}
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
-        """Return the route, None when it is not known or has to be asked for again."""
+        """Return the route; None when it is unknown or must be asked for again."""
         known = self._known.get(topic)
         return known.route if known is not None and now_ms < known.ask_ms else None
 
     def last(self, topic: str) -> TopicRouteData | None:
-        """Return the route however old it is, None when there never was one."""
+        """Return the route, however old; None when there never was one."""
         known = self._known.get(topic)
         return None if known is None else known.route
 
     def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
-        """Remember a route in place of the one before."""
+        """Store a route in place of the one before."""
         self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
 
     def asked(self, topic: str, *, now_ms: int) -> None:
-        """Let a known route be good for another while: it is asked for now."""
+        """Note that a known route is being asked for, so that nobody else asks."""
         self._known[topic].asked(now_ms, self._life_ms)
 
     def failed(self, topic: str, *, now_ms: int) -> bool:
-        """Note that no newer route could be had; return whether that is worth a word again."""
+        """Note that a route could not be renewed; return whether to warn about it again."""
         known = self._known.get(topic)
         if known is None or now_ms < known.quiet_ms:
             return False
@@ -88,18 +90,18 @@ class RouteCache:
         return True
 
     def is_doubtful(self, topic: str, *, now_ms: int) -> bool:
-        """Whether a newer route is worth waiting for."""
+        """Return whether a caller should wait for a newer route."""
         known = self._known.get(topic)
         return known is None or now_ms >= known.doubt_ms
 
     def doubt(self, topic: str) -> None:
-        """Have a route asked for again by whoever needs it next."""
+        """Let the next caller ask for the route again."""
         known = self._known.get(topic)
         if known is not None:
             known.ask_ms = known.doubt_ms = 0
 
     def drop(self, topic: str) -> None:
-        """Forget a route."""
+        """Remove a route."""
         self._known.pop(topic, None)
 
 
@@ -109,10 +111,10 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """Return the queues a producer may send to, in Java's order.
+    """Return the queues that a producer may send to, in Java's order.
 
-    An ordered topic has the queues its configuration names, also those of brokers that are
-    away: a message must not move to another queue because of that.
+    An ordered topic has the queues that its configuration names, even those of brokers that are
+    away, because their absence must not move a message to another queue.
 
     Raises:
         BadAnswer: the order configuration is not ``broker:count;broker:count``.
@@ -131,12 +133,12 @@ def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 def template_queues(
     topic: str, template: TopicRouteData, *, queue_count: int = TEMPLATE_QUEUE_COUNT
 ) -> list[MessageQueue]:
-    """Return the queues a topic will have once a broker makes it on the first send."""
+    """Return the queues that a topic will have when a broker creates it on the first send."""
     return [queue for queue in publish_queues(topic, template) if queue.queue_id < queue_count]
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """Return the queues a consumer reads, sorted."""
+    """Return the queues that a consumer reads, sorted."""
     return sorted(
         MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
         for data in route.queue_datas
@@ -146,7 +148,7 @@ def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 
 
 def masters(route: TopicRouteData) -> dict[str, str]:
-    """Return the address of each broker's master, by broker name; brokers without one are out."""
+    """Return the address of each broker's master, by broker name; without one it is left out."""
     return {
         broker.broker_name: broker.broker_addrs[MASTER_ID]
         for broker in route.broker_datas
@@ -155,17 +157,19 @@ def masters(route: TopicRouteData) -> dict[str, str]:
 
 
 def readers(route: TopicRouteData) -> dict[str, str]:
-    """Return an address to read from for each broker: its master, or else a slave."""
+    """Return an address to read from, by broker name: the master, or else a slave."""
     return {
         broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
     }
 
 
 def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[str, bool] | None:
-    """Return where to read from a broker, and whether that is its master.
+    """Return the address to read from at a broker, and whether that is its master.
 
     Args:
-        broker_id: the member of the broker to prefer; when it is away the master is taken,
+        route: the route of the topic.
+        broker_name: the broker.
+        broker_id: the preferred member of the broker; when it is away, the master is taken, and
             then any slave.
 
     Returns:

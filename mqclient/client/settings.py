@@ -1,6 +1,8 @@
-"""The parameters of a client, with RocketMQ's names and defaults.
+"""The settings of a client, with RocketMQ's names and defaults, and the checks of all settings.
 
-Rule: its producers and consumers share them, as they share its connections.
+The producers and consumers of a client share its settings, as they share its connections.
+
+Rule: a value that is not allowed raises an error when the settings are made, not later.
 
 Source: client/ClientConfig.java, client/impl/factory/MQClientInstance.java#startScheduledTask,
 common/MixAll.java#brokerVIPChannel (4.9.7).
@@ -15,20 +17,25 @@ from mqclient.errors import BadRequest
 
 
 def check_range(name: str, value: object, *, low: int, high: int) -> None:
-    """Refuse what is no whole number between two, both allowed.
+    """Check that a value is a whole number in a range.
+
+    Args:
+        name: of the setting, for the error text.
+        value: the value.
+        low, high: the limits; both are allowed.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: the value is not such a number.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
 
 
 def check_kind(name: str, value: object, kind: type[Enum]) -> None:
-    """Refuse what is no member of an enumeration, its name as a text as well.
+    """Check that a value is a member of an enumeration; its name as a text is not.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: the value is not a member.
     """
     if not isinstance(value, kind):
         members = ", ".join(kind.__members__)
@@ -47,16 +54,16 @@ class ClientSettings:
     """How a client works; every attribute is one of Java's ``ClientConfig``.
 
     Attributes:
-        namespace: stands before every topic and group, as ``namespace%name``.
-        instance_name: makes the client id ``ip@instance_name``; else a number names it.
-        unit_name: is appended to it, ``ip@instance_name@unit_name``.
-        client_ip: the ``ip`` of it; the address this machine sends from when None.
-        vip_channel_enabled: connect to the brokers' second port (listenPort - 2) for all but
-            pulls, heartbeats, farewells, ends of transactions and filters
+        namespace: prefix of every topic and group, as ``namespace%name``.
+        instance_name: makes the client id ``ip@instance_name``; without it a number is used.
+        unit_name: is appended to the client id, ``ip@instance_name@unit_name``.
+        client_ip: the ``ip`` of the client id; when None, the address this machine sends from.
+        vip_channel_enabled: connect to the brokers' second port (listenPort - 2) for every request
+            except pulls, heartbeats, unregistrations, ends of transactions and filters
             (sendMessageWithVIPChannel).
         poll_name_server_interval_ms: age at which a route is asked for again.
-        heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets who is
-            silent for 120 s.
+        heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets a client that
+            sends none for 120 s.
     """
 
     namespace: str | None = None
@@ -68,10 +75,11 @@ class ClientSettings:
     heartbeat_broker_interval_ms: int = 30_000
 
     def __post_init__(self) -> None:
-        """Check every number and every text.
+        """Check every setting.
 
         Raises:
-            BadRequest: a number is out of its range, a name is no text, or no namespace.
+            BadRequest: a number is out of its range, a name is not a text, or the namespace has
+                characters that are not allowed.
         """
         for name in _INTERVALS:
             check_range(name, getattr(self, name), low=1, high=2**31 - 1)

@@ -67,7 +67,7 @@ def by_hash(queues: Sequence[MessageQueue], sharding_key: str) -> MessageQueue:
     Source: client/producer/selector/SelectMessageQueueByHash.java.
     """
     if not isinstance(sharding_key, str):
-        raise BadRequest(f"sharding key {sharding_key!r} is not a text", hint="give str(key)")
+        raise BadRequest(f"sharding key {sharding_key!r} is no text", hint="give str(key)")
     if not queues:
         raise BadRequest("the topic has no writable queue")
     # In Java the remainder keeps the sign of the hash, and Math.abs is applied to it.

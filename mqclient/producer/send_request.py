@@ -196,7 +196,7 @@ class MessagePacker:
             )
         if len(message.body) > self._settings.max_message_size:
             raise BadRequest(
-                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size} are allowed",
+                f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
                 code=ResponseCode.MESSAGE_ILLEGAL,
                 hint="split it, or store it elsewhere and send a reference",
             )
@@ -335,7 +335,7 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end]
         raise BadRequest(
-            f"{wrong!r} in the properties of a message cannot be encoded in UTF-8"
+            f"{wrong!r} in the properties of a message is no text in UTF-8"
         ) from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
