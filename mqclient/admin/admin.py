@@ -1,12 +1,13 @@
-"""Everything an operator may ask of name servers and brokers, one method a request.
+"""``Admin``: every request of an operator to name servers and brokers, one method for each.
 
     async with MQClient("127.0.0.1:9876") as client:
         admin = Admin(client)
         names = await admin.topic_list()
 
-Rule: methods have the names of Java's MQAdminExt in snake_case and live in one family file
-each; a method that goes to one broker takes its address, so that a caller sees what happens
-where. What a server cannot do is the error it answers, never a guess.
+Methods have the names of Java's MQAdminExt in snake_case, and each family of methods has a file.
+A method that goes to one broker takes its address, so that the caller sees what happens where.
+
+Rule: when a server cannot do something, the caller gets the server's error, not a guess.
 
 Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
@@ -30,4 +31,4 @@ class Admin(
     NamesrvCalls,
     AclCalls,
 ):
-    """All families of admin calls on one client; group calls come with the lock calls."""
+    """All families of admin calls on one client; ``LockCalls`` includes the group calls."""

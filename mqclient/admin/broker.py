@@ -1,6 +1,13 @@
-"""A broker or a name server as a whole: settings, counters, write permission, clean-up.
+"""Admin calls about a broker or a name server as a whole.
 
-Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+They are about settings, counters, write permission, clean-up, the role of a slave, and the
+accounts of a broker with access control.
+
+Rule: a Java broker without access control (aclEnable=false) does not answer some requests about
+accounts, which is a TimedOut; our broker answers an error.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7). ``promote_slave`` is ours: in Java a role
+changes by configuration and restart.
 """
 
 from __future__ import annotations
@@ -33,7 +40,7 @@ class BrokerCalls(AdminCalls):
         return responses.properties(answer)
 
     async def update_broker_config(self, address: str, settings: Mapping[str, str]) -> None:
-        """Change settings of a running broker; a 4.9 broker takes unknown names silently."""
+        """Change settings of a running broker; a 4.9 broker ignores unknown names silently."""
         await self._broker(
             address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
         )
@@ -55,7 +62,7 @@ class BrokerCalls(AdminCalls):
     async def broker_consume_stats(
         self, address: str, *, order: bool = False
     ) -> bodies.ConsumeStatsList:
-        """Return the progress of every group on a broker."""
+        """Return the consumer offsets of every group on a broker, and the ends of their queues."""
         return await self._body(
             address,
             RequestCode.GET_BROKER_CONSUME_STATS,
@@ -65,7 +72,7 @@ class BrokerCalls(AdminCalls):
         )
 
     async def delay_offsets(self, address: str) -> dict[int, int]:
-        """Return delay level -> next queue offset to deliver."""
+        """Return the next queue offset to deliver of each delay level."""
         found = await self._body(
             address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, what="delay offsets"
         )
@@ -88,7 +95,7 @@ class NamesrvCalls(AdminCalls):
     """PendingRequests about the name servers."""
 
     async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
-        """Return every setting of a name server, the first that answers when none is named."""
+        """Return every setting of a name server; the first that answers when address is None."""
         _, answer = await self._namesrv(
             RequestCode.GET_NAMESRV_CONFIG, what="settings", address=address
         )
@@ -104,7 +111,7 @@ class NamesrvCalls(AdminCalls):
         """Take write permission from all queues of a broker, on one name server.
 
         Returns:
-            How many topics it changed.
+            The number of topics that it changed.
         """
         answer = await self._broker(
             address,
@@ -117,10 +124,10 @@ class NamesrvCalls(AdminCalls):
         ).wipe_topic_count
 
     async def add_write_perm(self, address: str, broker_name: str) -> int:
-        """Give all queues of a broker read and write permission; as the other call.
+        """Give all queues of a broker read and write permission again, on one name server.
 
         Raises:
-            TimedOut: a name server before 4.8 leaves this unanswered, too.
+            TimedOut: no answer came; a name server before 4.8 does not answer this request.
         """
         try:
             answer = await self._broker(
@@ -137,7 +144,12 @@ class NamesrvCalls(AdminCalls):
         ).add_topic_count
 
     async def kv_get(self, namespace: str, key: str, *, address: str | None = None) -> str | None:
-        """Return one value of a name server's key-value table, None when it is not there."""
+        """Return a value of the key-value table of a name server; None when it has no such key.
+
+        Args:
+            namespace, key: the name of the value.
+            address: the name server; the first that answers when None.
+        """
         what = f"key {key} of namespace {namespace}"
         try:
             address, answer = await self._namesrv(
@@ -153,7 +165,7 @@ class NamesrvCalls(AdminCalls):
         return responses.header(answer, headers.GetKVConfigResponse, address=address).value
 
     async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
-        """Return all keys of a namespace, sorted; none for an unknown one."""
+        """Return all values of a namespace by key, sorted; none for an unknown namespace."""
         try:
             address, answer = await self._namesrv(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
@@ -170,13 +182,24 @@ class NamesrvCalls(AdminCalls):
     async def kv_put(
         self, namespace: str, key: str, value: str, *, address: str | None = None
     ) -> None:
-        """Set one value on every name server, or on one."""
+        """Set a value on every name server, or on one.
+
+        Args:
+            namespace, key: the name of the value.
+            value: the new value.
+            address: only this name server; all of them when None.
+        """
         header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
         what = f"key {key} of namespace {namespace}"
         await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what, address=address)
 
     async def kv_delete(self, namespace: str, key: str, *, address: str | None = None) -> None:
-        """Delete one value on every name server, or on one."""
+        """Delete a value on every name server, or on one.
+
+        Args:
+            namespace, key: the name of the value.
+            address: only this name server; all of them when None.
+        """
         header = headers.DeleteKVConfig(namespace=namespace, key=key)
         what = f"key {key} of namespace {namespace}"
         await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what, address=address)
@@ -187,19 +210,21 @@ def _lines(settings: Mapping[str, str]) -> bytes:
 
 
 class HaCalls(AdminCalls):
-    """Calls about replication."""
+    """Requests about replication."""
 
     async def promote_slave(
         self, address: str, *, role: str = "ASYNC_MASTER", force: bool = False
     ) -> str:
-        """Make a slave the master; returns what it says that it did.
+        """Make a slave the master; return its text about what it did.
 
         Args:
-            force: also where the slave knows that it lacks messages.
+            address: the slave.
+            role: ASYNC_MASTER or SYNC_MASTER.
+            force: promote it even if it knows that messages are missing.
 
         Raises:
-            BrokerRefused: it is no slave, it is stale, or its master lives; code 3 from a
-                Java broker, which cannot do this.
+            BrokerRefused: it is not a slave, it is stale, or its master is alive; code 3 from a
+                Java broker, which has no such request.
         """
         answer = await self._broker(
             address,
@@ -214,7 +239,7 @@ class AclCalls(AdminCalls):
     """PendingRequests about accounts."""
 
     async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
-        """Return accounts and global white list; a Java broker tells the secrets too."""
+        """Return the accounts and the global white list; a Java broker sends the secrets, too."""
         return await self._body(
             address,
             RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
@@ -223,14 +248,14 @@ class AclCalls(AdminCalls):
         )
 
     async def acl_version(self, address: str) -> headers.GetBrokerAclConfigResponse:
-        """Return the versions of the account files, as json text."""
+        """Return the versions of the account files, as JSON text."""
         answer = await self._broker(
             address, RequestCode.GET_BROKER_CLUSTER_ACL_INFO, what="versions of accounts"
         )
         return responses.header(answer, headers.GetBrokerAclConfigResponse, address=address)
 
     async def update_account(self, address: str, account: bodies.PlainAccessConfig) -> None:
-        """Create an account or change what is not None; it needs both of its keys."""
+        """Create an account, or change its fields that are not None; both keys are required."""
         header = headers.CreateAccessConfig(
             access_key=account.access_key or "",
             secret_key=account.secret_key,
@@ -260,13 +285,19 @@ class AclCalls(AdminCalls):
     async def update_white_addresses(
         self, address: str, patterns: Sequence[str], *, file: str | None = None
     ) -> None:
-        """Replace who needs no signature, in one of the account files, by default the first."""
+        """Replace the addresses that need no signature.
+
+        Args:
+            address: the broker.
+            patterns: addresses, in which ``*`` may stand for a part.
+            file: the account file to change; the broker's default file when None.
+        """
         header = headers.UpdateGlobalWhiteAddrsConfig(
             global_white_addrs=",".join(patterns), acl_file_full_path=file or ""
         )
         command = Command.request(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)
         if file is None:
-            # An empty path is a path to Java; no path at all is the default file.
+            # Java takes an empty path for a path; without the field it uses the default file.
             del command.ext["aclFileFullPath"]
         answer = await self._client.invoke(address, command)
         responses.check(answer, address=address, what="global white list")

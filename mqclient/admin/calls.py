@@ -1,12 +1,13 @@
 """What the families of admin calls share: one request to a broker or to the name servers.
 
-Rule: a method of ``Admin`` is one request, or one per broker of a topic where Java's tool
-does that too. It changes nothing beside what its name says and never retries a write.
-Families name header and body classes by their package (``headers.QueryMessage``), which loads
-each class on first use: all of them together would take longer than most commands.
+A method of ``Admin`` is one request, or one for each broker of a topic where Java's tool does
+that, too. Families name header and body classes by their package (``headers.QueryMessage``),
+which loads each class on first use, because loading all would take longer than most commands.
 
-A broker before 4.9 leaves a request that it does not know unanswered. When one that is newer
-than 4.3 gets no answer, the broker's version decides whether it is late or too old.
+A broker before 4.9 does not answer a request code that it does not know. When a code that is
+newer than 4.3 gets no answer, the version of the broker decides whether it is late or too old.
+
+Rule: a call changes only what its name says, and a write is never tried again.
 
 Source: common/protocol/RequestCode.java of 4.3.2, 4.5.2, 4.7.1 and 4.9.7.
 """
@@ -35,16 +36,16 @@ _BEFORE: Final[Mapping[int, _Version]] = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: (4, 4),
     RequestCode.GET_ALL_PRODUCER_INFO: (4, 8),
     RequestCode.DELETE_EXPIRED_COMMITLOG: (4, 8),
-    # No Java broker knows these; from here on it is known to say so.
+    # No Java broker knows these; from this version on, brokers answer that.
     ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
     ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
     ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
 }
-"""Brokers before this version do not know the request, and do not answer it."""
+"""Brokers before this version do not know the request code, and do not answer it."""
 
 
 class AdminCalls(Lifetime):
-    """Base of the families.
+    """Base of the families of admin calls.
 
     Args:
         client: the connections.
@@ -100,7 +101,7 @@ class AdminCalls(Lifetime):
             )
             table = responses.body(answer, bodies.KVTable, address=address).table
         except ClientError:
-            # It does not answer what each broker knows: it is late.
+            # Every broker knows this request, so a broker that does not answer it is late.
             return False
         found = re.match(r"V(\d+)_(\d+)_(\d+)", table.get("brokerVersionDesc", ""))
         return found is not None and tuple(map(int, found.groups())) < first
@@ -114,7 +115,7 @@ class AdminCalls(Lifetime):
         body: bytes = b"",
         address: str | None = None,
     ) -> tuple[str, Command]:
-        """Ask one name server, the first that answers where none is named."""
+        """Ask one name server; the first that answers when no address is given."""
         if address is not None:
             return address, await self._broker(address, code, header, what=what, body=body)
         address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
@@ -123,6 +124,6 @@ class AdminCalls(Lifetime):
     async def _each_namesrv(
         self, code: int, header: Header, *, what: str, address: str | None = None
     ) -> list[Command]:
-        """Ask every name server, because none of them tells the others; or only one."""
+        """Ask every name server, because they do not tell each other; only one with ``address``."""
         addresses = list(self._client.namesrv_addresses) if address is None else [address]
         return [await self._client.call(one, code, header, what=what) for one in addresses]

@@ -1,4 +1,4 @@
-"""Groups: their settings, their members, and what a member is doing.
+"""Admin calls about groups: their settings, their members, and the state of a member.
 
 Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
@@ -15,7 +15,7 @@ from storefmt import fastjson
 from storefmt.configs import GroupTable, SubscriptionGroup
 
 _RUNNING_INFO_TIMEOUT_S = 12.0
-"""The broker itself waits 10 s for the client."""
+"""The broker waits 10 s for the client, so the answer may take longer than usual."""
 
 
 class GroupCalls(AdminCalls):
@@ -37,23 +37,23 @@ class GroupCalls(AdminCalls):
         )
 
     async def delete_group(self, address: str, group: str, *, remove_offset: bool = False) -> None:
-        """Delete the settings of a consumer group, with ``remove_offset`` its offsets too."""
+        """Delete the settings of a consumer group, and with ``remove_offset`` its offsets."""
         header = headers.DeleteSubscriptionGroup(group_name=group, remove_offset=remove_offset)
         command = Command.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
-        # 5.x calls the same field by another name.
+        # A broker of 5.x has another name for the same field.
         command.ext["cleanOffset"] = command.ext["removeOffset"]
         answer = await self._client.invoke(address, command)
         responses.check(answer, address=address, what=f"group {group}")
 
     async def consumer_ids(self, address: str, group: str) -> list[str]:
-        """Return the client ids of a consumer group on a broker, sorted; none is no error."""
+        """Return the client ids of a consumer group on a broker, sorted; the list may be empty."""
         header = headers.GetConsumerListByGroup(consumer_group=group)
         try:
             answer = await self._broker(
                 address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, what=f"group {group}"
             )
         except BrokerRefused as error:
-            # Brokers say "system error" when nobody is in the group.
+            # Brokers answer "system error" when the group has no members.
             if error.code == ResponseCode.SYSTEM_ERROR:
                 return []
             raise
@@ -64,7 +64,7 @@ class GroupCalls(AdminCalls):
         """Return connections, subscriptions and modes of a consumer group on a broker.
 
         Raises:
-            BrokerRefused: with code 206 when no consumer of the group is connected.
+            BrokerRefused: code 206 when no consumer of the group is connected.
         """
         return await self._body(
             address,
@@ -78,7 +78,7 @@ class GroupCalls(AdminCalls):
         """Return the connections of a producer group on a broker.
 
         Raises:
-            BrokerRefused: with code 1 when the broker has no such group.
+            BrokerRefused: code 1 when the broker has no such group.
         """
         return await self._body(
             address,
@@ -101,9 +101,15 @@ class GroupCalls(AdminCalls):
     async def consumer_running_info(
         self, address: str, group: str, client_id: str, *, jstack: bool = False
     ) -> bodies.ConsumerRunningInfo:
-        """Return what one live consumer says of itself: queues, cached messages, locks, rates.
+        """Return the state of a connected consumer: queues, cached messages, locks and rates.
 
-        The broker passes the question on to the client.
+        The broker passes the request on to the client.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            client_id: the member.
+            jstack: also return the stacks of its threads.
 
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
@@ -123,7 +129,7 @@ class GroupCalls(AdminCalls):
     async def consume_stats(
         self, address: str, group: str, topic: str | None = None
     ) -> bodies.ConsumeStats:
-        """Return broker and consumer offsets per queue of a group; empty for an unknown one."""
+        """Return broker offset and consumer offset by queue; nothing for an unknown group."""
         return await self._body(
             address,
             RequestCode.GET_CONSUME_STATS,

@@ -1,10 +1,10 @@
-"""Queue locks of orderly consumers: who holds which queue.
+"""Admin calls about the queue locks of orderly consumers.
 
-    our broker    GET_LOCK_TABLE: the lock table itself
-    Java broker   answers 3; then every live consumer is asked which queues it has locked
+    our broker    GET_LOCK_TABLE returns its lock table
+    Java broker   answers code 3; then every connected consumer is asked which queues it locked
 
-Rule: the second way shows what clients believe, which lasts 30 s, and only of groups that
-are named; ``LockView.exact`` tells the two apart.
+Rule: the second way shows what the clients believe, which may be 30 s old, and only for groups
+that the caller names. ``LockView.exact`` tells which way was used.
 
 Source: client/impl/factory/MQClientInstance.java#consumerRunningInfo,
 broker/client/rebalance/RebalanceLockManager.java (4.9.7).
@@ -33,8 +33,11 @@ class QueueLock:
     """One locked queue.
 
     Attributes:
-        locked_ms: when the lock was taken or renewed last.
-        expires_ms: when it ends unless it is renewed.
+        group: the consumer group.
+        queue: the queue.
+        client_id: the member that has the lock.
+        locked_ms: when the lock was taken or last renewed, in ms since 1970.
+        expires_ms: when it expires unless it is renewed, in ms since 1970.
     """
 
     group: str
@@ -49,8 +52,9 @@ class LockView:
     """The locks on one broker.
 
     Attributes:
-        exact: True when the broker's own table was read, False when clients were asked.
-        unanswered: clients that did not say, as ``group client_id: why``.
+        locks: sorted by group and queue.
+        exact: True when the broker's table was read, False when clients were asked.
+        unanswered: the clients that did not answer, as ``group client_id: error``.
     """
 
     locks: list[QueueLock]
@@ -64,7 +68,14 @@ class LockCalls(GroupCalls):
     async def lock_batch(
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]
     ) -> list[MessageQueue]:
-        """Lock queues for a client, or renew; return those it holds now, sorted."""
+        """Lock queues for a client, or renew its locks; return the queues that it has now, sorted.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            client_id: the client.
+            queues: queues of this broker.
+        """
         body = bodies.LockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
         )
@@ -78,7 +89,14 @@ class LockCalls(GroupCalls):
     async def unlock_batch(
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]
     ) -> None:
-        """Release those of the queues that the client holds."""
+        """Release the locks that a client has on these queues.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            client_id: the client.
+            queues: queues of this broker.
+        """
         body = bodies.UnlockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
         )
@@ -87,10 +105,11 @@ class LockCalls(GroupCalls):
         )
 
     async def locks(self, address: str, groups: Iterable[str] = ()) -> LockView:
-        """Return the queue locks on a broker, the better of the two ways.
+        """Return the queue locks on a broker, from its lock table or else from the clients.
 
         Args:
-            groups: only these; all when empty, which works with our broker alone.
+            address: the broker.
+            groups: only these groups; all when empty, which works only with our broker.
         """
         wanted = sorted(set(groups))
         try:
@@ -105,7 +124,7 @@ class LockCalls(GroupCalls):
         """Return the lock table of one of our brokers, sorted by group and queue.
 
         Raises:
-            BrokerRefused: with code 3 when it is a Java broker.
+            BrokerRefused: code 3 from a Java broker, which has no such request.
         """
         answer = await self._broker(address, ExtensionCode.GET_LOCK_TABLE, what="lock table")
         try:
@@ -113,10 +132,10 @@ class LockCalls(GroupCalls):
             held = [_lock_of(row) for row in rows] if isinstance(rows, list) else None
         except (StoreError, KeyError, TypeError, ValueError) as error:
             raise BadAnswer(
-                f"lock table of {address} cannot be read: {error!r}", address=address
+                f"lock table of {address} cannot be decoded: {error!r}", address=address
             ) from error
         if held is None:
-            raise BadAnswer(f"lock table of {address} is no list", address=address)
+            raise BadAnswer(f"lock table of {address} is not a list", address=address)
         return sorted(held, key=lambda lock: (lock.group, lock.queue))
 
     async def _locks_by_clients(self, address: str, groups: list[str]) -> LockView:

@@ -1,4 +1,4 @@
-"""Messages by id, by place and by key; running one through a consumer; raw queue entries.
+"""Admin calls about messages: by id, offset and key; direct consumption; queue entries.
 
 Source: client/impl/MQAdminImpl.java#viewMessage, #queryMessage,
 tools/admin/DefaultMQAdminExtImpl.java#consumeMessageDirectly (4.9.7).
@@ -20,7 +20,7 @@ from storefmt.hosts import host_text
 from storefmt.msgid import parse_offset_id
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
-"""Extra field of QUERY_MESSAGE: the key is a unique id."""
+"""Field of QUERY_MESSAGE which tells that the key is a unique key."""
 END_OF_TIME_MS: Final = 2**63 - 1
 _CONSUME_TIMEOUT_S: Final = 12.0
 
@@ -29,11 +29,11 @@ class MessageCalls(AdminCalls):
     """PendingRequests about single messages."""
 
     async def view_message(self, offset_id: str) -> MessageExt:
-        """Return the message with an offset id, read from the broker the id names.
+        """Return the message with an offset id; the id contains the address of its broker.
 
         Raises:
-            BadRequest: that is no offset id.
-            NotFound: the broker has no message there any more.
+            BadRequest: the text is not an offset id.
+            NotFound: the broker has no message there, or not any more.
         """
         try:
             store_host, log_offset = parse_offset_id(offset_id)
@@ -45,10 +45,15 @@ class MessageCalls(AdminCalls):
     async def view_message_at(
         self, address: str, log_offset: int, *, broker_name: str = ""
     ) -> MessageExt:
-        """Return the message at a commit log offset (bytes) of a broker.
+        """Return the message at an offset in the commit log of a broker.
+
+        Args:
+            address: the broker.
+            log_offset: where the record starts, in bytes.
+            broker_name: the name that the message gets.
 
         Raises:
-            NotFound: no message starts there.
+            NotFound: no record starts there.
         """
         what = f"message at commit log offset {log_offset}"
         command = Command.request(
@@ -56,13 +61,13 @@ class MessageCalls(AdminCalls):
         )
         answer = await self._client.invoke(address, command)
         if answer.code == ResponseCode.SYSTEM_ERROR:
-            # The one thing that goes wrong with this request.
+            # This is the broker's answer when no record starts at the offset.
             raise NotFound(
-                f"{what}: {address} has none there",
+                f"{what}: {address} has no message there",
                 code=answer.code,
                 remark=answer.remark or "",
                 address=address,
-                hint="the id may be of another broker, or the message was deleted by age",
+                hint="the id may be of another broker, or the message may have been deleted",
             )
         responses.check(answer, address=address, what=what)
         found = read_messages(answer.body, broker_name=broker_name, address=address)
@@ -82,11 +87,14 @@ class MessageCalls(AdminCalls):
     ) -> list[MessageExt]:
         """Return the messages of a topic with a key, newest last, from all its brokers.
 
-        Brokers compare hashes, so what only has the same hash is taken out here.
+        Brokers compare hashes, so messages with only the same hash are left out here.
 
         Args:
-            begin_ms: earliest store time; ``end_ms`` the latest.
-            unique: the key is a unique id.
+            topic: the topic.
+            key: one of the keys of the messages, or a unique key.
+            count_max: at most so many messages of each broker, and in all.
+            begin_ms, end_ms: earliest and latest store time, in ms since 1970.
+            unique: True for a unique key.
 
         Raises:
             NoRoute: no broker has the topic.
@@ -116,7 +124,13 @@ class MessageCalls(AdminCalls):
     async def consume_message_directly(
         self, address: str, group: str, client_id: str, offset_id: str
     ) -> bodies.ConsumeMessageDirectlyResult:
-        """Run one stored message through one live consumer, return what became of it.
+        """Let a connected consumer consume one stored message; return how that ended.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            client_id: the member.
+            offset_id: the offset id of the message.
 
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
@@ -143,7 +157,15 @@ class MessageCalls(AdminCalls):
         count: int,
         group: str | None = None,
     ) -> bodies.QueryConsumeQueueResponseBody:
-        """Return raw consume queue entries from a queue offset on.
+        """Return consume queue entries from a queue offset on.
+
+        Args:
+            address: the broker.
+            topic: the topic.
+            queue_id: the queue.
+            queue_offset: the first entry.
+            count: at most so many entries.
+            group: a consumer group, whose filter the broker then evaluates.
 
         Raises:
             NotFound: the queue has no entry at this offset.
@@ -162,12 +184,12 @@ class MessageCalls(AdminCalls):
             what=f"queue {queue_id} of topic {topic}",
         )
         if not answer.body:
-            # Java answers success, a remark and nothing else.
+            # Java answers success with a remark and without a body.
             raise NotFound(
                 f"queue {queue_id} of topic {topic} has no entry {queue_offset}",
                 remark=answer.remark or "",
                 address=address,
-                hint="ask for an offset between min and max",
+                hint="ask for an offset between min and max offset",
             )
         return responses.body(answer, bodies.QueryConsumeQueueResponseBody, address=address)
 

@@ -1,7 +1,7 @@
-"""Offsets of queues and groups: read, set, find by time, reset a whole group.
+"""Admin calls about offsets: of queues and of groups; the reset of a group to a time.
 
-    reset_offset_by_time --> 222: broker computes, tells the live consumers
-                         --> 206 nobody online: search and commit here, queue by queue
+    reset_offset_by_time --> request 222: the broker finds the offsets and tells the consumers
+                         --> code 206, no consumer is online: find and commit the offsets here
 
 Source: tools/admin/DefaultMQAdminExtImpl.java#resetOffsetByTimestamp, #resetOffsetConsumeOffset,
 broker/client/net/Broker2Client.java#resetOffset (4.9.7).
@@ -21,7 +21,7 @@ from remoting.command import Command
 from storefmt.configs import ConsumerOffsets
 
 LATEST_MS: Final = -1
-"""The timestamp that means "behind the last message" in a reset."""
+"""The timestamp of a reset that means "behind the last message"."""
 
 
 class OffsetCalls(AdminCalls):
@@ -32,7 +32,7 @@ class OffsetCalls(AdminCalls):
         return await offsets.min_offset(self._client, queue)
 
     async def max_offset(self, queue: MessageQueue) -> int:
-        """Return the queue offset the next message will get."""
+        """Return the queue offset that the next message will get."""
         return await offsets.max_offset(self._client, queue)
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
@@ -46,19 +46,26 @@ class OffsetCalls(AdminCalls):
     async def query_consumer_offset(
         self, address: str, group: str, queue: MessageQueue
     ) -> int | None:
-        """Return the queue offset a group reads next, None when it never committed one."""
+        """Return the queue offset that a group reads next; None when it never committed one."""
         return await offsets.committed(self._client, queue, group=group, address=address)
 
     async def update_consumer_offset(
         self, address: str, group: str, queue: MessageQueue, queue_offset: int
     ) -> None:
-        """Set the queue offset a group reads next; members online will commit their own again."""
+        """Set the queue offset that a group reads next; connected members commit theirs again.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            queue: the queue.
+            queue_offset: the next offset to read, in entries.
+        """
         await offsets.commit(
             self._client, queue, group=group, queue_offset=queue_offset, address=address
         )
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
-        """Return (topic, group) -> queue id -> next queue offset, of everything on a broker."""
+        """Return all consumer offsets: (topic, group) -> queue id -> next queue offset."""
         found = await self._body(
             address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, what="consumer offsets"
         )
@@ -74,16 +81,19 @@ class OffsetCalls(AdminCalls):
         *,
         cpp: bool = False,
     ) -> dict[MessageQueue, int]:
-        """Move a group to the messages stored at a time, on one broker.
+        """Move a group to the messages that were stored at a time, on one broker.
 
-        Consumers that are online are told and go on from there. Where none is online, the
-        offsets are found and committed from here, which also works for a group that never
-        read the topic.
+        The broker tells connected consumers, which go on from there. When none is connected, the
+        offsets are found and committed from here, which also works for a group that never read
+        the topic.
 
         Args:
-            timestamp_ms: ``LATEST_MS`` means behind the last message.
-            force: False leaves a queue alone that would be moved forward.
-            cpp: the members are clients in C++, who are told in a form of their own.
+            address: the broker.
+            group: the consumer group.
+            topic: the topic.
+            timestamp_ms: store time, in ms since 1970; ``LATEST_MS`` is behind the last message.
+            force: False leaves queues alone that would move forward.
+            cpp: True when the members are C++ clients, which need another form of the request.
 
         Returns:
             The new offset of every queue that was considered, sorted by queue.
@@ -106,7 +116,10 @@ class OffsetCalls(AdminCalls):
     async def reset_offset_offline(
         self, address: str, group: str, topic: str, timestamp_ms: int, force: bool = True
     ) -> dict[MessageQueue, int]:
-        """Move a group without members, queue by queue, on one broker; as the other call.
+        """Move a group without members, queue by queue, on one broker.
+
+        Args:
+            address, group, topic, timestamp_ms, force: as of ``reset_offset_by_time``.
 
         Raises:
             NoRoute: the topic has no queue on this broker.
@@ -130,7 +143,13 @@ class OffsetCalls(AdminCalls):
     ) -> None:
         """Copy the offsets of one group in one topic to another group, on one broker.
 
-        A 4.9 broker passes over a topic that live members of the source do not subscribe to.
+        A 4.9 broker skips a topic to which the connected members of the source do not subscribe.
+
+        Args:
+            address: the broker.
+            source: the group to copy from.
+            target: the group to copy to.
+            topic: the topic.
         """
         await self._broker(
             address,
@@ -142,7 +161,7 @@ class OffsetCalls(AdminCalls):
     async def consume_time_span(
         self, address: str, group: str, topic: str
     ) -> list[bodies.QueueTimeSpan]:
-        """Return first, last and read store time per queue of a group."""
+        """Return store times by queue: of the first, the last and the group's next message."""
         body = await self._body(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
@@ -155,13 +174,16 @@ class OffsetCalls(AdminCalls):
     async def consumer_status(
         self, address: str, group: str, topic: str, *, client_id: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
-        """Return the positions that the members of a group have themselves, by client id.
+        """Return the offsets that the members of a group have in memory, by client id.
 
         Args:
+            address: the broker.
+            group: the consumer group.
+            topic: the topic.
             client_id: only this member.
 
         Raises:
-            BrokerRefused: no member is online, or one does not answer its broker.
+            BrokerRefused: no member is connected, or a member does not answer the broker.
         """
         found = await self._body(
             address,
@@ -175,11 +197,13 @@ class OffsetCalls(AdminCalls):
     async def correction_offsets(
         self, address: str, topic: str, compare_group: str, *, filter_groups: str | None = None
     ) -> dict[int, int]:
-        """Return per queue id the lowest position of any group that is behind another group.
+        """Return, by queue id, the lowest offset of any group that is behind another group.
 
         Args:
+            address: the broker.
+            topic: the topic.
             compare_group: the group that the others are compared with.
-            filter_groups: comma separated; 4.9 brokers DELETE the positions of these groups.
+            filter_groups: comma separated; 4.9 brokers DELETE the offsets of these groups.
         """
         found = await self._body(
             address,
@@ -197,7 +221,7 @@ class OffsetCalls(AdminCalls):
     ) -> dict[MessageQueue, int]:
         request = Command.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
         if cpp:
-            # The language of the request is all that a broker goes by.
+            # The broker decides by the language of the request alone.
             request.language = LanguageCode.CPP
         answer = responses.check(
             await self._client.invoke(address, request),

@@ -1,8 +1,9 @@
-"""What every producer and consumer may ask beside its work (Java's MQAdmin).
+"""Queries that every producer and consumer offers: queues, offsets, messages (Java's MQAdmin).
 
-Rule: only asks; what it asks with is ``offsets`` and ``admin_message``. The latter is loaded
-on first use, because most clients never look for a message. Topics are told without the
-namespace.
+The admin calls behind the queries for messages are imported on first use, because most clients
+never look for a message. Results name topics without the namespace.
+
+Rule: a query changes nothing.
 
 Source: client/MQAdmin.java, client/impl/MQAdminImpl.java (4.9.7).
 """
@@ -25,7 +26,7 @@ class Queries(Lifetime):
     """Base of producers and consumers.
 
     Attributes:
-        group: theirs.
+        group: the producer or consumer group, with its namespace.
     """
 
     group: str
@@ -41,7 +42,7 @@ class Queries(Lifetime):
         return await offsets.min_offset(self._client, self._wrapped(queue))
 
     async def max_offset(self, queue: MessageQueue) -> int:
-        """Return the queue offset the next message will get; raises ClientError."""
+        """Return the queue offset that the next message will get; raises ClientError."""
         return await offsets.max_offset(self._client, self._wrapped(queue))
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
@@ -51,14 +52,14 @@ class Queries(Lifetime):
         )
 
     async def earliest_msg_store_time(self, queue: MessageQueue) -> int | None:
-        """Return when the first message of a queue was stored, ms; None for an empty queue."""
+        """Return when the first message was stored, in ms since 1970; None for an empty queue."""
         return await offsets.earliest_store_ms(self._client, self._wrapped(queue))
 
     async def view_message(self, topic: str, msg_id: str) -> MessageExt:
-        """Return a message by its offset id, or by the unique key its producer gave.
+        """Return a message by its offset id, or by the unique key that its producer gave.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the topic has no such message.
             NoRoute: no broker has the topic.
         """
         from mqclient.admin.message import MessageCalls
@@ -82,7 +83,16 @@ class Queries(Lifetime):
         begin_ms: int = 0,
         end_ms: int = 2**63 - 1,
     ) -> list[MessageExt]:
-        """Return the messages of a topic with a key, newest last, stored between two times.
+        """Return the messages of a topic with a key that were stored between two times.
+
+        Args:
+            topic: with the namespace or without.
+            key: one of the keys of the messages.
+            count_max: at most so many messages.
+            begin_ms, end_ms: earliest and latest store time, in ms since 1970.
+
+        Returns:
+            The messages, newest last.
 
         Raises:
             NoRoute: no broker has the topic.

@@ -1,4 +1,4 @@
-"""Topics: where they are, what is in them, and making and deleting them.
+"""Admin calls about topics: routes, offsets and settings; creating and deleting them.
 
 Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
@@ -21,7 +21,7 @@ class TopicCalls(AdminCalls):
     """PendingRequests about topics."""
 
     async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
-        """Return clusters, brokers and addresses that the name server knows."""
+        """Return the clusters, brokers and addresses that a name server knows."""
         address, answer = await self._namesrv(
             RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info", address=address
         )
@@ -35,7 +35,7 @@ class TopicCalls(AdminCalls):
         return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def topics_by_cluster(self, cluster: str) -> list[str]:
-        """Return the topics that have a queue in a cluster, sorted; none for an unknown one."""
+        """Return the topics that have a queue in a cluster, sorted; none for an unknown cluster."""
         address, answer = await self._namesrv(
             RequestCode.GET_TOPICS_BY_CLUSTER,
             headers.GetTopicsByCluster(cluster=cluster),
@@ -44,7 +44,7 @@ class TopicCalls(AdminCalls):
         return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def system_topics(self, address: str) -> list[str]:
-        """Return the names a broker treats as system topics, sorted."""
+        """Return the names that a broker treats as system topics, sorted."""
         found = await self._body(
             address,
             RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
@@ -54,9 +54,9 @@ class TopicCalls(AdminCalls):
         return sorted(found.topic_list)
 
     async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
-        """Return cluster and broker names, which are topics too, and a broker to ask for the rest.
+        """Return cluster and broker names, which are topics, too, and the address of a broker.
 
-        The address is "" where the name server knows no broker.
+        That broker knows the other system topics; the address is "" when there is no broker.
         """
         address, answer = await self._namesrv(
             RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, what="cluster names", address=address
@@ -73,15 +73,15 @@ class TopicCalls(AdminCalls):
         return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, address)
 
     async def unit_sub_ununit_topics(self, *, address: str | None = None) -> list[str]:
-        """Return those of ``unit_sub_topics`` that belong to no unit themselves, sorted."""
+        """Return the topics of ``unit_sub_topics`` that belong to no unit themselves, sorted."""
         return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, address)
 
     async def topic_route(self, topic: str) -> bodies.TopicRouteData:
-        """Return the brokers and queues of a topic, asked for now; raises NoRoute."""
+        """Return the brokers and queues of a topic from a name server; raises NoRoute."""
         return await self._client.route(topic, fresh=True)
 
     async def topic_route_at(self, address: str, topic: str) -> bodies.TopicRouteData:
-        """Return what one name server says; raises NotFound where it knows no such topic."""
+        """Return the route of a topic from one name server; raises NotFound when it has none."""
         header = headers.GetRouteInfo(topic=topic, accept_standard_json_only=True)
         _, answer = await self._namesrv(
             RequestCode.GET_ROUTEINFO_BY_TOPIC,
@@ -92,9 +92,7 @@ class TopicCalls(AdminCalls):
         return responses.body(answer, bodies.TopicRouteData, address=address)
 
     async def topic_stats(self, topic: str) -> dict[MessageQueue, bodies.TopicOffset]:
-        """Return first and last offset and last store time of every queue, sorted by queue.
-
-        Asks the master of every broker of the topic.
+        """Return min and max offset and last store time by queue, sorted, from all masters.
 
         Raises:
             NoRoute: no broker has the topic.
@@ -108,7 +106,7 @@ class TopicCalls(AdminCalls):
     async def topic_stats_at(
         self, address: str, topic: str
     ) -> dict[MessageQueue, bodies.TopicOffset]:
-        """Return the same for the queues of one broker."""
+        """Return min and max offset and last store time of the queues of one broker."""
         found = await self._body(
             address,
             RequestCode.GET_TOPIC_STATS_INFO,
@@ -120,7 +118,7 @@ class TopicCalls(AdminCalls):
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
-        # Most commands that ask for topics ask for no settings, and need not wait for these.
+        # Imported here, because most commands about topics do not need the settings.
         from storefmt.configs import TopicTable
 
         return await self._body(
@@ -147,7 +145,7 @@ class TopicCalls(AdminCalls):
         self._client.forget_route(config.topic_name)
 
     async def delete_topic_in_broker(self, address: str, topic: str) -> None:
-        """Delete a topic and its queues on a broker; its route stays, see the other call."""
+        """Delete a topic and its queues on a broker, but not its route."""
         await self._broker(
             address,
             RequestCode.DELETE_TOPIC_IN_BROKER,
@@ -159,7 +157,7 @@ class TopicCalls(AdminCalls):
     async def delete_topic_in_namesrv(
         self, address: str, topic: str, *, cluster: str | None = None
     ) -> None:
-        """Make one name server forget a topic, or only its queues in one cluster."""
+        """Delete a topic on one name server, or only its queues in one cluster."""
         await self._broker(
             address,
             RequestCode.DELETE_TOPIC_IN_NAMESRV,
@@ -169,7 +167,7 @@ class TopicCalls(AdminCalls):
         self._client.forget_route(topic)
 
     async def groups_of_topic(self, address: str, topic: str) -> list[str]:
-        """Return the groups that subscribe to a topic or have offsets in it, sorted."""
+        """Return the groups that subscribe to a topic, or have offsets in it, sorted."""
         found = await self._body(
             address,
             RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,

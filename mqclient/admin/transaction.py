@@ -1,7 +1,7 @@
-"""Transactions nobody decided yet: the list of one of our brokers, and asking for one again.
+"""Admin calls about transactions: the open ones of a broker, and the resumed check of one.
 
-Rule: a Java broker has no such list and answers 3; its op topic has no configuration, so
-nobody outside can tell its open half messages from decided ones.
+Only our broker lists its open transactions. A Java broker answers code 3; its op topic has no
+settings, so no client can tell open half messages from decided ones.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ from storefmt.msgid import parse_offset_id
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """One half message that waits for a decision.
+    """A half message that waits for a decision.
 
     Attributes:
-        check_times: how often the broker looked at it and wrote it again.
-        half_offset: queue offset in the half topic.
+        topic, queue_id: where the message will be visible.
+        producer_group: the group that the broker asks.
+        unique_key: the id that the client gave; msg_id is the offset id of the half message.
+        log_offset: offset in the commit log, in bytes.
+        half_offset: queue offset in the half topic, in entries.
+        born_ms, store_ms: when it was sent and stored, in ms since 1970.
+        check_times: how often the broker has asked for the decision.
     """
 
     topic: str
@@ -45,6 +50,7 @@ class TransactionView:
     """The open transactions of a broker.
 
     Attributes:
+        transactions: oldest first.
         is_complete: False when there are more than the broker lists at once.
     """
 
@@ -53,12 +59,13 @@ class TransactionView:
 
 
 class TransactionCalls(AdminCalls):
-    """Calls about transactions."""
+    """Requests about transactions."""
 
     async def open_transactions(self, address: str) -> TransactionView | None:
-        """Return the half messages of a broker that nobody decided, oldest first.
+        """Return the open half messages of a broker, oldest first; None for a Java broker.
 
-        None for a Java broker, which cannot tell.
+        Raises:
+            BadAnswer: the list cannot be decoded.
         """
         what = "open transactions"
         try:
@@ -71,22 +78,23 @@ class TransactionCalls(AdminCalls):
             body = fastjson.loads(answer.body)
             rows = body["transactions"] if isinstance(body, dict) else None
             if not isinstance(body, dict) or not isinstance(rows, list):
-                raise BadAnswer(f"{what} of {address} are no list", address=address)
+                raise BadAnswer(f"{what} of {address} are not a list", address=address)
             return TransactionView([_row(row) for row in rows], bool(body["complete"]))
         except (StoreError, KeyError, TypeError, ValueError) as error:
             raise BadAnswer(
-                f"{what} of {address} cannot be read: {error!r}", address=address
+                f"{what} of {address} cannot be decoded: {error!r}", address=address
             ) from error
 
     async def resume_check_half_message(self, offset_id: str) -> None:
-        """Have a broker ask again for a half message that it gave up.
+        """Let a broker check again a half message that it has given up.
 
         Args:
-            offset_id: of the half message, or of its copy among those given up; names the broker.
+            offset_id: offset id of the half message, or of its copy in the topic of those given
+                up; it contains the address of the broker.
 
         Raises:
-            BadRequest: that is no offset id.
-            BrokerRefused: nothing is stored there. A 4.9 broker does not look at what it is.
+            BadRequest: the text is not an offset id.
+            BrokerRefused: no record starts there. A 4.9 broker does not check what kind it is.
         """
         try:
             store_host, _ = parse_offset_id(offset_id)

@@ -1,11 +1,13 @@
-"""One client: its connections, its name servers, and the routes it knows.
+"""``MQClient``: the connections, the name servers and the known routes of one client.
 
     async with MQClient("127.0.0.1:9876") as client:
         result = await Producer(client).send(Message("T", b"hello"))
 
-Rule: everything above (producer, consumer, admin) asks through ``invoke`` or ``call``; only
-here are errors of the wire turned into errors of this package, and only here is the clock
-read. Name servers are tried in turn, the one that answered last comes first.
+Producers, consumers and admin calls send through ``invoke`` or ``call``. Name servers are tried
+in turn, beginning with the one that answered last.
+
+Rule: only this module turns errors of ``remoting`` into a ``ClientError``, and only it reads the
+clock.
 
 Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
 client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
@@ -41,15 +43,15 @@ if TYPE_CHECKING:
 
 NAMESRV_PORT: Final = 9876
 DEFAULT_INSTANCE: Final = "DEFAULT"
-"""The instance name of who gives none (ClientConfig.instanceName)."""
+"""The instance name of a client without one (ClientConfig.instanceName)."""
 _NUMBERS = itertools.count(time.monotonic_ns())
-"""Of clients without a name: not the time itself, for two may start in one tick of a clock."""
+"""Numbers of clients without a name; the time alone would be the same for two of one tick."""
 _NEVER_VIP: Final = frozenset({
     RequestCode.PULL_MESSAGE, RequestCode.HEART_BEAT, RequestCode.UNREGISTER_CLIENT,
     RequestCode.END_TRANSACTION, RequestCode.GET_BROKER_CONFIG,
     RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
 })  # fmt: skip
-"""What Java asks at a broker's first port whatever vipChannelEnabled says."""
+"""Requests that Java sends to a broker's first port, whatever vipChannelEnabled says."""
 
 
 class MQClient:
@@ -57,21 +59,24 @@ class MQClient:
 
     Args:
         namesrv: ``host:port;host:port``; a missing port means 9876.
-        settings: what Java's ``ClientConfig`` sets, see ``ClientSettings``.
+        settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
         timeout_s: how long one request may take (mqClientApiTimeout).
-        access_key: with ``secret_key``, signs every request (ACL of 4.9).
-        tls: how connections are secured; None leaves them plain.
-        on_exchange: told of every request: address, request, answer or error, elapsed ms.
-        on_request: gets what a broker asks this client; its members do when None.
-        address_map: connect elsewhere than brokers advertise: advertised address to real one.
-        direct: ask over blocking sockets, one request after another, for coroutines that
+        access_key: together with ``secret_key``, signs every request (ACL of 4.9).
+        secret_key: see ``access_key``.
+        tls: how connections are encrypted; None leaves them plain.
+        on_exchange: called after every request with address, request, answer or error, and the
+            elapsed ms.
+        on_request: answers the requests of brokers; the members of the client do when None.
+        address_map: advertised address of a broker -> address to connect to in its place.
+        direct: send over blocking sockets, one request after another, for coroutines that
             ``remoting.direct.drive`` runs without an event loop; such a client has no members.
-        clock_ms: gives the time; tests give their own.
+        clock_ms: returns the time in ms since 1970; tests pass their own.
 
     Attributes:
-        broadcast_id: the client id as broadcasting consumers have it in Java, where only
-            clustering ones name the process: it is the same after a restart.
-        namespace: that of its producers and consumers, "" without one.
+        broadcast_id: the client id of broadcasting consumers. As in Java it does not contain the
+            process id, so it is the same after a restart.
+        client_id: the client id of all other members.
+        namespace: the namespace of the producers and consumers, "" without one.
 
     Raises:
         BadRequest: no name server is given, or only one of the two keys.
@@ -115,7 +120,7 @@ class MQClient:
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
         sign = _signer(access_key, secret_key)
-        # Either of them alone: asyncio takes longer to load than a plain request takes.
+        # Only one of them is imported: asyncio takes longer to load than a plain request takes.
         if direct:
             from remoting.direct import DirectClient
 
@@ -137,14 +142,14 @@ class MQClient:
 
     @cached_property
     def unique_ids(self) -> "UniqueIds":
-        """Return what names the messages of this client; who only asks names none."""
+        """Return the generator of unique keys; loaded on first use, because tools send nothing."""
         from storefmt.msgid import UniqueIds
 
         return UniqueIds(socket.inet_aton(local_ip()))
 
     @property
     def members(self) -> "Members":
-        """Return who lives in this client; loaded on first use, for a tool has nobody."""
+        """Return the producers and consumers; loaded on first use, because tools have none."""
         if self._members is None:
             from mqclient.client.members import Members
 
@@ -157,7 +162,7 @@ class MQClient:
 
     @property
     def requests(self) -> "PendingRequests":
-        """Return the questions of this client that wait for a reply; loaded on first use."""
+        """Return the requests that wait for a reply; loaded on first use."""
         if self._requests is None:
             from mqclient.client.request_reply import PendingRequests
 
@@ -174,7 +179,7 @@ class MQClient:
         await self.close()
 
     async def close(self) -> None:
-        """End the heartbeats and close all connections."""
+        """Stop the heartbeats and close all connections."""
         self.closed = True
         if self._members is not None:
             self._members.stop()
@@ -187,12 +192,17 @@ class MQClient:
     async def invoke(
         self, address: str, command: Command, *, timeout_s: float | None = None
     ) -> Command:
-        """Send a request, return the answer whatever its code.
+        """Send a request; return the answer, whatever its code.
+
+        Args:
+            address: the server, ``host:port``.
+            command: the request.
+            timeout_s: the client's when None.
 
         Raises:
-            Unreachable: no connection, or it broke before the answer.
-            TimedOut: no answer in time.
-            BadRequest: the request cannot be encoded, or the address is none.
+            Unreachable: there was no connection, or it broke before the answer.
+            TimedOut: no answer came in time.
+            BadRequest: the request cannot be encoded, or the address is not ``host:port``.
         """
         try:
             return await self._remoting.invoke(
@@ -204,26 +214,26 @@ class MQClient:
             raise responses.translated(error, address=address) from error
 
     def _port_of(self, address: str, code: int) -> str:
-        """Return where to connect for a request to an advertised address."""
+        """Return the address to connect to for a request to an advertised address."""
         if self._vip and code not in _NEVER_VIP and address not in self.namesrv_addresses:
             address = second_port(address)
         return self._address_map.get(address, address)
 
     def open_channel(self, address: str) -> "Channel | None":
-        """Return the connection to a broker for who writes sends on it by themselves.
+        """Return the open connection to a broker, on which a producer may write sends directly.
 
-        None where ``invoke`` has to be used: it connects, waits, signs, and tells of requests.
+        None where ``invoke`` must be used, because it connects, signs, or reports requests.
         """
         if self._vip:
             address = second_port(address)
         return self._remoting.standing(self._address_map.get(address, address))
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
-        """Send a request that is not answered.
+        """Send a request that the server does not answer.
 
         Raises:
-            Unreachable: no connection.
-            BadRequest: the request cannot be encoded, or the address is none.
+            Unreachable: there was no connection.
+            BadRequest: the request cannot be encoded, or the address is not ``host:port``.
         """
         try:
             await self._remoting.invoke_oneway(self._port_of(address, command.code), command)
@@ -240,13 +250,18 @@ class MQClient:
         body: bytes = b"",
         timeout_s: float | None = None,
     ) -> Command:
-        """Send a request, return the answer when it means success.
+        """Send a request; return the answer when its code is success.
 
         Args:
-            what: what is asked for, for the error: "topic T".
+            address: the server, ``host:port``.
+            code: the request code.
+            header: the fields of the request; None without any.
+            what: what is asked for, as the start of the error text: "topic T".
+            body: the body of the request.
+            timeout_s: the client's when None.
 
         Raises:
-            NotFound, BrokerRefused: the server said no.
+            NotFound, BrokerRefused: the server answered with an error code.
             Unreachable, TimedOut, BadRequest: as ``invoke``.
         """
         command = responses.request(code, header, body=body)
@@ -258,7 +273,10 @@ class MQClient:
     ) -> tuple[str, Command]:
         """Ask the name servers in turn until one answers; return its address and the answer.
 
-        A name server does not answer a request it does not know, so that is a TimedOut.
+        A name server does not answer a request code that it does not know; that is a TimedOut.
+
+        Args:
+            code, header, what, body: as of ``call``.
 
         Raises:
             Unreachable, TimedOut: none of them answered.
@@ -285,11 +303,12 @@ class MQClient:
         ) from failures[-1]
 
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
-        """Return the route of a topic: a known one for as long as no newer one can be had.
+        """Return the route of a topic; a known one is used while no newer one is available.
 
         Args:
-            fresh: only what a name server answers now. A client that is ``direct`` asks so
-                after 30 s, too: who asks one thing at a time is told when nobody answers.
+            topic: with the namespace.
+            fresh: return only what a name server answers now. A ``direct`` client does so after
+                30 s, too, so that a command reports a name server that does not answer.
 
         Raises:
             NoRoute: no broker has the topic.
@@ -317,15 +336,15 @@ class MQClient:
         return found
 
     def known_route(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
-        """Return the route of a topic where no name server needs to be asked for it."""
+        """Return the known route of a topic; None when a name server must be asked."""
         return self._routes.get(topic, now_ms=now_ms)
 
     def doubt_route(self, topic: str) -> None:
-        """Ask again for the route of a topic next time, because a broker of it failed."""
+        """Ask for the route of a topic again next time, because one of its brokers failed."""
         self._routes.doubt(topic)
 
     def forget_route(self, topic: str) -> None:
-        """Have no route of a topic any more, because this client has changed the topic."""
+        """Remove the route of a topic, because this client has changed the topic."""
         if self._renewal is not None:
             self._renewal.forget(topic)
         self._routes.drop(topic)
@@ -334,7 +353,7 @@ class MQClient:
         """Return the address of the master that has a queue.
 
         Raises:
-            NoRoute: no broker has the topic, or not this broker.
+            NoRoute: no broker has the topic, or this broker has no master now.
         """
         return _address_of(queue, routes.masters(await self.route(queue.topic)))
 
@@ -352,16 +371,16 @@ def parse_addresses(text: str) -> list[str]:
 
 
 def second_port(address: str) -> str:
-    """Return the address of the port that a broker has 2 below its first (brokerVIPChannel)."""
+    """Return the address of a broker's VIP port, which is its first port - 2 (brokerVIPChannel)."""
     host, _, port = address.rpartition(":")
     return f"{host}:{int(port) - 2}" if port.isdecimal() else address
 
 
 def local_ip() -> str:
-    """Return the IPv4 address this machine would send from, 127.0.0.1 without a network."""
+    """Return the IPv4 address that this machine sends from; 127.0.0.1 without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # No packet leaves: connecting a datagram socket only asks the routing table.
+            # No packet is sent: connecting a datagram socket only looks into the routing table.
             probe.connect(("192.0.2.1", NAMESRV_PORT))
         except OSError:
             return "127.0.0.1"
@@ -380,12 +399,12 @@ def _address_of(queue: MessageQueue, addresses: Mapping[str, str]) -> str:
 def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:
     if access_key is None or secret_key is None:
         return None
-    # Only here, because most one-shot calls sign nothing and need not load hmac.
+    # Imported here, because most one-shot calls sign nothing and need not load hmac.
     from remoting.acl import UNIQUE_KEY_QUERY, sign
 
     def sign_request(command: Command) -> None:
-        # A broker leaves this field out when it checks. The Java client of 4.9.7 signs it,
-        # and is refused whenever it asks for a key with ACL on.
+        # A broker ignores this field when it checks a signature. The Java client of 4.9.7 signs
+        # it, and is refused whenever it queries a key with ACL enabled.
         mark = command.ext.pop(UNIQUE_KEY_QUERY, None)
         sign(command, access_key, secret_key)
         if mark is not None:

@@ -334,9 +334,7 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
         size = len(text.encode())
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end]
-        raise BadRequest(
-            f"{wrong!r} in the properties of a message is no text in UTF-8"
-        ) from None
+        raise BadRequest(f"{wrong!r} in the properties of a message is no text in UTF-8") from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
             f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX} are allowed",

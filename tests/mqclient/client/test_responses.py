@@ -37,7 +37,7 @@ def test_header_that_cannot_be_read_names_the_server(ext: dict[str, str]) -> Non
 def test_body_that_cannot_be_read_names_the_server(
     kind: type[TopicList] | type[TopicTable], data: bytes
 ) -> None:
-    with pytest.raises(BadAnswer, match="b:1 answered with a body that is none"):
+    with pytest.raises(BadAnswer, match="b:1 answered with a body that cannot be decoded"):
         responses.body(Command(code=0, body=data), kind, address="b:1")
 
 
