@@ -5,8 +5,13 @@
     async with MQClient("127.0.0.1:9876") as client, Producer(client) as producer:
         await producer.send(Message("orders", b"first"))
 
-Rule: the names here are the public ones. Each is loaded when it is first asked for, so that a
-command that sends one message does not load every consumer.
+An application imports every public name from here and calls it; messages and requests leave to the
+brokers and name servers, and results, typed bodies or a ``ClientError`` come back. Start reading
+with ``client/`` (connections), then ``producer/`` and ``consumer/``; ``admin/`` has the calls of
+operators, ``blocking/`` the same classes without asyncio, ``trace/`` message traces.
+
+Rule: each name is loaded when it is first used, so that a command that sends one message does not
+load every consumer.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -140,6 +145,6 @@ _PLACES: Final = {
     ),
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
 }
-"""Which module has which names."""
+"""The names that each module has."""
 
 __getattr__ = on_demand(__name__, _PLACES)

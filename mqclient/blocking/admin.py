@@ -1,9 +1,9 @@
-"""Admin calls for code that does not await.
+"""The blocking ``Admin``.
 
     with BlockingClient("127.0.0.1:9876") as client, BlockingAdmin(client) as admin:
         names = admin.topic_list()
 
-Rule: every public method of ``Admin``, by a line here.
+Rule: it has every public method of ``Admin``, by a line here.
 """
 
 from mqclient.admin.admin import Admin
@@ -12,7 +12,7 @@ from mqclient.blocking.proxy import BlockingProxy, blocking_call
 
 
 class BlockingAdmin(BlockingProxy[Admin]):
-    """An ``Admin`` whose calls wait."""
+    """A blocking ``Admin``."""
 
     def __init__(self, client: BlockingLoop) -> None:
         super().__init__(client, Admin(client.mq))

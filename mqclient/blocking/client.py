@@ -1,4 +1,4 @@
-"""The client for code that does not await: a loop in a thread of its own.
+"""The blocking client, and the producers and consumers that are made with it.
 
     with BlockingClient("127.0.0.1:9876") as client:
         client.send(Message("T", b"hello"))
@@ -12,9 +12,12 @@
             for message in consumer.poll():
                 print(message.body)
 
-Rule: this makes, subscribes and starts in one line what scripts need most; everything else is
-in the faces of ``blockingfaces`` and ``blockingadmin``, which are made with this client. How
-calls wait, and when they do not, is ``blockingloop``.
+``BlockingClient`` creates, subscribes and starts in one line what scripts need most. Each of the
+other classes has every public method of its async class, by a line here, and is made in the same
+way, with a ``BlockingClient`` in place of an ``MQClient``. ``loop`` explains when a call waits.
+
+Listeners that are plain functions run in threads and may call every blocking method; coroutine
+functions run in the event loop and may not block there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,10 +52,10 @@ _S_co = TypeVar("_S_co", bound=Producer, covariant=True)
 
 
 class _BlockingQueries(BlockingProxy[_Q_co]):
-    """What all of them may ask beside their work.
+    """The queries that every producer and consumer has.
 
     Attributes:
-        group: of the producer or consumer.
+        group: the producer or consumer group.
     """
 
     def __init__(self, client: BlockingLoop, own: _Q_co) -> None:
@@ -70,10 +73,10 @@ class _BlockingQueries(BlockingProxy[_Q_co]):
 
 
 class _BlockingSends(_BlockingQueries[_S_co]):
-    """What both producers do.
+    """The methods that both producers have.
 
     Attributes:
-        settings: what the producer was made with.
+        settings: the settings of the producer.
     """
 
     def __init__(self, client: BlockingLoop, own: _S_co) -> None:
@@ -93,7 +96,7 @@ class _BlockingSends(_BlockingQueries[_S_co]):
 
 
 class BlockingProducer(_BlockingSends[Producer]):
-    """A ``Producer`` whose calls wait; ``send_async`` gives a ``concurrent.futures.Future``."""
+    """A blocking ``Producer``; ``send_async`` returns a ``concurrent.futures.Future``."""
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class BlockingProducer(_BlockingSends[Producer]):
 
 
 class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
-    """A ``TransactionProducer`` whose calls wait; its listener's methods run in threads."""
+    """A blocking ``TransactionProducer``; plain methods of its listener run in threads."""
 
     def __init__(
         self,
@@ -121,10 +124,10 @@ class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
 
 
 class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
-    """A ``PushConsumer`` whose calls wait.
+    """A blocking ``PushConsumer``.
 
     Attributes:
-        settings: what the consumer was made with.
+        settings: the settings of the consumer.
     """
 
     def __init__(
@@ -140,7 +143,7 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
 
     @property
     def offsets(self) -> OffsetStore:
-        """Where positions are kept; another store may be put here before the start."""
+        """Where the offsets are kept; an application may set another store before the start."""
         return self.own.offsets
 
     @offsets.setter
@@ -162,10 +165,10 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
 
 
 class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
-    """A ``LitePullConsumer`` whose calls wait.
+    """A blocking ``LitePullConsumer``.
 
     Attributes:
-        settings: what the consumer was made with.
+        settings: the settings of the consumer.
     """
 
     def __init__(
@@ -206,7 +209,7 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
 
 
 class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
-    """A ``PullConsumer`` whose calls wait."""
+    """A blocking ``PullConsumer``."""
 
     def __init__(self, client: BlockingLoop, group: str) -> None:
         super().__init__(client, PullConsumer(client.mq, group))
@@ -219,21 +222,21 @@ class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
 
 
 class BlockingClient(BlockingLoop):
-    """An ``MQClient`` whose calls wait.
+    """A blocking ``MQClient`` with a producer.
 
     Args:
         namesrv: ``host:port;host:port``; a missing port means 9876.
-        group: producer group of ``send``.
-        settings: of the same producer.
+        group: the producer group of ``send``.
+        settings: the settings of the same producer.
         timeout_s: how long one request may take.
-        access_key: with ``secret_key``, signs every request.
-        client_settings: of ``mq``, see ``ClientSettings``.
+        access_key, secret_key: together they sign every request.
+        client_settings: the settings of ``mq``, see ``ClientSettings``.
         tls, on_exchange, address_map: as of ``MQClient``.
 
     Attributes:
-        mq: the asynchronous client, for ``run``.
-        producer: a producer that is there from the beginning; ``close`` waits for what it sends.
-        send: its method, for short.
+        mq: the async client, for coroutines that ``run`` runs.
+        producer: the producer of ``send``; ``close`` waits for its sends.
+        send: the method of ``producer``.
 
     Raises:
         BadRequest: as ``MQClient`` and ``Producer``.
@@ -270,7 +273,7 @@ class BlockingClient(BlockingLoop):
     def request(
         self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
     ) -> MessageExt:
-        """Send a message whose consumer replies, return the reply; as ``Producer.request``."""
+        """Send a message whose consumer replies; return the reply, as ``Producer.request``."""
         self.producer.start()
         return self.producer.request(message, timeout_s=timeout_s, queue=queue)
 
@@ -281,10 +284,12 @@ class BlockingClient(BlockingLoop):
         listener: TransactionListener,
         settings: ProducerSettings | None = None,
     ) -> Iterator[BlockingTransactionProducer]:
-        """Have a started producer of transactions until the block ends.
+        """Start a transaction producer, which is shut down when the block ends.
 
         Args:
-            listener: its methods run in threads.
+            group: the producer group.
+            listener: its plain methods run in threads.
+            settings: the defaults when None.
 
         Raises: as ``TransactionProducer``.
         """
@@ -302,12 +307,15 @@ class BlockingClient(BlockingLoop):
         settings: PushSettings | None = None,
         local_dir: Path = LOCAL_DIR,
     ) -> Iterator[BlockingPushConsumer]:
-        """Let a plain function have the messages of topics, in threads, until the block ends.
+        """Start a push consumer, which is shut down when the block ends.
 
         Args:
-            topics: expression by topic.
-            orderly: queue by queue in order.
-            local_dir: broadcasting only: where positions are kept.
+            group: the consumer group.
+            listener: gets the messages; a plain function runs in threads.
+            topics: the expression of the subscription by topic.
+            orderly: consume each queue in order.
+            settings: the defaults when None.
+            local_dir: broadcasting only: the directory of the offset files.
 
         Raises: as ``PushConsumer.start``.
         """
@@ -327,7 +335,13 @@ class BlockingClient(BlockingLoop):
         *,
         local_dir: Path = LOCAL_DIR,
     ) -> Iterator[BlockingLitePullConsumer]:
-        """Join a group whose messages are polled, until the block ends.
+        """Start a lite pull consumer, which is shut down when the block ends.
+
+        Args:
+            group: the consumer group.
+            topics: the expression of the subscription by topic.
+            settings: the defaults when None.
+            local_dir: broadcasting only: the directory of the offset files.
 
         Raises: as ``LitePullConsumer.start``.
         """

@@ -1,13 +1,14 @@
-"""A client and its event loop, in a thread of their own, for code that does not await.
+"""The event loop of a blocking client, in a thread of its own.
 
     any thread                    thread of the loop
     call(method, …) ---------->   method(…), awaited when it is a coroutine
          |  <-- result, error --
 
-Rule: any number of threads may call; each call waits for its own result. Nothing is retried or
-changed here. A call that nobody waits for any more (Ctrl-C, a closed client) is cancelled, so
-that it takes no message. No call waits for ever: not in the loop's own thread, which it would
-hold, nor in a fork, where that thread is not.
+Any number of threads may call, and each call waits for its own result. A call whose caller no
+longer waits (Ctrl-C, a closed client) is cancelled, so that it takes no message.
+
+Rule: no call may wait for ever. A blocking call is refused in the loop's own thread, which it
+would stop, and in a forked process, which does not have that thread.
 """
 
 import asyncio
@@ -22,22 +23,22 @@ from mqclient.errors import BadRequest
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _LAST_S: Final = 1.0
-"""How long a closing client waits for what it cancelled."""
+"""How long ``close`` waits for the tasks that it cancelled."""
 
 
 class BlockingLoop:
-    """A client and the thread it lives in.
+    """A client and the thread of its event loop.
 
     Args:
-        mq: the client, made a moment ago.
+        mq: a new client.
 
     Attributes:
-        mq: the client, for ``run``.
+        mq: the same client, for coroutines that ``run`` runs.
     """
 
     def __init__(self, mq: MQClient) -> None:
         self.mq = mq
-        # A call is either before the end of the loop, which cancels it, or refused.
+        # A call begins before the loop ends, which cancels it, or it is refused.
         self._gate = threading.Lock()
         self._closed = False
         self._loop = asyncio.new_event_loop()
@@ -53,10 +54,10 @@ class BlockingLoop:
         self.close()
 
     def run(self, work: Coroutine[object, object, _T]) -> _T:
-        """Run a coroutine of this package in the client's loop, return its result.
+        """Run a coroutine of this package in the client's loop; return its result.
 
         Raises:
-            BadRequest: the client is closed, this is its own loop, or a fork of its process.
+            BadRequest: the client is closed, or this is its own loop or a forked process.
             ClientError: whatever the coroutine raises.
         """
         future = self._begin(work)
@@ -68,12 +69,12 @@ class BlockingLoop:
             future.cancel()
 
     def call(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call a plain function in the client's loop, return its result.
+        """Call a plain function in the client's loop; return its result.
 
         In the loop's own thread, as in a coroutine listener, it is called at once.
 
         Raises:
-            BadRequest: the client is closed, or this is a fork of its process.
+            BadRequest: the client is closed, or this is a forked process.
         """
         if threading.current_thread() is self._thread:
             return method(*args, **kwargs)
@@ -86,7 +87,7 @@ class BlockingLoop:
     def begin(
         self, method: Callable[_P, Awaitable[_T]], *args: _P.args, **kwargs: _P.kwargs
     ) -> "Future[_T]":
-        """Call what makes a future in the client's loop, return one for this thread.
+        """Call a function that returns a future in the client's loop; return one for this thread.
 
         Raises:
             BadRequest: as ``run``.
@@ -101,8 +102,8 @@ class BlockingLoop:
         if threading.current_thread() is self._thread:
             work.close()
             raise BadRequest(
-                "a call that waits, inside of the loop it waits for",
-                hint="let the listener be a plain function, or await the async client in it",
+                "a blocking call inside of the loop of its own client",
+                hint="make the listener a plain function, or await the async client in it",
             )
         with self._gate:
             if self._closed or not self._thread.is_alive():
@@ -110,22 +111,22 @@ class BlockingLoop:
                 if self._closed:
                     raise BadRequest("the client is closed")
                 raise BadRequest(
-                    "the client was made before a fork, its thread is not in this process",
-                    hint="make a client in every process",
+                    "the client was made before a fork, so this process does not have its thread",
+                    hint="make a client in each process",
                 )
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """Close all connections and end the thread; a second call does nothing.
 
-        Calls of other threads that wait meanwhile raise ``BadRequest``.
+        Calls that wait in other threads raise ``BadRequest``.
         """
         with self._gate:
             if self._closed:
                 return
             self._closed = True
         if not self._thread.is_alive():
-            # In a fork; what is left belongs to the other process.
+            # In a forked process: the connections belong to the other process.
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)

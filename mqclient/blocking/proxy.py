@@ -1,11 +1,11 @@
-"""A method that awaits, made into one that waits: what the blocking face consists of.
+"""Proxies: the blocking form of an async class, one line for each method.
 
-    class BlockingPullConsumer(Blocking[PullConsumer]):
-        pull = waits(PullConsumer.pull)
+    class BlockingPullConsumer(BlockingProxy[PullConsumer]):
+        pull = blocking_call(PullConsumer.pull)
 
-Rule: a face adds nothing to what it stands for. Parameters, result, errors and documentation
-are those of the method that is named, for readers and for type checkers; each call runs in the
-loop of the client, plain methods as well, because they change what the loop works with.
+Rule: a proxy adds nothing. Parameters, result, errors and documentation are those of the async
+method, for readers and for type checkers. Every call runs in the event loop of the client, even
+that of a plain method, because it may change what the loop works with.
 """
 
 from collections.abc import Callable, Coroutine
@@ -28,14 +28,14 @@ _O_co = TypeVar("_O_co", bound=AbstractAsyncContextManager[object, None], covari
 
 
 class BlockingProxy(Generic[_O_co]):
-    """Base of the faces: a ``with`` block does what ``async with`` does.
+    """Base of the proxies; a ``with`` block does what ``async with`` does.
 
     Args:
-        client: in whose loop everything runs.
-        own: what this stands for.
+        client: every call runs in its event loop.
+        own: the async object.
 
     Attributes:
-        own: the same, for ``BlockingClient.run``.
+        own: the same object, for coroutines that ``BlockingClient.run`` runs.
     """
 
     def __init__(self, client: BlockingLoop, own: _O_co) -> None:
@@ -66,12 +66,12 @@ def blocking_call(
 def blocking_call(
     method: Callable[Concatenate[_O, _P], object],
 ) -> Callable[Concatenate[BlockingProxy[_O], _P], object]:
-    """Return the method of a face that does this and waits for the result."""
+    """Return a method that runs the same method of ``own`` and waits for the result."""
     awaits = iscoroutinefunction(method)
 
     @wraps(method)
     def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> object:
-        # By its name, for a subclass of what has the method may have its own.
+        # Looked up by name, because a subclass may override the method.
         does = getattr(face.own, method.__name__)
         if awaits:
             return face._client.run(does(*args, **kwargs))
@@ -83,9 +83,10 @@ def blocking_call(
 def future_call(
     method: "Callable[Concatenate[_O, _P], asyncio.Future[_T]]",
 ) -> "Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]":
-    """Return the method of a face that gives a ``concurrent.futures.Future`` at once.
+    """Return a method that returns a ``concurrent.futures.Future`` at once.
 
-    Its callbacks run in the loop and may not wait there; all errors are the future's.
+    Callbacks of the future run in the event loop and may not block there; the future raises all
+    errors.
     """
 
     @wraps(method)

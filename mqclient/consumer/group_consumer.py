@@ -143,7 +143,7 @@ class GroupConsumer(Queries):
                     await self._client.call(
                         address,
                         RequestCode.CHECK_CLIENT_CONFIG,
-                        what=f"expression {body.subscription_data.sub_string!r} for topic {topic}",
+                        what=f"expression {subscription.data.sub_string!r} for topic {topic}",
                         body=body.encode(),
                     )
             except BrokerRefused:

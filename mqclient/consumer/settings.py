@@ -1,9 +1,11 @@
-"""The parameters of a push consumer, with RocketMQ's names and defaults.
+"""The settings of push and lite pull consumers, with RocketMQ's names and defaults.
 
-Rule: a value outside its range is an error here, when the consumer is made, not later.
+Java's ``pullThreadNums`` has no counterpart, because pulls need no threads here.
 
-Source: client/consumer/DefaultMQPushConsumer.java, client/ClientConfig.java,
-client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).
+Rule: a value that is not allowed raises an error when the settings are made, not later.
+
+Source: client/consumer/DefaultMQPushConsumer.java, DefaultLitePullConsumer.java,
+client/ClientConfig.java, client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,13 +41,13 @@ _TOPIC_RANGES: Final = {
     "pull_threshold_for_topic": (1, 6_553_500),
     "pull_threshold_size_for_topic": (1, 102_400),
 }
-"""Here -1 means that there is no limit."""
+"""For these, -1 means that there is no limit."""
 _SHARED_KINDS: Final[Mapping[str, type[Enum]]] = {
     "message_model": MessageModel,
     "consume_from_where": ConsumeFromWhere,
     "allocate_strategy": Strategy,
 }
-"""What both kinds of consumer choose from an enumeration."""
+"""The settings of both kinds of consumer that are members of an enumeration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,35 +55,35 @@ class PushSettings:
     """How a push consumer works; every attribute is one of Java's ``DefaultMQPushConsumer``.
 
     Attributes:
-        message_model: CLUSTERING gives a message to one member of the group, BROADCASTING
+        message_model: CLUSTERING delivers a message to one member of the group, BROADCASTING
             to each.
-        consume_from_where: where a group begins that has no position in a queue yet.
-        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to begin at, ms since 1970;
+        consume_from_where: where a group starts that has no offset in a queue yet.
+        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to start at, in ms since 1970;
             half an hour before the start when None (consumeTimestamp).
-        allocate_strategy: how members share the queues; the same in every member.
-        configured_queues: strategy CONFIG only: this member's queues.
+        allocate_strategy: how members share the queues; it must be the same in every member.
+        configured_queues: strategy CONFIG only: the queues of this member.
         rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
-        room_of: strategy MACHINE_ROOM_NEARBY only: room of a broker name or of a client id.
-        consume_thread_min: listeners at work at a time, the size of the pool.
-        consume_thread_max: as in Java it only has to be no smaller than the minimum.
-        consume_concurrently_max_span: entries between the first and the last message held of
-            a queue before its pull pauses.
-        pull_threshold_for_queue: messages held of a queue before its pull pauses.
+        room_of: strategy MACHINE_ROOM_NEARBY only: returns the room of a broker name or client id.
+        consume_thread_min: how many listeners may run at a time.
+        consume_thread_max: must not be below the minimum; it has no other effect, as in Java.
+        consume_concurrently_max_span: a pull pauses while the first and the last message that
+            wait of a queue are this many entries apart.
+        pull_threshold_for_queue: a pull pauses while this many messages of a queue wait.
         pull_threshold_size_for_queue: the same in MiB.
-        pull_threshold_for_topic: messages held of a topic, shared by its queues; -1: no limit.
-        pull_threshold_size_for_topic: the same in MiB; -1: no limit.
+        pull_threshold_for_topic: the same for a topic, shared by its queues; -1 means no limit.
+        pull_threshold_size_for_topic: the same in MiB; -1 means no limit.
         pull_interval_ms: pause between two pulls of a queue.
-        consume_message_batch_max_size: messages a listener gets at a time at most.
-        pull_batch_size: messages asked for in a pull.
+        consume_message_batch_max_size: how many messages a listener gets at most in one call.
+        pull_batch_size: how many messages a pull asks for.
         post_subscription_when_pull: send the expression with every pull.
         unit_mode: the group belongs to a unit.
-        max_reconsume_times: failures of a message before it is put aside; -1 means 16 for
-            concurrent consumption and no limit for orderly.
+        max_reconsume_times: how often a message may fail before it goes to the dead letter queue;
+            -1 means 16 for concurrent consumption and no limit for orderly consumption.
         suspend_current_queue_time_ms: pause of an orderly queue after a failure.
-        consume_timeout_min: minutes a listener may take for a message before that is sent
-            back to the broker.
-        await_termination_ms_when_shutdown: how long a stop waits for listeners at work.
-        persist_consumer_offset_interval_ms: pause between two commits of positions.
+        consume_timeout_min: minutes after which the message of a listener that still runs is
+            sent back to the broker.
+        await_termination_ms_when_shutdown: how long a shutdown waits for listeners that run.
+        persist_consumer_offset_interval_ms: pause between two commits of offsets.
         pull_time_delay_ms_when_exception: pause after a pull that failed.
     """
 
@@ -112,10 +114,10 @@ class PushSettings:
     pull_time_delay_ms_when_exception: int = 1000
 
     def __post_init__(self) -> None:
-        """Check every number, and that every choice is one of its enumeration.
+        """Check every setting.
 
         Raises:
-            BadRequest: one is out of its range, or is no member.
+            BadRequest: a number is out of its range, or a choice is not of its enumeration.
         """
         check_shared(self, from_ms=self.consume_from_ms)
         for name, (low, high) in _PUSH_RANGES.items():
@@ -137,10 +139,10 @@ class PushSettings:
 
 
 def check_shared(settings: object, *, from_ms: object) -> None:
-    """Refuse what cannot be in the attributes that settings of both kinds of consumer have.
+    """Check the settings that both kinds of consumer have.
 
     Raises:
-        BadRequest: one of them cannot be.
+        BadRequest: one of them is not allowed.
     """
     for name, kind in _SHARED_KINDS.items():
         check_kind(name, getattr(settings, name), kind)
@@ -166,31 +168,33 @@ _LITE_PULL_RANGES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LitePullSettings:
-    """How a polling consumer works; every attribute is one of ``DefaultLitePullConsumer``.
+    """How a lite pull consumer works; every attribute is one of ``DefaultLitePullConsumer``.
 
     Attributes:
-        message_model: CLUSTERING shares the queues among the group, BROADCASTING does not.
-        consume_from_where: where a group begins that has no position in a queue yet.
-        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to begin at, ms since 1970;
+        message_model: CLUSTERING delivers a message to one member of the group, BROADCASTING
+            to each.
+        consume_from_where: where a group starts that has no offset in a queue yet.
+        consume_from_ms: CONSUME_FROM_TIMESTAMP only: store time to start at, in ms since 1970;
             half an hour before the start when None (consumeTimestamp).
-        allocate_strategy: how members share the queues; the same in every member.
+        allocate_strategy: how members share the queues; it must be the same in every member.
         rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
-        room_of: strategy MACHINE_ROOM_NEARBY only: room of a broker name or of a client id.
-        auto_commit: ``poll`` commits what it gave before; else only ``commit`` does.
-        auto_commit_interval_ms: pause between two of these commits, 1000 at least.
-        pull_batch_size: messages asked for in a pull, and given by a ``poll`` at most.
-        pull_threshold_for_all: messages held of all queues before pulls pause.
-        pull_threshold_for_queue: messages held of a queue before its pull pauses.
+        room_of: strategy MACHINE_ROOM_NEARBY only: returns the room of a broker name or client id.
+        auto_commit: ``poll`` commits what it returned before; without it only ``commit`` does.
+        auto_commit_interval_ms: pause between two of these commits, at least 1000.
+        pull_batch_size: how many messages a pull asks for, and a ``poll`` returns at most.
+        pull_threshold_for_all: all pulls pause while this many messages wait in all.
+        pull_threshold_for_queue: a pull pauses while this many messages of a queue wait.
         pull_threshold_size_for_queue: the same in MiB.
-        consume_max_span: entries between the first and the last message held of a queue.
+        consume_max_span: a pull pauses while the first and the last message that wait of a queue
+            are this many entries apart.
         poll_timeout_ms: how long a ``poll`` waits for a message.
-        topic_metadata_check_interval_ms: pause between two looks for changed queues.
-        broker_suspend_max_time_ms: how long a broker may keep a pull that finds nothing waiting.
-        consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that wait
-            included; longer than the wait.
+        topic_metadata_check_interval_ms: pause between two checks for changed queues.
+        broker_suspend_max_time_ms: how long a broker may hold a pull that finds no message.
+        consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that time
+            included; it must be longer.
         connect_broker_by_user: pull from the member of each broker that ``default_broker_id``
             names, not from the one that brokers suggest.
-        default_broker_id: 0 is the master; where this member is away, as without it.
+        default_broker_id: 0 is the master; a member that is away is replaced as usual.
         unit_mode: the group belongs to a unit.
         pull_time_delay_ms_when_exception: pause after a pull that failed.
     """
@@ -218,10 +222,10 @@ class LitePullSettings:
     pull_time_delay_ms_when_exception: int = 1000
 
     def __post_init__(self) -> None:
-        """Check every number, and that every choice is one of its enumeration.
+        """Check every setting.
 
         Raises:
-            BadRequest: one is out of its range, or is no member.
+            BadRequest: a number is out of its range, or a choice is not of its enumeration.
         """
         check_shared(self, from_ms=self.consume_from_ms)
         for name, (low, high) in _LITE_PULL_RANGES.items():
@@ -236,11 +240,11 @@ class LitePullSettings:
 
     @property
     def broker_id(self) -> int | None:
-        """Return the member of each broker to pull from, None for what brokers suggest."""
+        """The member of each broker to pull from; None for the one that brokers suggest."""
         return self.default_broker_id if self.connect_broker_by_user else None
 
     def as_push(self) -> PushSettings:
-        """Return the same for the parts that both kinds of consumer share."""
+        """Return these settings in the form that the shared parts of both consumers read."""
         return PushSettings(
             message_model=self.message_model,
             consume_from_where=self.consume_from_where,

@@ -62,7 +62,7 @@ class PublishRoutes:
         """
         if wrap(self._namespace, queue.topic) != topic:
             raise BadRequest(
-                f"a message of topic {topic} cannot go to a queue of topic {queue.topic}"
+                f"a message of topic {topic} is not for a queue of topic {queue.topic}"
             )
         return unwrap_queue(self._namespace, queue)
 

@@ -142,7 +142,7 @@ class MessagePacker:
             raise BadRequest(
                 f"batch of {len(messages)} messages has {len(body)} bytes, "
                 f"at most {self._settings.max_message_size}",
-                hint="use send_batches, which sends it in parts",
+                hint="send it in parts with send_batches",
             )
         own = {WAIT: "true" if messages[0].wait_stored else "false"}
         if self._namespace:

@@ -1,4 +1,4 @@
-"""The parameters of a producer, with RocketMQ's names and defaults.
+"""The settings of a producer, with RocketMQ's names and defaults.
 
 Source: client/producer/DefaultMQProducer.java (4.9.7).
 """
@@ -28,23 +28,23 @@ class ProducerSettings:
     """How a producer works; every attribute is one of Java's ``DefaultMQProducer``.
 
     Attributes:
-        send_msg_timeout_ms: for all tries of a message together; the client's ``timeout_s``
+        send_msg_timeout_ms: for all attempts of a message together; the client's ``timeout_s``
             when None.
-        compress_msg_body_over_howmuch: bodies of this many bytes and more are compressed.
-        compress_type: how; brokers and consumers before 4.9.4 read ZLIB only.
+        compress_msg_body_over_howmuch: bodies of this many bytes or more are compressed.
+        compress_type: the algorithm; brokers and consumers before 4.9.4 read only ZLIB.
         compress_level: 0 to 9.
-        retry_times_when_send_failed: more tries after a failed one, at another broker where
-            there is one.
-        retry_times_when_send_async_failed: the same for `send_async`, only after tries that no
-            broker answered; to a chosen queue, too.
-        retry_response_codes: refusals after which there is another try; Java's, and those of a
-            broker that is busy, which has stored nothing.
-        retry_another_broker_when_not_store_ok: try again, too, when the message is stored but
-            its disk or slave is late; it then may be stored twice.
-        max_message_size: bytes of a body, or of a batch.
+        retry_times_when_send_failed: how many attempts may follow the first, at another broker
+            where there is one.
+        retry_times_when_send_async_failed: the same for `send_async`, only after attempts that no
+            broker answered; a chosen queue is tried again, too.
+        retry_response_codes: error codes after which there is another attempt: Java's, and those
+            of a busy broker, which has not stored the message.
+        retry_another_broker_when_not_store_ok: try again also when the message is stored but the
+            broker's disk or slave is late; the message may then be stored twice.
+        max_message_size: most bytes of a body, or of a batch.
         create_topic_key: the topic whose settings a new topic gets.
-        default_topic_queue_nums: queues of a new topic.
-        send_latency_fault_enable: keep away for a while from brokers that answer late.
+        default_topic_queue_nums: how many queues a new topic gets.
+        send_latency_fault_enable: avoid brokers that answer slowly for a while.
         unit_mode: the producer belongs to a unit.
     """
 
@@ -63,10 +63,10 @@ class ProducerSettings:
     unit_mode: bool = False
 
     def __post_init__(self) -> None:
-        """Check every number, and that the compression is one of its enumeration.
+        """Check every setting.
 
         Raises:
-            BadRequest: one is out of its range, or is no member.
+            BadRequest: a number is out of its range, or the compression is not a ``Compression``.
         """
         check_kind("compress_type", self.compress_type, Compression)
         for name, (low, high) in _RANGES.items():

@@ -1,4 +1,4 @@
-"""Message traces: what was sent, consumed and decided, kept in a topic of its own.
+"""Message traces: records of sends, consumption and transactions, stored in a topic of their own.
 
     trace = MessageTrace(client)
     producer.register_send_hook(trace)
@@ -6,9 +6,11 @@
 
     event --> records --> at most 100, 128,000 characters or 0.5 s --> RMQ_SYS_TRACE_TOPIC
 
-Rule: traces never hold up what they describe: they are sent by a task of their own, and when
-2,048 wait further ones are dropped and counted. Messages of the trace topic are not traced. A
-broker that says so (TRACE_ON=false) is not traced either. Namespaces are left out of traces.
+Messages of the trace topic are not traced, nor are those of a broker that asks for no traces
+(TRACE_ON=false). Traces name topics and groups without the namespace.
+
+Rule: traces never delay what they describe. A task of their own sends them; when 2,048 of them
+wait, further ones are dropped and counted.
 
 Source: client/trace/AsyncTraceDispatcher.java, client/trace/hook/*TraceHookImpl.java (4.9.7).
 """
@@ -36,7 +38,7 @@ TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 WAITING_MAX: Final = 2048
 BATCH_COUNT: Final = 100
 BATCH_SIZE: Final = 128_000
-"""Characters of a trace message, after which the next one begins."""
+"""Characters of a trace message after which the next message begins."""
 PAUSE_S: Final = 0.5
 DEFAULT_REGION: Final = "DefaultRegion"
 
@@ -44,14 +46,14 @@ _RETURN_CODE: Final = {returned: code for code, returned in enumerate(ConsumeRet
 
 
 class MessageTrace:
-    """Traces everything it is registered as a hook for.
+    """Traces the producers and consumers that register it as a hook.
 
     Args:
         client: the connections.
-        topic: where traces go (customizedTraceTopic).
+        topic: the topic of the traces (customizedTraceTopic).
 
     Attributes:
-        dropped: traces that found no room.
+        dropped: how many traces were dropped because too many waited.
     """
 
     def __init__(self, client: MQClient, *, topic: str = TRACE_TOPIC) -> None:
@@ -63,7 +65,7 @@ class MessageTrace:
         self.dropped = 0
 
     async def flush(self) -> None:
-        """Send all that waits; what a broker refuses is logged and gone."""
+        """Send all traces that wait; those that a broker refuses are logged and lost."""
         while self._waiting:
             region = self._waiting[0].region
             texts: list[str] = []
@@ -86,16 +88,16 @@ class MessageTrace:
                 LOG.warning("%d traces are lost: %s", len(texts), error)
 
     async def shutdown(self) -> None:
-        """Send what waits and stop."""
+        """Send all traces that wait, and stop."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
         await self.flush()
 
-    # As a send hook, a consume hook and an end transaction hook (``mqclient.producer.hooks``).
+    # The methods of a send hook, a consume hook and an end transaction hook.
 
     def send_before(self, event: SendEvent) -> None:
-        """Nothing is written before a send has ended."""
+        """Do nothing: a send is traced when it has ended."""
 
     def send_after(self, event: SendEvent) -> None:
         """Trace a send that was answered."""
@@ -132,7 +134,7 @@ class MessageTrace:
         )
 
     def consume_before(self, event: ConsumeEvent) -> None:
-        """Trace that a listener gets messages."""
+        """Trace that a listener is about to get messages."""
         request_id = self._client.unique_ids.next(event.started_ms)
         event.notes["request"] = request_id
         for message in _traced(event):
@@ -156,7 +158,7 @@ class MessageTrace:
             )
 
     def consume_after(self, event: ConsumeEvent) -> None:
-        """Trace how a listener ended."""
+        """Trace how a call of a listener ended."""
         cost_ms = event.elapsed_ms // max(1, len(event.messages))
         for message in _traced(event):
             keys = " ".join(message.keys)

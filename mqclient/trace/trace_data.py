@@ -1,4 +1,4 @@
-"""The text of message traces: what happened to a message, as trace consoles read it.
+"""The text of trace messages: how records are written, and how a console reads them back.
 
     Pub|ms|region|group|topic|id|tags|keys|broker|body size|cost ms|type|offset id|true#
     SubBefore|ms|region|group|request|id|retries|keys#
@@ -7,7 +7,9 @@
 
     ``|`` stands for 0x01, ``#`` for 0x02.
 
-Rule: pure text; fields and order are Java's. One message of the trace topic holds many records.
+One message of the trace topic has many records.
+
+Rule: the fields and their order are Java's.
 
 Source: client/trace/TraceDataEncoder.java#encoderFromContextBean,
 #decoderFromTraceDataString (4.9.7).
@@ -32,12 +34,12 @@ class MessageType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Records about one event.
+    """The records of one event.
 
     Attributes:
-        region: traces of different regions do not share a message.
-        text: the records.
-        keys: what the records can be found by: unique ids and keys of the messages.
+        region: the region of the broker; traces of different regions do not share a message.
+        text: the encoded records.
+        keys: the keys of the trace message: unique keys and keys of the messages.
     """
 
     region: str
@@ -46,24 +48,31 @@ class Trace:
 
 
 def record(*fields: object) -> str:
-    """Return one record of these fields; None is written as Java writes it."""
+    """Return one encoded record; None is written as Java writes it."""
     return FIELD.join(_text(value) for value in fields) + RECORD
 
 
 def keys_of(msg_id: str, keys: str) -> frozenset[str]:
-    """Return what a message's records can be found by."""
+    """Return the keys under which the records of a message can be found."""
     return frozenset(key for key in (msg_id, *keys.split(" ")) if key)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceRecord:
-    """One record, read back; a field that its kind does not have is None.
+    """One decoded record; a field that its kind does not have is None.
 
     Attributes:
         kind: Pub, SubBefore, SubAfter or EndTransaction.
-        at_ms: when it began; of SubAfter, when it ended (0 from clients that do not say).
-        request: joins SubBefore and SubAfter.
-        detail: state of a transaction, or number of retries.
+        at_ms: when the event began, in ms since 1970; for SubAfter when it ended, or 0 from a
+            client that does not write it.
+        group: the producer or consumer group.
+        topic: the topic of the message.
+        msg_id: the unique key of the message.
+        keys: its keys, with spaces between them.
+        cost_ms: how long the event took.
+        success: whether the message was sent or consumed.
+        request: the id that joins SubBefore and SubAfter.
+        detail: the broker, the number of retries, or the state of a transaction.
     """
 
     kind: str
@@ -79,9 +88,9 @@ class TraceRecord:
 
 
 def read_records(text: str) -> list[TraceRecord]:
-    """Return the records of a trace message; what is no record is left out.
+    """Return the records of a trace message; text that is not a record is left out.
 
-    Clients of different versions write more or fewer fields, at the end.
+    Clients of different versions write more or fewer fields at the end of a record.
     """
     found = []
     for part in text.split(RECORD):
@@ -97,7 +106,7 @@ def read_records(text: str) -> list[TraceRecord]:
 
 
 def _pub(fields: list[str]) -> TraceRecord:
-    # A client without the offset id wrote the success in its place.
+    # Older clients write no offset id, and the success in its place.
     success = fields[13] if len(fields) > 13 else fields[12]
     return TraceRecord(
         kind=fields[0],
