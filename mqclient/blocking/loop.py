@@ -103,7 +103,7 @@ class BlockingLoop:
             work.close()
             raise BadRequest(
                 "a blocking call inside of the loop of its own client",
-                hint="make the listener a plain function, or await the async client in it",
+                hint="let the listener be a plain function, or await the async client in it",
             )
         with self._gate:
             if self._closed or not self._thread.is_alive():

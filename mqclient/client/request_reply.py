@@ -109,7 +109,7 @@ class PendingRequests:
             )
         if not cluster:
             raise BadRequest(
-                f"message {question.msg_id} asks for a reply, but its broker does not say where to send it",
+                f"message {question.msg_id} asks for a reply, but its broker does not say where to",
                 hint="brokers before 4.6 do not pass replies on",
             )
         return Message(f"{cluster}_{REPLY_TOPIC_SUFFIX}", body), {MESSAGE_TYPE: REPLY, **kept}
