@@ -22,6 +22,10 @@ from remoting.codes import ResponseCode
 class ClientError(Exception):
     """Root of every error of this package.
 
+    Args:
+        text: what happened, where, and what was expected.
+        code, remark, address, hint, retriable: the attributes of the same names.
+
     Attributes:
         code: response code of the server; None when no answer came.
         remark: the server's own text; "" without one.

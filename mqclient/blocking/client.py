@@ -108,7 +108,12 @@ class BlockingProducer(_BlockingSends[Producer]):
 
 
 class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
-    """A blocking ``TransactionProducer``; plain methods of its listener run in threads."""
+    """A blocking ``TransactionProducer``; plain methods of its listener run in threads.
+
+    Args:
+        client: the blocking client.
+        group, listener, settings: as of ``TransactionProducer``.
+    """
 
     def __init__(
         self,
@@ -125,6 +130,10 @@ class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
 
 class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     """A blocking ``PushConsumer``.
+
+    Args:
+        client: the blocking client.
+        group, settings, local_dir: as of ``PushConsumer``.
 
     Attributes:
         settings: the settings of the consumer.
@@ -166,6 +175,10 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
 
 class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
     """A blocking ``LitePullConsumer``.
+
+    Args:
+        client: the blocking client.
+        group, settings, local_dir: as of ``LitePullConsumer``.
 
     Attributes:
         settings: the settings of the consumer.

@@ -63,7 +63,14 @@ class TopicStats:
         self._pulled.add(message_count, 1, now_ms=now_ms)
 
     def consumed(self, *, elapsed_ms: int, ok_count: int, failed_count: int, now_ms: int) -> None:
-        """Count a call of a listener."""
+        """Count a call of a listener.
+
+        Args:
+            elapsed_ms: how long the call took.
+            ok_count: how many messages it consumed.
+            failed_count: how many messages failed.
+            now_ms: the time, in ms since 1970.
+        """
         self._consumed.add(elapsed_ms, 1, now_ms=now_ms)
         if ok_count:
             self._ok.add(ok_count, 1, now_ms=now_ms)

@@ -116,7 +116,14 @@ FIRST_AGAIN_S: Final = 1.0
 
 
 class Rebalancing:
-    """The rebalance of one consumer."""
+    """The rebalance of one consumer.
+
+    Args:
+        state: the consumer's tables, offsets and settings.
+        service: consumes the messages; it releases the queues that are given up.
+        pulls: reads the queues.
+        locks: locks the queues of an orderly consumer.
+    """
 
     def __init__(
         self,

@@ -106,7 +106,14 @@ class LatencyFaults:
         self._latency_faults: dict[str, _Fault] = {}
 
     def sent(self, broker_name: str, *, elapsed_ms: int, failed: bool, now_ms: int) -> None:
-        """Note how long a send to a broker took."""
+        """Note how long a send to a broker took.
+
+        Args:
+            broker_name: the broker.
+            elapsed_ms: how long the send took.
+            failed: True when the broker did not answer.
+            now_ms: the time, in ms since 1970.
+        """
         counted_ms = FAILED_MS if failed else elapsed_ms
         place = bisect_right(LATENCY_MS, counted_ms) - 1
         away_ms = AWAY_MS[place] if place >= 0 else 0

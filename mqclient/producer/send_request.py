@@ -213,7 +213,14 @@ class SendCommands:
     def command(
         self, out: PackedMessage, queue: MessageQueue, *, now_ms: int, oneway: bool = False
     ) -> Command:
-        """Return the request that stores a packed message in a queue."""
+        """Return the request that stores a packed message in a queue.
+
+        Args:
+            out: the packed message.
+            queue: the queue.
+            now_ms: the time of the send, in ms since 1970.
+            oneway: True when the broker shall not answer.
+        """
         return Command(
             out.code,
             flag=FLAG_ONEWAY if oneway else 0,
@@ -222,7 +229,14 @@ class SendCommands:
         )
 
     def frame(self, out: PackedMessage, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
-        """Return the same request as bytes of a frame; raises BadCall of ``remoting``."""
+        """Return the same request as bytes of a frame; raises BadCall of ``remoting``.
+
+        Args:
+            out: the packed message.
+            queue: the queue.
+            opaque: the number of the request on its connection.
+            now_ms: the time of the send, in ms since 1970.
+        """
         if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
             command = self.command(out, queue, now_ms=now_ms)
             command.opaque = opaque
