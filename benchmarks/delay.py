@@ -19,11 +19,11 @@ from typing import Final
 
 from benchmarks.servers import side
 from benchmarks.telling import tell
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
+from mqclient.producer.producer import Producer
 from tests.waiting import eventually
 
 DELAYS_MS: Final = {1: 1_000, 2: 5_000}

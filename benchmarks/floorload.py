@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from benchmarks.bridgeload import report, say
 from mqclient import Message, MQClient, Producer
-from mqclient.routes import TEMPLATE_TOPIC
+from mqclient.client.routes import TEMPLATE_TOPIC
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.frame import encode_frame

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.servers import cpu_s
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from server.store.calls import PutMessage
 from server.store.config import StoreConfig
 from server.store.store import MessageStore

@@ -10,10 +10,9 @@ from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol
 
-from mqclient.clientsettings import ClientSettings
-from mqclient.litesettings import LitePullSettings
-from mqclient.producersettings import ProducerSettings
-from mqclient.pushsettings import PushSettings
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.producer.settings import ProducerSettings
 
 _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 

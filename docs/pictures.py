@@ -34,7 +34,7 @@ from mqclient import (
     Producer,
     PushConsumer,
 )
-from mqclient.clientsettings import ClientSettings
+from mqclient.client.settings import ClientSettings
 
 DIRECTORY = Path(__file__).resolve().parent
 COLUMNS, LINES = 110, 22

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mqclient.message import MessageExt
-    from mqclient.producer import Producer
+    from mqclient.producer.producer import Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.groups import find_group
 from mqadmin.places import MASTER, Place
 from mqadmin.rows import Row
-from mqclient import routes
-from mqclient.allocate import Strategy, plan
+from mqclient.client import routes
+from mqclient.consumer.allocate import Strategy, plan
 from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 STRATEGY_PROPERTY: Final = "allocateMessageQueueStrategy"
 OUR_STRATEGY_PROPERTY: Final = "allocateStrategy"

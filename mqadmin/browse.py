@@ -17,7 +17,7 @@ from mqadmin.places import choose_queue
 from mqadmin.reading import TOOLS_GROUP, Span, read, spans_of
 from mqadmin.rows import Outcome, Row
 from mqadmin.wanted import Filter
-from mqclient.pullconsumer import PullConsumer
+from mqclient.consumer.pull_consumer import PullConsumer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

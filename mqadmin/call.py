@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mqadmin.journal import Saved
-    from mqclient.admin import Admin
-    from mqclient.admin_topic import TopicCalls
-    from mqclient.instance import MQClient
+    from mqclient.admin.admin import Admin
+    from mqclient.admin.topic import TopicCalls
+    from mqclient.client.instance import MQClient
 
 
 T = TypeVar("T")
@@ -184,13 +184,13 @@ class Call:
 
     async def topics(self) -> "TopicCalls":
         """Return the calls about topics and brokers alone: half the start of ``admin``."""
-        from mqclient.admin_topic import TopicCalls
+        from mqclient.admin.topic import TopicCalls
 
         return TopicCalls(await self.client())
 
     async def admin(self) -> "Admin":
         """Return the admin interface of this call's client."""
-        from mqclient.admin import Admin
+        from mqclient.admin.admin import Admin
 
         return Admin(await self.client())
 

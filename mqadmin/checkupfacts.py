@@ -24,7 +24,7 @@ from remoting.bodies import ConsumerRunningInfo, TopicRouteData
 from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 T = TypeVar("T")
 R = TypeVar("R")

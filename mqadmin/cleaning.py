@@ -17,7 +17,7 @@ from mqadmin.writes import result_of
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 DONE: Final = "done"
 JAVA_OPTIONS: Final = (

@@ -21,7 +21,7 @@ from mqadmin.rows import Outcome, Row
 from mqclient.errors import ClientError, NoRoute
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 STEP_S: Final = 0.2
 WAIT_MS_DEFAULT: Final = 60_000

@@ -17,8 +17,8 @@ from mqadmin.rows import EpochMs
 from mqadmin.storedtime import bound_ms
 from mqadmin.times import When, parse_when
 from mqadmin.wanted import Filter
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NoRoute
-from mqclient.pullconsumer import PullConsumer
 from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 from storefmt.vocabulary import DLQ_PREFIX
 

@@ -28,7 +28,7 @@ from mqadmin.topicorder import ordered_brokers
 from mqadmin.topics import kind_of
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 STDIN = "-"
 DEPTH_MAX: Final = 50

@@ -31,7 +31,7 @@ from storefmt.configs import SubscriptionGroup, TopicConfig
 
 if TYPE_CHECKING:
     from mqadmin.call import Call
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
     from remoting.bodies import BrokerStatsData
 
 Json = dict[str, object]

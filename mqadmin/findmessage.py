@@ -53,7 +53,7 @@ async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "
         Usage: it looks like a unique id and no topic is given.
     """
     # Not `call.admin()`: all calls together take longer to load than a message to find.
-    from mqclient.admin_message import MessageCalls
+    from mqclient.admin.message import MessageCalls
 
     messages = MessageCalls(await call.client())
     store_host, log_offset = parse_offset_id(message_id)

@@ -15,7 +15,7 @@ from remoting.bodies import ConsumerConnection, MessageQueue
 from storefmt.configs import SubscriptionGroup
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 SYSTEM_PREFIX: Final = "CID_ONSAPI_"
 SYSTEM_GROUPS: Final = frozenset(

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.messages import Warn
 from mqadmin.rows import EpochMs, Row
-from mqclient import routes
+from mqclient.client import routes
 from mqclient.errors import NoRoute
-from mqclient.tracedata import TraceRecord, read_records
+from mqclient.trace.trace_data import TraceRecord, read_records
 from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
     from mqclient.message import MessageExt
 
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from mqadmin.loopthread import LoopThread
-    from mqclient.instance import MQClient
+    from mqclient.client.instance import MQClient
     from remoting.aio.client import OnExchange
     from remoting.command import Command
     from remoting.errors import RemotingError
@@ -76,7 +76,7 @@ class Link:
 
     async def client(self, target: Target) -> "MQClient":
         """Return the client for ``target``, started on first use."""
-        from mqclient.instance import MQClient
+        from mqclient.client.instance import MQClient
 
         clients = self._clients if self._direct is None else self._direct
         client = clients.get(target)

@@ -17,11 +17,11 @@ from mqadmin.errors import NotFound, Refused
 from mqadmin.places import MASTER, Place
 from mqadmin.rows import EpochMs, Row
 from mqadmin.things.offset import OffsetThing
-from mqclient import routes
+from mqclient.client import routes
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
     from mqclient.message import MessageExt
 
 

@@ -26,13 +26,13 @@ from mqadmin.places import choose_queue
 from mqadmin.positions import Mark, Position, parse_position
 from mqadmin.reading import TOOLS_GROUP, message_at
 from mqadmin.rows import WOULD_CHANGE, Outcome
-from mqclient import routes
-from mqclient.pullconsumer import PullConsumer
+from mqclient.client import routes
+from mqclient.consumer.pull_consumer import PullConsumer
 from remoting.bodies import MessageQueue
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 LATEST_MS: Final = -1
 """The timestamp that brokers take for "behind the last message"."""

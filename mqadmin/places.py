@@ -17,7 +17,7 @@ from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqadmin.call import Call
-    from mqclient.admin_topic import TopicCalls
+    from mqclient.admin.topic import TopicCalls
 
 MASTER: Final = 0
 

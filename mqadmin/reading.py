@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqadmin.wanted import Filter
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NotFound
 from mqclient.message import MessageExt
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 
 TOOLS_GROUP: Final = "TOOLS_CONSUMER"

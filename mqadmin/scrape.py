@@ -22,7 +22,7 @@ from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
 from storefmt.vocabulary import TopicKind, kind_of
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 RETRY, DLQ = "%RETRY%", "%DLQ%"
 GROUP_STATISTICS: Final = {

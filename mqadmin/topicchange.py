@@ -30,7 +30,7 @@ from mqclient.errors import NoRoute
 from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
-    from mqclient.admin_topic import TopicCalls
+    from mqclient.admin.topic import TopicCalls
 
 QUEUES_DEFAULT: Final = 8
 """As in Java's updateTopic; a broker's own default is 16."""

@@ -19,7 +19,7 @@ from mqadmin.things.setting import KvEntry
 from mqadmin.writes import Step, plan_each
 
 if TYPE_CHECKING:
-    from mqclient.admin_broker import NamesrvCalls
+    from mqclient.admin.broker import NamesrvCalls
 
 NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 

@@ -14,7 +14,7 @@ from mqclient.errors import NoRoute
 
 if TYPE_CHECKING:
     from mqadmin.call import Call
-    from mqclient.admin_topic import TopicCalls
+    from mqclient.admin.topic import TopicCalls
 
 PARALLEL_MAX: Final = 32
 """Topics asked about at the same time."""

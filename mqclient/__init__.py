@@ -5,8 +5,13 @@
     async with MQClient("127.0.0.1:9876") as client, Producer(client) as producer:
         await producer.send(Message("orders", b"first"))
 
-Rule: the names here are the public ones. Each is loaded when it is first asked for, so that a
-command that sends one message does not load every consumer.
+An application imports every public name from here and calls it; messages and requests leave to the
+brokers and name servers, and results, typed bodies or a ``ClientError`` come back. Start reading
+with ``client/`` (connections), then ``producer/`` and ``consumer/``; ``admin/`` has the calls of
+operators, ``blocking/`` the same classes without asyncio, ``trace/`` message traces.
+
+Rule: each name is loaded when it is first used, so that a command that sends one message does not
+load every consumer.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -14,18 +19,31 @@ from typing import TYPE_CHECKING, Final
 from remoting.lazy import on_demand
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
-    from mqclient.allocate import Strategy
-    from mqclient.blocking import BlockingClient
-    from mqclient.blockingadmin import BlockingAdmin
-    from mqclient.blockingfaces import (
+    from mqclient.admin.admin import Admin
+    from mqclient.blocking.admin import BlockingAdmin
+    from mqclient.blocking.client import (
+        BlockingClient,
         BlockingLitePullConsumer,
         BlockingProducer,
         BlockingPullConsumer,
         BlockingPushConsumer,
         BlockingTransactionProducer,
     )
-    from mqclient.clientsettings import ClientSettings
+    from mqclient.client.instance import MQClient
+    from mqclient.client.settings import ClientSettings
+    from mqclient.consumer.allocate import Strategy
+    from mqclient.consumer.listeners import (
+        ConsumeConcurrentlyContext,
+        ConsumeConcurrentlyStatus,
+        ConsumeOrderlyContext,
+        ConsumeOrderlyStatus,
+    )
+    from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+    from mqclient.consumer.pull import PullResult, PullStatus
+    from mqclient.consumer.pull_consumer import PullConsumer
+    from mqclient.consumer.push_consumer import PushConsumer
+    from mqclient.consumer.settings import LitePullSettings, PushSettings
+    from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
         BadRequest,
@@ -36,25 +54,11 @@ if TYPE_CHECKING:
         TimedOut,
         Unreachable,
     )
-    from mqclient.instance import MQClient
-    from mqclient.listeners import (
-        ConsumeConcurrentlyContext,
-        ConsumeConcurrentlyStatus,
-        ConsumeOrderlyContext,
-        ConsumeOrderlyStatus,
-    )
-    from mqclient.litepull import LitePullConsumer
-    from mqclient.litesettings import LitePullSettings
     from mqclient.message import Message, MessageExt
-    from mqclient.producer import Producer
-    from mqclient.producersettings import ProducerSettings
-    from mqclient.pull import PullResult, PullStatus
-    from mqclient.pullconsumer import PullConsumer
-    from mqclient.pushconsumer import PushConsumer
-    from mqclient.pushsettings import PushSettings
-    from mqclient.sent import SendResult, SendStatus
-    from mqclient.subscription import MessageSelector
-    from mqclient.txproducer import (
+    from mqclient.producer.producer import Producer
+    from mqclient.producer.send_result import SendResult, SendStatus
+    from mqclient.producer.settings import ProducerSettings
+    from mqclient.producer.transaction_producer import (
         LocalTransactionState,
         TransactionListener,
         TransactionProducer,
@@ -110,39 +114,37 @@ __all__ = [
 ]
 
 _PLACES: Final = {
-    "mqclient.admin": "Admin",
-    "mqclient.allocate": "Strategy",
-    "mqclient.blocking": "BlockingClient",
-    "mqclient.blockingadmin": "BlockingAdmin",
-    "mqclient.blockingfaces": (
-        "BlockingLitePullConsumer BlockingProducer BlockingPullConsumer BlockingPushConsumer "
-        "BlockingTransactionProducer"
+    "mqclient.admin.admin": "Admin",
+    "mqclient.blocking.admin": "BlockingAdmin",
+    "mqclient.blocking.client": (
+        "BlockingClient BlockingLitePullConsumer BlockingProducer BlockingPullConsumer "
+        "BlockingPushConsumer BlockingTransactionProducer"
     ),
-    "mqclient.clientsettings": "ClientSettings",
-    "mqclient.errors": (
-        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
-    ),
-    "mqclient.instance": "MQClient",
-    "mqclient.listeners": (
+    "mqclient.client.instance": "MQClient",
+    "mqclient.client.settings": "ClientSettings",
+    "mqclient.consumer.allocate": "Strategy",
+    "mqclient.consumer.listeners": (
         "ConsumeConcurrentlyContext ConsumeConcurrentlyStatus "
         "ConsumeOrderlyContext ConsumeOrderlyStatus"
     ),
-    "mqclient.litepull": "LitePullConsumer",
-    "mqclient.litesettings": "LitePullSettings",
+    "mqclient.consumer.lite_pull_consumer": "LitePullConsumer",
+    "mqclient.consumer.pull": "PullResult PullStatus",
+    "mqclient.consumer.pull_consumer": "PullConsumer",
+    "mqclient.consumer.push_consumer": "PushConsumer",
+    "mqclient.consumer.settings": "LitePullSettings PushSettings",
+    "mqclient.consumer.subscription": "MessageSelector",
+    "mqclient.errors": (
+        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
+    ),
     "mqclient.message": "Message MessageExt",
-    "mqclient.producer": "Producer",
-    "mqclient.producersettings": "ProducerSettings",
-    "mqclient.pull": "PullResult PullStatus",
-    "mqclient.pullconsumer": "PullConsumer",
-    "mqclient.pushconsumer": "PushConsumer",
-    "mqclient.pushsettings": "PushSettings",
-    "mqclient.sent": "SendResult SendStatus",
-    "mqclient.subscription": "MessageSelector",
-    "mqclient.txproducer": (
+    "mqclient.producer.producer": "Producer",
+    "mqclient.producer.send_result": "SendResult SendStatus",
+    "mqclient.producer.settings": "ProducerSettings",
+    "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
 }
-"""Which module has which names."""
+"""The names that each module has."""
 
 __getattr__ = on_demand(__name__, _PLACES)

@@ -1,17 +1,17 @@
 """Errors of the client library.
 
     ClientError
-    ├── NotFound           what was asked for is not there (message, key, offset)
+    ├── NotFound           the server has no such message, key or offset
     │   └── NoRoute        no name server knows the topic
-    ├── BrokerRefused      a server answered with a code that means no
-    ├── Unreachable        no connection, or it broke before the answer
-    ├── TimedOut           no answer in time
-    ├── BadAnswer          the answer is not what the protocol promises
+    ├── BrokerRefused      a server answered with an error code
+    ├── Unreachable        there was no connection, or it broke before the answer
+    ├── TimedOut           no answer came in time
+    ├── BadAnswer          the answer cannot be decoded
     └── BadRequest         the caller asked for something that cannot be sent
 
 Rule: every error carries the same data (``code``, ``remark``, ``address``, ``hint``,
-``retriable``), so that a caller shows any of them without looking at its class. ``retriable``
-means: the same call, a little later or at another server, may work.
+``retriable``), so that a caller can show any error without knowing its class. ``retriable`` means
+that the same call may work a little later, or at another server.
 """
 
 from typing import ClassVar, Final
@@ -22,12 +22,16 @@ from remoting.codes import ResponseCode
 class ClientError(Exception):
     """Root of every error of this package.
 
+    Args:
+        text: what happened, where, and what was expected.
+        code, remark, address, hint, retriable: the attributes of the same names.
+
     Attributes:
-        code: response code of the server, None when no answer came.
-        remark: the server's own text, "" without one.
-        address: the server that was asked, "" when none was.
-        hint: what to do next, "" when nothing better than the text is known.
-        retriable: True when another try may work.
+        code: response code of the server; None when no answer came.
+        remark: the server's own text; "" without one.
+        address: the server that was asked, ``host:port``; "" when none was.
+        hint: what to do next; "" when the text says everything.
+        retriable: True when another attempt may work.
     """
 
     exit_code: ClassVar[int] = 1
@@ -52,14 +56,14 @@ class ClientError(Exception):
             self.advise(hint)
 
     def advise(self, hint: str) -> None:
-        """Say what to do, for who knows more about it than who raised this."""
+        """Set the hint; a caller may know better what to do than the code that raised this."""
         self.hint = hint
-        # A traceback shows notes: it may be all that a script or a log has.
+        # A traceback shows notes, and it may be all that a script or a log has.
         self.add_note(hint)
 
 
 class NotFound(ClientError):
-    """The server looked and there is no such thing."""
+    """The server has no such thing."""
 
     exit_code = 3
 
@@ -79,7 +83,7 @@ class NoRoute(NotFound):
 
 
 class BrokerRefused(ClientError):
-    """A server answered with a code that means no."""
+    """A server answered with an error code."""
 
 
 class Unreachable(ClientError):
@@ -95,7 +99,7 @@ class TimedOut(ClientError):
 
 
 class BadAnswer(ClientError):
-    """The server's answer cannot be read; the server is no RocketMQ, or a newer one."""
+    """The server's answer cannot be decoded; it may be another kind of server, or a newer one."""
 
 
 class BadRequest(ClientError):
@@ -116,7 +120,7 @@ RETRIABLE: Final = frozenset(
         ResponseCode.FLOW_CONTROL,
     }
 )
-"""Where Java's producer tries another broker (DefaultMQProducer#retryResponseCodes), and busy."""
+"""Codes after which Java's producer tries another broker (retryResponseCodes), and busy ones."""
 
 _NOT_FOUND: Final = frozenset(
     {
@@ -130,7 +134,7 @@ _NOT_FOUND: Final = frozenset(
 _NAMES: Final = {int(code): code.name for code in ResponseCode}
 
 _HINTS: Final[dict[int, str]] = {
-    ResponseCode.SYSTEM_BUSY: "the server is overloaded: try again, or send slower",
+    ResponseCode.SYSTEM_BUSY: "the server is overloaded: try again, or send more slowly",
     ResponseCode.REQUEST_CODE_NOT_SUPPORTED: "this server's version has no such request",
     ResponseCode.MESSAGE_ILLEGAL: "check topic name, body size and properties size",
     ResponseCode.SERVICE_NOT_AVAILABLE: "the store takes no writes: look at the broker's disk",
@@ -145,13 +149,13 @@ _HINTS: Final[dict[int, str]] = {
 
 
 def refusal(code: int, remark: str | None, *, address: str, what: str) -> ClientError:
-    """Return the error for a response code that means no.
+    """Return the error for a response code other than success.
 
     Args:
         code: the response code, see ``remoting.codes.ResponseCode``.
         remark: the server's text.
-        address: who answered.
-        what: what was asked for, as the start of a sentence: "topic T".
+        address: the server that answered, ``host:port``.
+        what: what was asked for, as the start of the text: "topic T".
     """
     kind = NotFound if code in _NOT_FOUND else BrokerRefused
     name = _NAMES.get(code, "unknown code")

@@ -1,9 +1,10 @@
 """A message to send, and a message that was received.
 
-Rule: ``Message`` is what the user wants to say; ids, times and compression are added when
-it is sent. ``MessageExt`` is one stored record plus the broker it came from; its body is
-the user's again, decompressed. A body that cannot be, or that is not what the producer sent,
-is an error of who looks at it, and of nobody else: the messages around it are read as ever.
+``Message`` is what the application sends; ids, times and compression are added at the send.
+``MessageExt`` is one stored record and the broker that it came from; its ``body`` is decompressed.
+
+Rule: a body that cannot be decompressed, or that fails its CRC, raises an error only where it is
+read. The messages around it are read as usual.
 
 Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
 """
@@ -33,22 +34,22 @@ BODY_SIZE_MAX: Final = 4 * 1024 * 1024
 """The producer's and the broker's limit on a body as sent (maxMessageSize)."""
 
 INFLATED_SIZE_MAX: Final = 64 * 1024 * 1024
-"""No compressed body grows beyond this here."""
+"""No compressed body may grow beyond this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a user sends.
+    """A message to send.
 
     Args:
-        topic: an existing topic, or one the broker may make.
-        body: the content; not empty, 4 MiB at most.
+        topic: an existing topic, or one that the broker may create.
+        body: the content; at least one byte, at most 4 MiB.
         tags: one word that subscriptions filter by.
-        keys: words to find the message by, a list or one blank separated text.
-        flag: a number of the user's own, stored and never looked at.
-        properties: the user's own names and values; RocketMQ's names are refused.
+        keys: words to find the message by; a list, or one text with spaces between them.
+        flag: a number for the application; brokers store it and ignore it.
+        properties: the application's names and values; names of RocketMQ are refused.
         delay_level: 1 to 18 delays delivery (1 s to 2 h by default), 0 does not.
-        wait_stored: False lets the broker answer before slaves and disk have it.
+        wait_stored: False lets the broker answer before its disk and its slave have the message.
     """
 
     topic: str
@@ -63,13 +64,14 @@ class Message:
     def wire_properties(
         self, unique_key: str | None, *, system: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Return all properties as they travel, in the order in which Java writes them.
+        """Return all properties of the send request, in the order in which Java writes them.
 
         Args:
-            system: properties of RocketMQ's own, which a user cannot give.
+            unique_key: the id of the message; None adds none.
+            system: properties that are RocketMQ's own, which an application cannot set.
 
         Raises:
-            BadRequest: a property cannot be written, or is RocketMQ's own.
+            BadRequest: a property cannot be encoded, or its name is RocketMQ's own.
         """
         own = {
             name: value
@@ -83,9 +85,7 @@ class Message:
         }
         for name in self.properties:
             if name in SYSTEM_NAMES:
-                raise BadRequest(
-                    f"property {name} is RocketMQ's own", hint="choose another name for yours"
-                )
+                raise BadRequest(f"property {name} is RocketMQ's own", hint="choose another name")
         own |= self.properties
         own |= system or {}
         if unique_key is not None:
@@ -93,7 +93,8 @@ class Message:
         for name, value in own.items():
             if not all(isinstance(text, str) for text in (name, value)):
                 raise BadRequest(
-                    f"property {name!r} = {value!r}: name and value are texts", hint="as str(value)"
+                    f"property {name!r} = {value!r}: name and value must be texts",
+                    hint="give str(value)",
                 )
             try:
                 check_property(name, value)
@@ -103,7 +104,7 @@ class Message:
 
     @property
     def keys_text(self) -> str:
-        """The keys as one text, "" without any; raises BadRequest where they are no texts."""
+        """The keys as one text, "" without any; raises BadRequest where a key is not a text."""
         if self.keys is None or isinstance(self.keys, str):
             return self.keys or ""
         try:
@@ -116,12 +117,12 @@ class MessageExt:
     """A received message.
 
     Args:
-        record: the stored record; hosts are packed, its body is as stored.
-        broker_name: where it came from, "" when that is not known.
-        damage: what is wrong with the stored body, "" when nothing is.
+        record: the stored record, with packed hosts and the body as it is stored.
+        broker_name: the broker that it came from; "" when that is not known.
+        damage: what is wrong with the stored body; "" when nothing is.
 
-    The body is decompressed and the properties are parsed when they are first asked for: most
-    messages that pass through a consumer are never asked for all of it.
+    The body is decompressed, and the properties are parsed, when they are first read, because most
+    consumers do not read all of a message.
     """
 
     __slots__ = ("_body", "_properties", "broker_name", "damage", "record")
@@ -150,7 +151,7 @@ class MessageExt:
 
     @property
     def body(self) -> bytes:
-        """The user's body, decompressed; ``record.body`` is as it was stored.
+        """The body as it was sent, decompressed; ``record.body`` is the stored one.
 
         Raises:
             BadAnswer: the body is damaged, or cannot be decompressed.
@@ -173,7 +174,7 @@ class MessageExt:
 
     @property
     def unreadable(self) -> str:
-        """Why ``body`` raises, "" when it does not."""
+        """The error that ``body`` raises, as text; "" when it raises none."""
         if self._body is not None or not (self.damage or self.record.sys_flag & COMPRESSED):
             return ""
         try:
@@ -184,13 +185,13 @@ class MessageExt:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """All properties, RocketMQ's own too."""
+        """All properties; those of RocketMQ are among them."""
         if self._properties is None:
             self._properties = self.record.properties
         return self._properties
 
     def but(self, *, topic: str | None = None, reconsume_times: int | None = None) -> "MessageExt":
-        """Return the same message under another topic, or delivered so often."""
+        """Return the same message with another topic, or another count of deliveries."""
         record = self.record
         if topic is not None:
             record = record._replace(topic=topic)
@@ -202,72 +203,77 @@ class MessageExt:
 
     @property
     def topic(self) -> str:
-        """The topic."""
+        """The topic of the message."""
         return self.record.topic
 
     @property
     def queue_id(self) -> int:
-        """The queue."""
+        """The id of the queue."""
         return self.record.queue_id
 
     @property
     def queue_offset(self) -> int:
-        """Place in the queue, in entries."""
+        """Offset in the queue, in entries."""
         return self.record.queue_offset
 
     @property
     def log_offset(self) -> int:
-        """Place in the commit log, in bytes."""
+        """Offset in the commit log, in bytes."""
         return self.record.log_offset
 
     @property
     def msg_id(self) -> str:
-        """The offset message id: broker address and log offset."""
+        """The offset message id, which consists of broker address and log offset."""
         return self.record.msg_id
 
     @property
     def unique_key(self) -> str | None:
-        """The id the producer gave, None where it gave none."""
+        """The id that the producer gave, None without one."""
         return self.properties.get(UNIQUE_KEY)
 
     @property
     def tags(self) -> str | None:
-        """The tag, None without one."""
+        """The tag of the message, None without one."""
         return self.properties.get(TAGS)
 
     @property
     def keys(self) -> list[str]:
-        """The keys, empty ones dropped."""
+        """The keys of the message, without empty ones."""
         return [key for key in self.properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
 
     @property
     def born_ms(self) -> int:
-        """When the producer made it."""
+        """When the producer sent it, in ms since 1970."""
         return self.record.born_ms
 
     @property
     def store_ms(self) -> int:
-        """When the broker stored it."""
+        """When the broker stored it, in ms since 1970."""
         return self.record.store_ms
 
     @property
     def born_host(self) -> str:
-        """Where the producer was, ``ip:port``."""
+        """The address of the producer, ``ip:port``."""
         return host_text(self.record.born_host)
 
     @property
     def store_host(self) -> str:
-        """Which broker stored it, ``ip:port``."""
+        """The address of the broker that stored it, ``ip:port``."""
         return host_text(self.record.store_host)
 
     @property
     def reconsume_times(self) -> int:
-        """How often it was delivered again."""
+        """How often the message was delivered again."""
         return self.record.reconsume_times
 
 
 def read_messages(data: bytes, *, broker_name: str, address: str) -> list[MessageExt]:
-    """Return the messages of a pull, query or view answer.
+    """Return the messages in the answer to a query or view.
+
+    Args:
+        data: records one after the other.
+        broker_name: the broker that sent them.
+        address: its address, for the error text.
 
     Raises:
         BadAnswer: the bytes are not whole records.
@@ -280,16 +286,16 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
 
 
 def read_pulled(data: bytes, *, broker_name: str) -> tuple[list[MessageExt], RecordDamaged | None]:
-    """Return the messages of a pull, those before the first bytes that are no record.
+    """Return the messages in the answer to a pull, and the damage behind them, if there is any.
 
-    Where Java leaves out what comes behind such bytes without a word, they are told here. A
-    record that is whole but for its body is a message that is ``unreadable``; Java's clients
-    do not look at the CRC.
+    The messages end at the first bytes that are not a record. Java's client leaves out what is
+    behind such bytes silently; here the caller gets the error. A record whose body alone is
+    damaged becomes a message that is ``unreadable``; Java's client does not check the CRC.
     """
     try:
         return [MessageExt(record, broker_name) for record in decode_records(data)], None
     except RecordDamaged:
-        # One by one, which is slower: how far they are good.
+        # Decoded one by one, which is slower, to find how far they are intact.
         messages: list[MessageExt] = []
         pos = 0
         while pos < len(data):

@@ -1,13 +1,13 @@
-"""Namespaces: topics and groups that the tenants of one cluster have each for themselves.
+"""Namespaces: each tenant of a cluster has topics and groups of its own.
 
     application            brokers and name servers (namespace N)
     T                      N%T
     %RETRY%G, %DLQ%G       %RETRY%N%G, %DLQ%N%G
-    TBW102, CID_RMQ_SYS_…  as they are: names of the system
+    TBW102, CID_RMQ_SYS_…  unchanged, because they belong to the system
 
-Rule: what travels has the namespace, and inside of a client every name of a consumer has it;
-a name is with or without it as in Java where the application sees it. Wrapping twice is
-wrapping once, so the application may give either.
+Names in requests have the namespace, and so have all names inside a consumer. Where the
+application sees a name, it is with or without the namespace as in Java. The application may give
+either form, because wrapping a wrapped name changes nothing.
 
 Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespace,
 #queueWithNamespace (4.9.7).
@@ -15,8 +15,11 @@ Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespa
 
 from typing import Final
 
+from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
+from storefmt.errors import StoreError
+from storefmt.paths import check_group_name
 from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
@@ -30,7 +33,7 @@ _NOT_SYSTEM: Final = {
 
 
 def wrap(namespace: str, name: str) -> str:
-    """Return a topic or group as it travels (wrapNamespace)."""
+    """Return a topic or group with the namespace (wrapNamespace)."""
     if not namespace or not name or _is_system(name):
         return name
     prefix, bare = _parted(name)
@@ -40,29 +43,51 @@ def wrap(namespace: str, name: str) -> str:
 
 
 def unwrap(namespace: str, name: str) -> str:
-    """Return a topic or group as the application names it (withoutNamespace)."""
+    """Return a topic or group without the namespace (withoutNamespace)."""
     if not namespace:
         return name
     prefix, bare = _parted(name)
     return prefix + bare.removeprefix(f"{namespace}%")
 
 
+def checked_group(name: str, namespace: str = "") -> str:
+    """Return the name of a group with its namespace, as brokers know it.
+
+    Raises:
+        BadRequest: the name is not allowed.
+    """
+    try:
+        return check_group_name(wrap(namespace, check_group_name(name)))
+    except StoreError as error:
+        raise BadRequest(str(error)) from error
+
+
+def retry_topic_of(group: str) -> str:
+    """Return the retry topic of a group, which is given with its namespace."""
+    return RETRY_PREFIX + group
+
+
+def is_retry_topic(topic: str) -> bool:
+    """Return whether a topic holds the messages that some group failed to consume."""
+    return topic.startswith(RETRY_PREFIX)
+
+
 def wrap_queue(namespace: str, queue: MessageQueue) -> MessageQueue:
-    """Return a queue of the topic as it travels."""
+    """Return a queue whose topic has the namespace."""
     if not namespace:
         return queue
     return MessageQueue(wrap(namespace, queue.topic), queue.broker_name, queue.queue_id)
 
 
 def unwrap_queue(namespace: str, queue: MessageQueue) -> MessageQueue:
-    """Return a queue of the topic that the application knows."""
+    """Return a queue whose topic is without the namespace."""
     if not namespace:
         return queue
     return MessageQueue(unwrap(namespace, queue.topic), queue.broker_name, queue.queue_id)
 
 
 def unwrap_message(namespace: str, message: MessageExt) -> MessageExt:
-    """Return a message under the topic that the application knows."""
+    """Return a message whose topic is without the namespace."""
     return message if not namespace else message.but(topic=unwrap(namespace, message.topic))
 
 

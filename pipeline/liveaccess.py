@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 from pipeline.errors import BadOption
 from remoting.aio.tls import ClientTls
 

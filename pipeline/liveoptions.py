@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
+from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import ClientError
-from mqclient.subscription import TAG, Subscription
 from pipeline.errors import BadOption
 from pipeline.liveaccess import ACCESS_OPTIONS, Access, access_of
 from pipeline.livetable import DEFAULT_COLUMNS, live_schema

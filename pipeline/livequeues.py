@@ -6,7 +6,7 @@ Rule: one request a topic and broker for all its queues, so that 50,000 queues t
 only what such an answer leaves out is asked for alone. A time means the first message stored
 at it or later.
 
-Source: mqclient.offsets, mqclient.admin_topic, mqclient.admin_message.
+Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from mqclient import offsets, routes
-from mqclient.admin_message import MessageCalls
-from mqclient.admin_topic import TopicCalls
+from mqclient.admin.message import MessageCalls
+from mqclient.admin.topic import TopicCalls
+from mqclient.client import offsets, routes
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import Puller, PullRequest
+from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError, NotFound
-from mqclient.instance import MQClient
-from mqclient.pull import Asked, Puller
-from mqclient.subscription import Subscription
 from pipeline.errors import BadOption
 from pipeline.liveoptions import EARLIEST, Edge, Live, Wanted, queue_text
 from pipeline.liveplan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
@@ -213,7 +213,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
 
 async def _stored(puller: Puller, queue: MessageQueue, first: int, count: int) -> dict[int, int]:
     """Return the store times of messages from ``first`` on, by queue offset."""
-    raw = await puller.pull_raw(Asked(queue, first, Subscription.parse("*"), count))
+    raw = await puller.pull_raw(PullRequest(queue, first, Subscription.parse("*"), count))
     records: list[Record] = decode_records(raw.data, check_crc=False)
     return {record.queue_offset: record.store_ms for record in records}
 

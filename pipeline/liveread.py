@@ -7,7 +7,7 @@ task that is tried again gives the same rows. Without a filter offsets have no g
 missing is data that the broker has lost, which is an error unless ``failOnDataLoss`` is false.
 Batches have at most 10,000 rows, and 8 MiB or the answer to one pull.
 
-Source: mqclient.pull; client/consumer/PullStatus.java (4.9.7).
+Source: mqclient.consumer.pull; client/consumer/PullStatus.java (4.9.7).
 """
 
 import asyncio
@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import Puller, PullRequest, PullStatus, RawPull
+from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
-from mqclient.pull import Asked, Puller, PullStatus, RawPull
-from mqclient.subscription import Subscription
 from pipeline.errors import DataLost
 from pipeline.liveoptions import Live, queue_text
 from pipeline.liveplan import Range
@@ -126,7 +126,7 @@ class RangeReader:
         """Pull once; a slave that lags, or a broker that stumbles, is asked again."""
         live, queue = self._live, self._range.queue
         count = min(live.pull_batch_size, self._range.end - at)
-        asked = Asked(queue, at, self._subscription, count)
+        asked = PullRequest(queue, at, self._subscription, count)
         for turn in range(_TRIES):
             last = turn == _TRIES - 1
             try:

@@ -11,7 +11,7 @@ failed; ``dedup`` gives every row an id that is the same each time (property ``R
 query, batch, partition, row), as long as the plan gives the same rows in the same order. The
 number of sends on their way is bounded. No half messages: a commit for all tasks does not exist.
 
-Source: mqclient.producer; the ids follow Delta's (txnAppId, txnVersion).
+Source: mqclient.producer.producer; the ids follow Delta's (txnAppId, txnVersion).
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple
 
 from mqclient.errors import ClientError, NoRoute
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 from pipeline.errors import BadOption
 from pipeline.liveoptions import Sink
 from remoting.bodies import MessageQueue

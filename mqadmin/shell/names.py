@@ -24,7 +24,7 @@ from mqadmin.windowed import windowed
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 FRESH_S = 10.0
 CLIENT_GROUPS_MAX = 200

@@ -16,7 +16,7 @@ from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessCo
 from storefmt.fastjson import Json
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 HIDDEN: Final = "******"
 """What stands for a secret that a server does not tell."""

@@ -16,7 +16,7 @@ from mqadmin.places import Place
 from storefmt.fastjson import Json
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 T = TypeVar("T")
 L = TypeVar("L")

@@ -14,7 +14,7 @@ from mqadmin.things.topic import TopicThing
 from mqadmin.things.writeperm import WritePerm
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 KINDS: Final[dict[str, type[Thing[object]]]] = {
     kind.kind: kind  # type: ignore[misc]

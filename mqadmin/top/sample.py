@@ -26,7 +26,7 @@ from mqclient.errors import ClientError
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 QUIET_TOPICS_MAX: Final = 100
 

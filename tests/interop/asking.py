@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 
 _T = TypeVar("_T")
 

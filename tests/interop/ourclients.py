@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from mqclient.admin import Admin
-from mqclient.blocking import BlockingClient
-from mqclient.blockingfaces import BlockingPushConsumer
-from mqclient.clientsettings import ClientSettings
-from mqclient.listeners import (
+from mqclient.admin.admin import Admin
+from mqclient.blocking.client import BlockingClient, BlockingPushConsumer
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt
-from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere
 from storefmt.configs import TopicConfig
 from tests.interop.rocketmq import Servers

@@ -3,12 +3,12 @@
 import asyncio
 from pathlib import Path
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
-from mqclient.instance import MQClient
 from mqclient.message import MessageExt
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from tests.interop.asking import run
 from tests.interop.rocketmq import Servers

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from remoting.bodies import MessageQueue
 from tests.interop.rocketmq import Servers
 from tests.interop.toolbox import Job, Output, Toolbox

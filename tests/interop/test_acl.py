@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused, ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from pipeline.jobs.archive import archive_local
 from remoting.acl import sign
 from remoting.aio.client import RemotingClient

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.interop.toolbox import Toolbox
-from tests.mqclient.test_allocate import VECTORS
+from tests.mqclient.consumer.test_allocate import VECTORS
 
 pytestmark = pytest.mark.java
 

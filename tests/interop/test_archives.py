@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_store, restore_topic
 from storefmt.message import Record

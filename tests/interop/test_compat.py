@@ -8,8 +8,8 @@ import pytest
 
 from mqadmin.call import Workplace
 from mqadmin.runner import run_line
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from tests.interop.scene import ONLINE, TOPIC, Scene, Words, blank
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.asking import run

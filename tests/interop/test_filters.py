@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from storefmt.configs import TopicConfig
 from tests.interop.conftest import Servers
 from tests.interop.reading import text_of

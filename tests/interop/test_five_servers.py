@@ -10,15 +10,15 @@ import pytest
 
 from mqadmin.call import Workplace
 from mqadmin.runner import run_line
-from mqclient.admin import Admin
-from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
-from mqclient.litesettings import LitePullSettings
+from mqclient.admin.admin import Admin
+from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.settings import LitePullSettings
+from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.sent import SendStatus
-from mqclient.subscription import MessageSelector
-from mqclient.txproducer import LocalTransactionState
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendStatus
+from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.transaction_producer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere
 from storefmt.configs import SubscriptionGroup
 from storefmt.sysflag import Compression

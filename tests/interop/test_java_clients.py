@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
-from mqclient.instance import MQClient
-from mqclient.pullconsumer import PullConsumer
 from storefmt.configs import TopicConfig
 from tests.interop.asking import run
 from tests.interop.rocketmq import JavaSide, Servers

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 
 pytestmark = pytest.mark.java

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from mqclient.instance import MQClient
-from mqclient.offsets import committed
+from mqclient.client.instance import MQClient
+from mqclient.client.offsets import committed
 from pipeline.livewrite import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from tests.interop.rocketmq import Servers

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient import Admin, Producer
+from mqclient.client.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from storefmt.offline.findings import Severity

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.admin_offset import LATEST_MS
+from mqclient.admin.admin import Admin
+from mqclient.admin.offset import LATEST_MS
+from mqclient.client.instance import MQClient
 from mqclient.errors import BadRequest, BrokerRefused, NoRoute, NotFound
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from tests.interop.asking import run

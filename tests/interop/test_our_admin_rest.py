@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message
 from remoting.bodies import MessageQueue

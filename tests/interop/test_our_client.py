@@ -5,14 +5,14 @@ import base64
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused, NoRoute, NotFound, Unreachable
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
-from mqclient.sent import SendStatus
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from tests.interop.asking import run

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mqclient import instance
-from mqclient.admin import Admin
-from mqclient.allocate import Strategy, allocate
-from mqclient.clientsettings import ClientSettings
+from mqclient.admin.admin import Admin
+from mqclient.client import instance
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.allocate import Strategy, allocate
+from mqclient.consumer.offset_store import LocalOffsets
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message
-from mqclient.offsetstore import LocalOffsets
-from mqclient.pushsettings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 from tests.interop.ourclients import blocking, listening, make_topic
 from tests.interop.rocketmq import JavaSide, Servers

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.blocking import BlockingClient
-from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.blocking.client import BlockingClient
+from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.txproducer import LocalTransactionState
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.transaction_producer import LocalTransactionState
 from storefmt.sysflag import Compression
 from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers, Side

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from remoting.aio.client import RemotingClient
 from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode

@@ -14,14 +14,14 @@ from typing import TypeVar
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
-from mqclient.instance import MQClient
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.sent import SendStatus
-from mqclient.txproducer import LocalTransactionState, TransactionProducer
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendStatus
+from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.offline.compare import compare_logs, compare_queues

@@ -18,11 +18,11 @@ from typing import TypeVar
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pullconsumer import PullConsumer
+from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from storefmt.message import Record

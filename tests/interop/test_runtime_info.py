@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
-from mqclient.instance import MQClient
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command

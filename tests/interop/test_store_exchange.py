@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.pullconsumer import PullConsumer
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from storefmt.configs import SubscriptionGroup, TopicConfig
 from storefmt.message import Record

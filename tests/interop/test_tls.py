@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_topic
 from remoting.aio.client import RemotingClient

@@ -1,7 +1,7 @@
 """Pictures of assignments, drawn and counted without a server."""
 
 from mqadmin.assignmentpicture import evenness, moved, picture
-from mqclient.allocate import Strategy, plan
+from mqclient.consumer.allocate import Strategy, plan
 from remoting.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", "broker-a", queue_id) for queue_id in range(8)]

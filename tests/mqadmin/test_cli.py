@@ -95,7 +95,7 @@ def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
         ("mqadmin.cli", b""),
         ("mqadmin.registry", b""),
         ("mqadmin.commands.topic.list", b"error: interrupted\n"),
-        ("mqclient.instance", b"error: interrupted\n"),
+        ("mqclient.client.instance", b"error: interrupted\n"),
     ],
 )
 def test_ctrl_c_while_modules_load_is_quiet(servers: Addresses, module: str, says: bytes) -> None:

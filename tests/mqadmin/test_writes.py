@@ -12,7 +12,7 @@ from mqadmin.errors import Unreachable
 from mqadmin.places import MASTER, Place
 from mqadmin.things.topic import TopicThing
 from mqadmin.writes import carry_out, plan, plan_each
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
 from mqclient.errors import Unreachable as NoAnswer
 from storefmt.configs import TopicConfig
 

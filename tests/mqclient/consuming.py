@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mqclient.consumption import Consuming
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_state import ConsumerState
+from mqclient.consumer.offset_store import RemoteOffsets
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt, read_messages
-from mqclient.offsetstore import RemoteOffsets
-from mqclient.processqueue import ProcessQueue
-from mqclient.pushsettings import PushSettings
 from remoting.bodies import MessageQueue
 from tests.mqclient.fake import NOW_MS, record
 
@@ -16,8 +16,8 @@ BROKEN = 0x301
 """``sys_flag`` of a body that says to be zlib."""
 
 
-def consuming(client: MQClient, settings: PushSettings) -> Consuming:
-    return Consuming(client, "G", settings=settings, offsets=RemoteOffsets(client, "G"))
+def consuming(client: MQClient, settings: PushSettings) -> ConsumerState:
+    return ConsumerState(client, "G", settings=settings, offsets=RemoteOffsets(client, "G"))
 
 
 def filled(bodies: Sequence[bytes]) -> tuple[ProcessQueue, list[MessageExt]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.bodies import BrokerData, QueueData, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode

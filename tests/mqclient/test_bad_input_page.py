@@ -9,99 +9,99 @@ from docs.clientpage import BAD_INPUT
 HERE = Path(__file__).resolve().parent
 SHOWN_BY: dict[str, list[str]] = {
     "no name server answers": [
-        "test_instance.py::test_when_no_name_server_answers_all_are_named",
-        "test_pushconsumer.py::test_without_a_name_server_it_starts_and_consumes_nothing",
+        "client/test_instance.py::test_when_no_name_server_answers_all_are_named",
+        "consumer/test_push_consumer.py::test_without_a_name_server_it_starts_and_consumes_nothing",
         "sim/test_simulation.py::the_name_server_comes_late",
         "sim/test_simulation.py::the_name_server_is_away_and_comes_back_empty",
-        "test_members.py::test_heartbeats_go_on_while_no_name_server_answers",
+        "client/test_members.py::test_heartbeats_go_on_while_no_name_server_answers",
     ],
     "a name server that was restarted, or a topic that was deleted": [
         "sim/test_simulation.py::the_name_server_is_away_and_comes_back_empty",
-        "test_instance.py::test_known_route_outlives_name_servers_that_are_away_or_know_nothing",
+        "client/test_instance.py::test_known_route_outlives_name_servers_that_are_away_or_know_nothing",
     ],
-    "no name server is given": ["test_instance.py::test_addresses_are_split_and_get_a_port"],
+    "no name server is given": ["client/test_instance.py::test_addresses_are_split_and_get_a_port"],
     "a topic without a route": [
-        "test_producer.py::test_missing_topic_goes_to_the_queues_of_the_template",
-        "test_producer.py::test_without_template_a_missing_topic_has_no_route",
+        "producer/test_producer.py::test_missing_topic_goes_to_the_queues_of_the_template",
+        "producer/test_producer.py::test_without_template_a_missing_topic_has_no_route",
         "sim/test_simulation.py::the_name_server_comes_late",
     ],
     "a group or topic name that is not allowed": [
-        "test_producer.py::test_message_that_cannot_be_sent_is_refused_here",
-        "test_producer.py::test_queue_of_another_topic_and_bad_group_are_refused",
-        "test_queries.py::"
+        "producer/test_producer.py::test_message_that_cannot_be_sent_is_refused_here",
+        "producer/test_producer.py::test_queue_of_another_topic_and_bad_group_are_refused",
+        "admin/test_queries.py::"
         "test_a_group_name_that_is_not_allowed_is_refused_before_anything_is_asked",
-        "test_queries.py::test_a_topic_name_that_is_not_allowed_is_not_subscribed_to",
+        "admin/test_queries.py::test_a_topic_name_that_is_not_allowed_is_not_subscribed_to",
     ],
     "a parameter out of its range, or a text for an enumeration": [
         "test_settings.py::test_a_value_out_of_its_range_is_refused"
     ],
     "a body that is no bytes, a key, tag or property that is no text": [
-        "test_producer.py::test_message_that_cannot_be_sent_is_refused_here"
+        "producer/test_producer.py::test_message_that_cannot_be_sent_is_refused_here"
     ],
     "a client in a second event loop or in a fork; a call that waits, in the loop it waits for": [
-        "test_blocking.py::test_a_client_whose_event_loop_has_ended_says_so",
-        "test_blocking.py::test_a_fork_is_told_that_the_client_stayed_behind",
-        "test_blocking.py::test_a_call_inside_of_the_own_loop_is_refused",
+        "blocking/test_client.py::test_a_client_whose_event_loop_has_ended_says_so",
+        "blocking/test_client.py::test_a_fork_is_told_that_the_client_stayed_behind",
+        "blocking/test_client.py::test_a_call_inside_of_the_own_loop_is_refused",
     ],
     "an SQL92 expression the broker cannot read": [
-        "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
+        "consumer/test_push_consumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],
     "a listener that raises, or answers what is no status": [
-        "test_consumeconcurrently.py::test_any_answer_but_success_gives_all_back",
-        "test_consumeconcurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
-        "test_consumeconcurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
-        "test_consumeorderly.py::test_nothing_overtakes_a_message_that_failed",
-        "test_consumeorderly.py::"
+        "consumer/test_consume_concurrently.py::test_any_answer_but_success_gives_all_back",
+        "consumer/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "consumer/test_consume_concurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
+        "consumer/test_consume_orderly.py::test_nothing_overtakes_a_message_that_failed",
+        "consumer/test_consume_orderly.py::"
         "test_after_so_many_failures_a_message_is_put_aside_and_the_next_one_comes",
     ],
     "a listener that raises `SystemExit` or a cancellation": [
-        "test_consumeconcurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
-        "test_listeners.py::test_what_would_end_the_process_is_an_error_of_the_listener",
+        "consumer/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "consumer/test_listeners.py::test_what_would_end_the_process_is_an_error_of_the_listener",
     ],
     "a listener that hangs": [
-        "test_consumeconcurrently.py::"
+        "consumer/test_consume_concurrently.py::"
         "test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_nothing"
     ],
     "a broker that takes no message back": [
-        "test_sendback.py::"
+        "consumer/test_send_back.py::"
         "test_what_its_broker_does_not_take_goes_to_the_retry_topic_as_java_sends_it",
-        "test_consumeconcurrently.py::"
+        "consumer/test_consume_concurrently.py::"
         "test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_position",
     ],
     "a body that cannot be decompressed": [
-        "test_consumeconcurrently.py::"
+        "consumer/test_consume_concurrently.py::"
         "test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters",
-        "test_consumeorderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
+        "consumer/test_consume_orderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
     ],
     "a stored body that is not what was sent (CRC)": [
-        "test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
+        "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
     ],
     "a pull answer with bytes that are no record": [
-        "test_queuepull.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
-        "test_queuepull.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
-        "test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
+        "consumer/test_queue_pull.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
+        "consumer/test_queue_pull.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
+        "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
     ],
     "a query answer with bytes that are no record": [
         "test_message.py::test_answer_that_is_cut_is_no_message"
     ],
     "a position outside of the queue": [
-        "test_queuepull.py::"
+        "consumer/test_queue_pull.py::"
         "test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance"
     ],
     "a second member of a group in one client": [
-        "test_members.py::"
+        "client/test_members.py::"
         "test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone"
     ],
     "a crash, a stop or a rebalance between `poll` and the next `poll`": [
-        "test_polled.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
+        "consumer/test_poll_buffer.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
         "sim/test_polling.py::test_a_batch_at_work_when_its_owner_fails_is_given_again",
         "sim/test_polling.py::"
         "test_a_queue_that_goes_to_another_member_takes_no_position_past_the_work",
     ],
     "a `start` that fails or is cancelled": [
-        "test_pushconsumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start",
-        "test_litepull.py::test_one_that_cannot_start_is_no_member",
-        "test_members.py::test_a_start_that_is_given_up_leaves_no_member",
+        "consumer/test_push_consumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start",
+        "consumer/test_lite_pull_consumer.py::test_one_that_cannot_start_is_no_member",
+        "client/test_members.py::test_a_start_that_is_given_up_leaves_no_member",
     ],
 }
 

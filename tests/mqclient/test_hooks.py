@@ -5,9 +5,15 @@ import logging
 
 import pytest
 
-from mqclient.hooks import ConsumeEvent, ConsumeReturnType, SendEvent, after, before
+from mqclient.consumer.hooks import (
+    ConsumeEvent,
+    ConsumeReturnType,
+    after_consume,
+    before_consume,
+)
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.hooks import SendEvent
+from mqclient.producer.producer import Producer
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import SendMessageResponse
 from tests.mqclient.consuming import QUEUE
@@ -53,9 +59,9 @@ def test_a_consume_hook_that_raises_is_logged_and_the_next_one_is_told(
     event = ConsumeEvent("G", QUEUE, [], NOW_MS)
 
     with caplog.at_level(logging.ERROR):
-        before([Raises(), notes], event)
+        before_consume([Raises(), notes], event)
         event.returned = ConsumeReturnType.FAILED
-        after([Raises(), notes], event)
+        after_consume([Raises(), notes], event)
 
     assert notes.seen == [("1", False)]
     assert len(caplog.records) == 2

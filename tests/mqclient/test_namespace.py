@@ -5,21 +5,20 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from mqclient.admin import Admin
-from mqclient.clientsettings import ClientSettings
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
-from mqclient.instance import MQClient
-from mqclient.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
-from mqclient.litepull import LitePullConsumer
-from mqclient.litesettings import LitePullSettings
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap, wrap
-from mqclient.producer import Producer
-from mqclient.pullconsumer import PullConsumer
-from mqclient.pushconsumer import PushConsumer
-from mqclient.pushsettings import PushSettings
-from mqclient.trace import MessageTrace
-from mqclient.txproducer import LocalTransactionState, TransactionProducer
+from mqclient.producer.producer import Producer
+from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
+from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
@@ -164,8 +163,8 @@ def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the_tenan
             dead = PullConsumer(tenant, "NsG")
 
             await registered(plain, "%DLQ%N%NsG")
-            assert "N%NsT" in consumer._consuming.stats
-            assert "NsT" not in consumer._consuming.stats
+            assert "N%NsT" in consumer._state.stats
+            assert "NsT" not in consumer._state.stats
             (queue,) = await dead.queues("%DLQ%NsG")
             assert queue.topic == "%DLQ%NsG"
 

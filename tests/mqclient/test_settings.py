@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from docs.clientpage import ELSEWHERE, PAGES, Settings, parameters
-from mqclient.clientsettings import ClientSettings
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
-from mqclient.litesettings import LitePullSettings
-from mqclient.producersettings import ProducerSettings
-from mqclient.pushsettings import PushSettings
+from mqclient.producer.settings import ProducerSettings
 from remoting.codes import ResponseCode
 
 # Java's name where it is not ours in camelCase; None where Java's class has no such field.

@@ -2,12 +2,12 @@
 
 import random
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.pullconsumer import PullConsumer
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 from pipeline.liveoptions import Live, Use, live_of
 from storefmt.configs import TopicConfig
 from storefmt.message import Record

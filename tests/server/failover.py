@@ -29,15 +29,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
-from mqclient.sent import SendStatus
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendStatus
+from mqclient.producer.settings import ProducerSettings
 from storefmt.configs import TopicConfig
 from tests.ports import free_ports
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from mqclient import Producer
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
-from mqclient.sent import SendStatus
+from mqclient.producer.send_result import SendStatus
 from tests.server.test_kill import broker_conf, launch, name_server, registered
 from tests.waiting import eventually, until
 

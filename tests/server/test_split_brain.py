@@ -20,9 +20,9 @@ from typing import TypeVar
 
 import pytest
 
-from mqclient.admin import Admin
+from mqclient import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
-from mqclient.instance import MQClient
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command

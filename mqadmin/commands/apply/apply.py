@@ -35,7 +35,7 @@ from mqadmin.writes import Step, carry_out, plan, plan_each
 from storefmt.configs import TopicConfig
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 T = TypeVar("T")
 ORDER: Final = "order"

@@ -7,7 +7,7 @@ from mqadmin.call import Call
 from mqadmin.cleaning import JAVA_OPTIONS, Arguments, Cleaned, clean
 from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
 
 
 @command(

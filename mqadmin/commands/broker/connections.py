@@ -15,12 +15,12 @@ from mqadmin.parameters import Kind, option
 from mqadmin.places import MASTER, Place, masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from mqclient import routes
+from mqclient.client import routes
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from mqadmin.places import MASTER, Place, all_brokers
 from mqadmin.registry import command
 from mqadmin.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
 from mqadmin.writes import result_of
-from mqclient.admin import Admin
+from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 
 Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]

@@ -18,7 +18,7 @@ from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 OF_BROKER: Final = ("BROKER_PUT_NUMS", "BROKER_GET_NUMS")
 """Counted under the name of the cluster."""

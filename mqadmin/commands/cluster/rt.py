@@ -19,7 +19,7 @@ from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqadmin.settings import positive_seconds
 from mqclient.errors import ClientError
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 
 LOG_ZONE: Final = timedelta(hours=8)
 """Lines of ``--log`` tell the time in GMT+8, wherever they are written."""

@@ -16,7 +16,7 @@ from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

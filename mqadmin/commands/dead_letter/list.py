@@ -18,7 +18,7 @@ from mqclient.errors import NoRoute
 from storefmt.vocabulary import DLQ_PREFIX
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from mqadmin.registry import command
 from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 from storefmt.vocabulary import RETRY_PREFIX
 

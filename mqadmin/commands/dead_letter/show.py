@@ -15,7 +15,7 @@ from mqadmin.parameters import option
 from mqadmin.reading import Span, read
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from mqclient.pullconsumer import PullConsumer
+from mqclient.consumer.pull_consumer import PullConsumer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from mqclient.errors import BrokerRefused, NotFound
 from storefmt.vocabulary import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

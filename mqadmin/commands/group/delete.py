@@ -29,7 +29,7 @@ from storefmt.configs import SubscriptionGroup
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 LEFT_BEHIND = ("%RETRY%", "%DLQ%")
 

@@ -22,7 +22,7 @@ from mqadmin.trend import Trend
 from mqadmin.windowed import windowed
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

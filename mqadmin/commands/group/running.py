@@ -18,7 +18,7 @@ from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
 DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"

@@ -13,12 +13,12 @@ from mqadmin.groups import PARALLEL_MAX, find_group
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome, Row
-from mqclient import routes
+from mqclient.client import routes
 from mqclient.errors import BrokerRefused, NoRoute
 from remoting.bodies import BrokerStatsData
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 OWN_TOPICS: Final = ("%RETRY%", "%DLQ%")
 

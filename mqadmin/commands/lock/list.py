@@ -19,7 +19,7 @@ from mqclient.errors import NoRoute
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

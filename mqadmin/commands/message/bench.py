@@ -21,8 +21,8 @@ from mqadmin.rows import PARTLY, Outcome, Row
 from mqadmin.times import parse_duration
 from mqclient.errors import ClientError
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.sent import SendResult
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

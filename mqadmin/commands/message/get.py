@@ -20,7 +20,7 @@ from mqadmin.places import choose_queue
 from mqadmin.reading import TOOLS_GROUP, message_at
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, one
-from mqclient.pullconsumer import PullConsumer
+from mqclient.consumer.pull_consumer import PullConsumer
 
 PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
 
@@ -65,7 +65,7 @@ async def get(call: Call, args: Arguments) -> Outcome:
     if place is not None:
         return one(await _at(call, args.topic, place, body=body))
     # Only a look-up by key needs the calls about messages.
-    from mqclient.admin_message import MessageCalls
+    from mqclient.admin.message import MessageCalls
 
     messages = MessageCalls(await call.client())
     found = await messages.query_message(args.topic, args.what, unique=True)

@@ -22,7 +22,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, Row, one
 from mqclient.message import Message
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from storefmt.properties import SYSTEM_NAMES
 
 NOTE_LINES: Final = 500

@@ -14,7 +14,7 @@ from mqadmin.places import choose_queue
 from mqadmin.reading import TOOLS_GROUP
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, one
-from mqclient.pullconsumer import PullConsumer
+from mqclient.consumer.pull_consumer import PullConsumer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from mqadmin.findmessage import find_message, split_ids
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import WOULD_CHANGE, Outcome
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

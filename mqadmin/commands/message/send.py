@@ -15,8 +15,8 @@ from mqadmin.places import choose_queue
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import WOULD_CHANGE, Outcome, Row
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.trace import MessageTrace
+from mqclient.producer.producer import Producer
+from mqclient.trace.message_trace import MessageTrace
 from storefmt.paths import check_topic_name
 
 

@@ -25,10 +25,10 @@ from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.times import parse_start, parse_time
 from mqadmin.wanted import Filter, parse_pattern
+from mqclient.consumer.pull import PullResult, PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
-from mqclient.pull import PullResult, PullStatus
-from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 
 HOLD_MS: Final = 15_000

@@ -24,7 +24,7 @@ from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
 

@@ -12,11 +12,11 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue, masters
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, Row
-from mqclient import routes
+from mqclient.client import routes
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

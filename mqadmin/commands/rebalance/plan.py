@@ -2,7 +2,7 @@
 
     members now + --add - --remove     queues now, or --queues N on each broker
                        \\                  /
-                        mqclient.allocate (Java's own strategies)
+                        mqclient.consumer.allocate (Java's own strategies)
 
 Requests: as ``rebalance show``; nothing is changed.
 """
@@ -18,7 +18,7 @@ from mqadmin.output.table import terminal_width
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import Outcome
-from mqclient.allocate import Strategy, plan
+from mqclient.consumer.allocate import Strategy, plan
 from remoting.bodies import MessageQueue
 
 Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]

@@ -13,10 +13,10 @@ from mqadmin.groups import PARALLEL_MAX
 from mqadmin.parameters import Kind, argument
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, Row
-from mqclient import routes
+from mqclient.client import routes
 
 if TYPE_CHECKING:
-    from mqclient.admin import Admin
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from mqadmin.messages import BODY_SIZE_MAX
 from mqadmin.shell.server import Addresses
 from mqclient.blocking import BlockingClient
 from mqclient.message import Message
-from mqclient.producersettings import ProducerSettings
+from mqclient.producer.settings import ProducerSettings
 from storefmt.message import encode_record
 from storefmt.sysflag import COMPRESSED
 from tests.mqadmin.commands.offline import run

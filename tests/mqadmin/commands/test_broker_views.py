@@ -12,7 +12,7 @@ from mqadmin.call import Workplace
 from mqadmin.link import Link
 from mqadmin.runner import run_line
 from mqadmin.shell.server import Addresses
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 from remoting.bodies import (
     ConsumeFromWhere,
     ConsumerData,

@@ -13,12 +13,12 @@ from mqadmin.commands.lock.list import LockRow, with_assignment
 from mqadmin.link import Link
 from mqadmin.runner import run_line
 from mqadmin.shell.server import Addresses
-from mqclient.allocate import Strategy
-from mqclient.clientsettings import ClientSettings
-from mqclient.instance import MQClient
-from mqclient.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
-from mqclient.pushconsumer import PushConsumer
-from mqclient.pushsettings import PushSettings
+from mqclient.client.instance import MQClient
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.allocate import Strategy
+from mqclient.consumer.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.settings import PushSettings
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqadmin.conftest import Result, console_of
 from tests.waiting import wait

@@ -10,8 +10,8 @@ import pytest
 
 from mqadmin.link import Link
 from mqadmin.shell.server import Addresses
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from remoting.bodies import (
     CMResult,
     ConsumeFromWhere,

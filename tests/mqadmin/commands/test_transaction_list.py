@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from mqadmin.link import Link
 from mqadmin.shell.server import Addresses
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
 from tests.mqadmin.conftest import Result
 from tests.server.broker.desk import send

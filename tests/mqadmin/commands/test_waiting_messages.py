@@ -8,7 +8,7 @@ import pytest
 
 from mqadmin.link import Link
 from mqadmin.shell.server import Addresses
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
 from tests.mqadmin.commands.test_messages import fill, rows

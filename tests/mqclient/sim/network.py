@@ -8,8 +8,8 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
-from mqclient.clientsettings import ClientSettings
-from mqclient.instance import MQClient
+from mqclient.client.instance import MQClient
+from mqclient.client.settings import ClientSettings
 from remoting.command import Command
 from remoting.errors import ConnectFailed, RequestTimedOut
 from tests.mqclient.sim.clock import SimLoop

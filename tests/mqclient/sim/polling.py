@@ -12,9 +12,9 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import ClientError
-from mqclient.litepull import LitePullConsumer
-from mqclient.litesettings import LitePullSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqclient.sim.network import SimClient
@@ -70,7 +70,7 @@ class Poller:
     async def _join(self) -> None:
         assert self._owner is not None
         # There it is found when the member is killed.
-        self.consumer._consuming.tasks.add(self._owner)
+        self.consumer._state.tasks.add(self._owner)
         await self.consumer.start()
 
     async def _own(self) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, ClientError
-from mqclient.litepull import LitePullConsumer
-from mqclient.litesettings import LitePullSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode, ResponseCode

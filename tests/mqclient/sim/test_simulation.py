@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from mqclient.producer import Producer
+from mqclient.producer.producer import Producer
 from tests.mqclient.sim.clock import SimLoop, run
 from tests.mqclient.sim.network import SimClient
 from tests.mqclient.sim.world import NAMESRV, Kind, World

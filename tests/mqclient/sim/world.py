@@ -8,16 +8,16 @@ import asyncio
 from collections import defaultdict
 from enum import Enum, auto
 
-from mqclient.listeners import (
+from mqclient.consumer.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.pushconsumer import PushConsumer
-from mqclient.pushsettings import PushSettings
+from mqclient.producer.producer import Producer
 from remoting.bodies import (
     BrokerData,
     ConsumeFromWhere,
@@ -139,7 +139,7 @@ class World:
         self.members.remove(member)
         self.network.cut |= {(member.client.name, address) for address in self.network.servers}
         for task in asyncio.all_tasks(self.loop):
-            if task in member.consumer._consuming.tasks._running:
+            if task in member.consumer._state.tasks._running:
                 task.cancel()
         member.client.members.stop()
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mqclient.instance import MQClient
-from mqclient.pullconsumer import PullConsumer
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import UpdateConsumerOffset

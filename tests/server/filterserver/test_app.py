@@ -10,12 +10,12 @@ from typing import TypeVar
 
 import pytest
 
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
-from mqclient.instance import MQClient
 from mqclient.message import Message
-from mqclient.producer import Producer
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
+from mqclient.producer.producer import Producer
 from remoting.aio.client import RemotingClient
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode

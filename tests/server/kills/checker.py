@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from mqclient.admin import Admin
+from mqclient import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullResult
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused, NotFound
-from mqclient.instance import MQClient
-from mqclient.pull import PullResult
-from mqclient.pullconsumer import PullConsumer
 from remoting.bodies import MessageQueue
 from tests.server.kills.ledger import (
     GroupQueue,

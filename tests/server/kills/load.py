@@ -22,16 +22,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from mqclient.admin import Admin
+from mqclient import Admin, Producer
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NotFound
-from mqclient.instance import MQClient
 from mqclient.message import Message, MessageExt
-from mqclient.producer import Producer
-from mqclient.producersettings import ProducerSettings
-from mqclient.pull import PullStatus
-from mqclient.pullconsumer import PullConsumer
-from mqclient.sent import SendResult, SendStatus
-from mqclient.txproducer import LocalTransactionState, TransactionProducer
+from mqclient.producer.send_result import SendResult, SendStatus
+from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
 from storefmt.configs import TopicConfig
 from storefmt.msgid import parse_offset_id

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mqclient.admin import Admin
-from mqclient.instance import MQClient
+from mqclient import Admin
+from mqclient.client.instance import MQClient
 from storefmt.configs import TopicConfig
 from tests.server.kills import checker
 from tests.server.kills.checker import Verdict, judge

@@ -1,0 +1,333 @@
+"""Admin calls about a broker or a name server as a whole.
+
+They are about settings, counters, write permission, clean-up, the role of a slave, and the
+accounts of a broker with access control.
+
+Rule: a Java broker without access control (aclEnable=false) does not answer some requests about
+accounts, which is a TimedOut; our broker answers an error.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7). ``promote_slave`` and ``demote_master`` are
+ours: in Java a role changes by configuration and restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses
+from mqclient.errors import NotFound, TimedOut
+from remoting import bodies, headers
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import DemoteMaster, PromoteSlave
+from storefmt.configs import DelayOffsets
+
+
+class BrokerCalls(AdminCalls):
+    """Requests about one broker."""
+
+    async def broker_runtime(self, address: str) -> dict[str, str]:
+        """Return counters and gauges of a broker, sorted by name."""
+        found = await self._body(
+            address, RequestCode.GET_BROKER_RUNTIME_INFO, bodies.KVTable, what="runtime info"
+        )
+        return dict(sorted(found.table.items()))
+
+    async def broker_config(self, address: str) -> dict[str, str]:
+        """Return every setting of a broker, sorted by name."""
+        answer = await self._broker(address, RequestCode.GET_BROKER_CONFIG, what="settings")
+        return responses.properties(answer)
+
+    async def update_broker_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running broker; a 4.9 broker ignores unknown names silently."""
+        await self._broker(
+            address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def broker_stats(self, address: str, name: str, key: str) -> bodies.BrokerStatsData:
+        """Return one statistic of the last minute, hour and day.
+
+        Raises:
+            BrokerRefused: code 1 when nothing was counted under this name and key.
+        """
+        return await self._body(
+            address,
+            RequestCode.VIEW_BROKER_STATS_DATA,
+            bodies.BrokerStatsData,
+            headers.ViewBrokerStatsData(stats_name=name, stats_key=key),
+            what=f"statistic {name} of {key}",
+        )
+
+    async def broker_consume_stats(
+        self, address: str, *, order: bool = False
+    ) -> bodies.ConsumeStatsList:
+        """Return the consumer offsets of every group on a broker, and the ends of their queues."""
+        return await self._body(
+            address,
+            RequestCode.GET_BROKER_CONSUME_STATS,
+            bodies.ConsumeStatsList,
+            headers.GetConsumeStatsInBroker(is_order=order),
+            what="progress of all groups",
+        )
+
+    async def delay_offsets(self, address: str) -> dict[int, int]:
+        """Return the next queue offset to deliver of each delay level."""
+        found = await self._body(
+            address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, what="delay offsets"
+        )
+        return found.offsets
+
+    async def clean_expired_queues(self, address: str) -> None:
+        """Delete consume queues older than the commit log."""
+        await self._broker(address, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, what="clean queues")
+
+    async def clean_unused_topics(self, address: str) -> None:
+        """Delete consume queues of topics without settings."""
+        await self._broker(address, RequestCode.CLEAN_UNUSED_TOPIC, what="clean topics")
+
+    async def delete_expired_log(self, address: str) -> None:
+        """Delete commit log files past their age."""
+        await self._broker(address, RequestCode.DELETE_EXPIRED_COMMITLOG, what="clean log")
+
+
+class NamesrvCalls(AdminCalls):
+    """Requests about the name servers."""
+
+    async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
+        """Return every setting of a name server; the first that answers when address is None."""
+        _, answer = await self._namesrv(
+            RequestCode.GET_NAMESRV_CONFIG, what="settings", address=address
+        )
+        return responses.properties(answer)
+
+    async def update_namesrv_config(self, address: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running name server."""
+        await self._broker(
+            address, RequestCode.UPDATE_NAMESRV_CONFIG, what="settings", body=_lines(settings)
+        )
+
+    async def wipe_write_perm(self, address: str, broker_name: str) -> int:
+        """Take write permission from all queues of a broker, on one name server.
+
+        Returns:
+            The number of topics that it changed.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+            headers.WipeWritePermOfBroker(broker_name=broker_name),
+            what=f"broker {broker_name}",
+        )
+        return responses.header(
+            answer, headers.WipeWritePermOfBrokerResponse, address=address
+        ).wipe_topic_count
+
+    async def add_write_perm(self, address: str, broker_name: str) -> int:
+        """Give all queues of a broker read and write permission again, on one name server.
+
+        Raises:
+            TimedOut: no answer came; a name server before 4.8 does not answer this request.
+        """
+        try:
+            answer = await self._broker(
+                address,
+                RequestCode.ADD_WRITE_PERM_OF_BROKER,
+                headers.AddWritePermOfBroker(broker_name=broker_name),
+                what=f"broker {broker_name}",
+            )
+        except TimedOut as error:
+            error.advise("a name server before 4.8 does not know this request: restart the broker")
+            raise
+        return responses.header(
+            answer, headers.AddWritePermOfBrokerResponse, address=address
+        ).add_topic_count
+
+    async def kv_get(self, namespace: str, key: str, *, address: str | None = None) -> str | None:
+        """Return a value of the key-value table of a name server; None when it has no such key.
+
+        Args:
+            namespace, key: the name of the value.
+            address: the name server; the first that answers when None.
+        """
+        what = f"key {key} of namespace {namespace}"
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KV_CONFIG,
+                headers.GetKVConfig(namespace=namespace, key=key),
+                what=what,
+                address=address,
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return None
+            raise
+        return responses.header(answer, headers.GetKVConfigResponse, address=address).value
+
+    async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
+        """Return all values of a namespace by key, sorted; none for an unknown namespace."""
+        try:
+            address, answer = await self._namesrv(
+                RequestCode.GET_KVLIST_BY_NAMESPACE,
+                headers.GetKVListByNamespace(namespace=namespace),
+                what=f"namespace {namespace}",
+                address=address,
+            )
+        except NotFound as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return {}
+            raise
+        return dict(sorted(responses.body(answer, bodies.KVTable, address=address).table.items()))
+
+    async def kv_put(
+        self, namespace: str, key: str, value: str, *, address: str | None = None
+    ) -> None:
+        """Set a value on every name server, or on one.
+
+        Args:
+            namespace, key: the name of the value.
+            value: the new value.
+            address: only this name server; all of them when None.
+        """
+        header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.PUT_KV_CONFIG, header, what=what, address=address)
+
+    async def kv_delete(self, namespace: str, key: str, *, address: str | None = None) -> None:
+        """Delete a value on every name server, or on one.
+
+        Args:
+            namespace, key: the name of the value.
+            address: only this name server; all of them when None.
+        """
+        header = headers.DeleteKVConfig(namespace=namespace, key=key)
+        what = f"key {key} of namespace {namespace}"
+        await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what, address=address)
+
+
+def _lines(settings: Mapping[str, str]) -> bytes:
+    return "".join(f"{key}={value}\n" for key, value in settings.items()).encode()
+
+
+class HaCalls(AdminCalls):
+    """Requests about replication."""
+
+    async def promote_slave(
+        self, address: str, *, role: str | None = None, force: bool = False
+    ) -> str:
+        """Make a slave the master; return its text about what it did.
+
+        Args:
+            address: the slave.
+            role: ASYNC_MASTER or SYNC_MASTER; None for the role that its master had.
+            force: promote it even if it knows that messages are missing.
+
+        Raises:
+            BrokerRefused: it is not a slave, it is stale, or its master is alive; code 3 from a
+                Java broker, which has no such request.
+        """
+        answer = await self._broker(
+            address,
+            ExtensionCode.PROMOTE_SLAVE,
+            PromoteSlave(role=role, force=force),
+            what="promotion",
+        )
+        return answer.remark or ""
+
+    async def demote_master(
+        self, address: str, *, broker_id: int, cut_tail: bool = False, force: bool = False
+    ) -> str:
+        """Make a master that was replaced a slave; return its text about what it did.
+
+        It answers before it starts anew as a slave.
+
+        Args:
+            address: the master.
+            broker_id: the id that it gets, 1 or more.
+            cut_tail: copy out and cut what the new master's log does not have; works on a slave,
+                too.
+            force: also if it has not heard of a new master.
+
+        Raises:
+            BrokerRefused: it still leads, or there is nothing to cut; code 3 from a Java broker,
+                which has no such request.
+        """
+        answer = await self._broker(
+            address,
+            ExtensionCode.DEMOTE_MASTER,
+            DemoteMaster(broker_id=broker_id, cut_tail=cut_tail, force=force),
+            what="demotion",
+        )
+        return answer.remark or ""
+
+
+class AclCalls(AdminCalls):
+    """Requests about accounts."""
+
+    async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
+        """Return the accounts and the global white list; a Java broker sends the secrets, too."""
+        return await self._body(
+            address,
+            RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
+            bodies.GetBrokerClusterAclConfigResponseBody,
+            what="accounts",
+        )
+
+    async def acl_version(self, address: str) -> headers.GetBrokerAclConfigResponse:
+        """Return the versions of the account files, as JSON text."""
+        answer = await self._broker(
+            address, RequestCode.GET_BROKER_CLUSTER_ACL_INFO, what="versions of accounts"
+        )
+        return responses.header(answer, headers.GetBrokerAclConfigResponse, address=address)
+
+    async def update_account(self, address: str, account: bodies.PlainAccessConfig) -> None:
+        """Create an account, or change its fields that are not None; both keys are required."""
+        header = headers.CreateAccessConfig(
+            access_key=account.access_key or "",
+            secret_key=account.secret_key,
+            white_remote_address=account.white_remote_address,
+            admin=account.admin,
+            default_topic_perm=account.default_topic_perm,
+            default_group_perm=account.default_group_perm,
+            topic_perms=_joined(account.topic_perms),
+            group_perms=_joined(account.group_perms),
+        )
+        await self._broker(
+            address,
+            RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+            header,
+            what=f"account {account.access_key}",
+        )
+
+    async def delete_account(self, address: str, access_key: str) -> None:
+        """Delete an account."""
+        await self._broker(
+            address,
+            RequestCode.DELETE_ACL_CONFIG,
+            headers.DeleteAccessConfig(access_key=access_key),
+            what=f"account {access_key}",
+        )
+
+    async def update_white_addresses(
+        self, address: str, patterns: Sequence[str], *, file: str | None = None
+    ) -> None:
+        """Replace the addresses that need no signature.
+
+        Args:
+            address: the broker.
+            patterns: addresses, in which ``*`` may stand for a part.
+            file: the account file to change; the broker's default file when None.
+        """
+        header = headers.UpdateGlobalWhiteAddrsConfig(
+            global_white_addrs=",".join(patterns), acl_file_full_path=file or ""
+        )
+        command = Command.request(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)
+        if file is None:
+            # Java takes an empty path for a path; without the field it uses the default file.
+            del command.ext["aclFileFullPath"]
+        answer = await self._client.invoke(address, command)
+        responses.check(answer, address=address, what="global white list")
+
+
+def _joined(perms: Sequence[str] | None) -> str | None:
+    return None if perms is None else ",".join(perms)

@@ -1,0 +1,130 @@
+"""What the families of admin calls share: one request to a broker or to the name servers.
+
+A method of ``Admin`` is one request, or one for each broker of a topic where Java's tool does
+that, too. Families name header and body classes by their package (``headers.QueryMessage``),
+which loads each class on first use, because loading all would take longer than most commands.
+
+A broker before 4.9 does not answer a request code that it does not know. When a code that is
+newer than 4.3 gets no answer, the version of the broker decides whether it is late or too old.
+
+Rule: a call changes only what its name says, and a write is never tried again.
+
+Source: common/protocol/RequestCode.java of 4.3.2, 4.5.2, 4.7.1 and 4.9.7.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from mqclient.client import responses
+from mqclient.client.instance import MQClient
+from mqclient.client.lifetime import Lifetime
+from mqclient.errors import BrokerRefused, ClientError, TimedOut
+from remoting import bodies
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.header import Header
+
+_B = TypeVar("_B", bound=responses.Body)
+_Version = tuple[int, ...]
+_BEFORE: Final[Mapping[int, _Version]] = {
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: (4, 4),
+    RequestCode.DELETE_ACL_CONFIG: (4, 4),
+    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: (4, 4),
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: (4, 4),
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: (4, 6),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: (4, 4),
+    RequestCode.GET_ALL_PRODUCER_INFO: (4, 8),
+    RequestCode.DELETE_EXPIRED_COMMITLOG: (4, 8),
+    # No Java broker knows these; from this version on, brokers answer that.
+    ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
+    ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
+    ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
+    ExtensionCode.DEMOTE_MASTER: (4, 9, 7),
+}
+"""Brokers before this version do not know the request code, and do not answer it."""
+
+
+class AdminCalls(Lifetime):
+    """Base of the families of admin calls.
+
+    Args:
+        client: the connections.
+    """
+
+    def __init__(self, client: MQClient) -> None:
+        super().__init__(client, "admin")
+
+    async def _broker(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+    ) -> Command:
+        try:
+            return await self._client.call(
+                address, code, header, what=what, body=body, timeout_s=timeout_s
+            )
+        except TimedOut as error:
+            first = _BEFORE.get(code)
+            if first is None or not await self._is_before(address, first):
+                raise
+            raise BrokerRefused(
+                f"{what}: {address} is older than {'.'.join(map(str, first))} and does not know "
+                f"request code {int(code)}, which it left unanswered",
+                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                address=address,
+                hint="this server's version has no such request",
+            ) from error
+
+    async def _body(
+        self,
+        address: str,
+        code: int,
+        body_class: type[_B],
+        header: Header | None = None,
+        *,
+        what: str,
+        timeout_s: float | None = None,
+    ) -> _B:
+        """Return the typed body of a broker's answer; raises as ``_broker``, and BadAnswer."""
+        answer = await self._broker(address, code, header, what=what, timeout_s=timeout_s)
+        return responses.body(answer, body_class, address=address)
+
+    async def _is_before(self, address: str, first: _Version) -> bool:
+        try:
+            answer = await self._client.call(
+                address, RequestCode.GET_BROKER_RUNTIME_INFO, what="version of the broker"
+            )
+            table = responses.body(answer, bodies.KVTable, address=address).table
+        except ClientError:
+            # Every broker knows this request, so a broker that does not answer it is late.
+            return False
+        found = re.match(r"V(\d+)_(\d+)_(\d+)", table.get("brokerVersionDesc", ""))
+        return found is not None and tuple(map(int, found.groups())) < first
+
+    async def _namesrv(
+        self,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        address: str | None = None,
+    ) -> tuple[str, Command]:
+        """Ask one name server; the first that answers when no address is given."""
+        if address is not None:
+            return address, await self._broker(address, code, header, what=what, body=body)
+        address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
+        return address, responses.check(answer, address=address, what=what)
+
+    async def _each_namesrv(
+        self, code: int, header: Header, *, what: str, address: str | None = None
+    ) -> list[Command]:
+        """Ask every name server, because they do not tell each other; only one with ``address``."""
+        addresses = list(self._client.namesrv_addresses) if address is None else [address]
+        return [await self._client.call(one, code, header, what=what) for one in addresses]

@@ -1,0 +1,200 @@
+"""Admin calls about messages: by id, offset and key; direct consumption; queue entries.
+
+Source: client/impl/MQAdminImpl.java#viewMessage, #queryMessage,
+tools/admin/DefaultMQAdminExtImpl.java#consumeMessageDirectly (4.9.7).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses, routes
+from mqclient.errors import BadAnswer, BadRequest, NotFound
+from mqclient.message import MessageExt, read_messages
+from remoting import bodies, headers
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from storefmt.errors import StoreError
+from storefmt.hosts import host_text
+from storefmt.msgid import parse_offset_id
+
+UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
+"""Field of QUERY_MESSAGE which tells that the key is a unique key."""
+END_OF_TIME_MS: Final = 2**63 - 1
+_CONSUME_TIMEOUT_S: Final = 12.0
+
+
+class MessageCalls(AdminCalls):
+    """Requests about single messages."""
+
+    async def view_message(self, offset_id: str) -> MessageExt:
+        """Return the message with an offset id; the id contains the address of its broker.
+
+        Raises:
+            BadRequest: the text is not an offset id.
+            NotFound: the broker has no message there, or not any more.
+        """
+        try:
+            store_host, log_offset = parse_offset_id(offset_id)
+            address = host_text(store_host)
+        except StoreError as error:
+            raise BadRequest(str(error)) from error
+        return await self.view_message_at(address, log_offset)
+
+    async def view_message_at(
+        self, address: str, log_offset: int, *, broker_name: str = ""
+    ) -> MessageExt:
+        """Return the message at an offset in the commit log of a broker.
+
+        Args:
+            address: the broker.
+            log_offset: where the record starts, in bytes.
+            broker_name: the name that the message gets.
+
+        Raises:
+            NotFound: no record starts there.
+        """
+        what = f"message at commit log offset {log_offset}"
+        command = Command.request(
+            RequestCode.VIEW_MESSAGE_BY_ID, headers.ViewMessage(offset=log_offset)
+        )
+        answer = await self._client.invoke(address, command)
+        if answer.code == ResponseCode.SYSTEM_ERROR:
+            # This is the broker's answer when no record starts at the offset.
+            raise NotFound(
+                f"{what}: {address} has no message there",
+                code=answer.code,
+                remark=answer.remark or "",
+                address=address,
+                hint="the id may be of another broker, or the message may have been deleted",
+            )
+        responses.check(answer, address=address, what=what)
+        found = read_messages(answer.body, broker_name=broker_name, address=address)
+        if len(found) != 1:
+            raise BadAnswer(f"{what}: {address} sent {len(found)} messages", address=address)
+        return found[0]
+
+    async def query_message(
+        self,
+        topic: str,
+        key: str,
+        *,
+        count_max: int = 64,
+        begin_ms: int = 0,
+        end_ms: int = END_OF_TIME_MS,
+        unique: bool = False,
+    ) -> list[MessageExt]:
+        """Return the messages of a topic with a key, newest last, from all its brokers.
+
+        Brokers compare hashes, so messages with only the same hash are left out here.
+
+        Args:
+            topic: the topic.
+            key: one of the keys of the messages, or a unique key.
+            count_max: at most so many messages of each broker, and in all.
+            begin_ms, end_ms: earliest and latest store time, in ms since 1970.
+            unique: True for a unique key.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
+        found: list[MessageExt] = []
+        readers = routes.readers(await self._client.route(topic))
+        for broker_name, address in readers.items():
+            command = Command.request(
+                RequestCode.QUERY_MESSAGE,
+                headers.QueryMessage(
+                    topic=topic,
+                    key=key,
+                    max_num=count_max,
+                    begin_timestamp=begin_ms,
+                    end_timestamp=end_ms,
+                ),
+            )
+            command.ext[UNIQUE_KEY_QUERY] = "true" if unique else "false"
+            answer = await self._client.invoke(address, command)
+            if answer.code == ResponseCode.QUERY_NOT_FOUND:
+                continue
+            responses.check(answer, address=address, what=f"key {key} in topic {topic}")
+            found += read_messages(answer.body, broker_name=broker_name, address=address)
+        wanted = [message for message in found if _has_key(message, topic, key, unique=unique)]
+        return sorted(wanted, key=lambda message: message.store_ms)[:count_max]
+
+    async def consume_message_directly(
+        self, address: str, group: str, client_id: str, offset_id: str
+    ) -> bodies.ConsumeMessageDirectlyResult:
+        """Let a connected consumer consume one stored message; return how that ended.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            client_id: the member.
+            offset_id: the offset id of the message.
+
+        Raises:
+            BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
+        """
+        header = headers.ConsumeMessageDirectlyResult(
+            consumer_group=group, client_id=client_id, msg_id=offset_id
+        )
+        return await self._body(
+            address,
+            RequestCode.CONSUME_MESSAGE_DIRECTLY,
+            bodies.ConsumeMessageDirectlyResult,
+            header,
+            what=f"client {client_id} of group {group}",
+            timeout_s=max(self._client.timeout_s, _CONSUME_TIMEOUT_S),
+        )
+
+    async def query_consume_queue(
+        self,
+        address: str,
+        topic: str,
+        queue_id: int,
+        *,
+        queue_offset: int,
+        count: int,
+        group: str | None = None,
+    ) -> bodies.QueryConsumeQueueResponseBody:
+        """Return consume queue entries from a queue offset on.
+
+        Args:
+            address: the broker.
+            topic: the topic.
+            queue_id: the queue.
+            queue_offset: the first entry.
+            count: at most so many entries.
+            group: a consumer group, whose filter the broker then evaluates.
+
+        Raises:
+            NotFound: the queue has no entry at this offset.
+            BrokerRefused: code 1 when the broker has no such queue.
+        """
+        answer = await self._broker(
+            address,
+            RequestCode.QUERY_CONSUME_QUEUE,
+            headers.QueryConsumeQueue(
+                topic=topic,
+                queue_id=queue_id,
+                index=queue_offset,
+                count=count,
+                consumer_group=group,
+            ),
+            what=f"queue {queue_id} of topic {topic}",
+        )
+        if not answer.body:
+            # Java answers success with a remark and without a body.
+            raise NotFound(
+                f"queue {queue_id} of topic {topic} has no entry {queue_offset}",
+                remark=answer.remark or "",
+                address=address,
+                hint="ask for an offset between min and max offset",
+            )
+        return responses.body(answer, bodies.QueryConsumeQueueResponseBody, address=address)
+
+
+def _has_key(message: MessageExt, topic: str, key: str, *, unique: bool) -> bool:
+    if message.topic != topic:
+        return False
+    return message.unique_key == key if unique else key in (*message.keys, message.unique_key)

@@ -1,0 +1,254 @@
+"""Admin calls about offsets: of queues and of groups; the reset of a group to a time.
+
+    reset_offset_by_time --> request 222: the broker finds the offsets and tells the consumers
+                         --> code 206, no consumer is online: find and commit the offsets here
+
+Source: tools/admin/DefaultMQAdminExtImpl.java#resetOffsetByTimestamp, #resetOffsetConsumeOffset,
+broker/client/net/Broker2Client.java#resetOffset (4.9.7).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import offsets, responses, routes
+from mqclient.errors import BrokerRefused, ClientError
+from remoting import bodies, headers
+from remoting.bodies import MessageQueue
+from remoting.codes import LanguageCode, RequestCode, ResponseCode
+from remoting.command import Command
+from storefmt.configs import ConsumerOffsets
+
+LATEST_MS: Final = -1
+"""The timestamp of a reset that means "behind the last message"."""
+
+
+class OffsetCalls(AdminCalls):
+    """Requests about offsets."""
+
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """Return the first readable queue offset."""
+        return await offsets.min_offset(self._client, queue)
+
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """Return the queue offset that the next message will get."""
+        return await offsets.max_offset(self._client, queue)
+
+    async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the queue offset of the message stored nearest to a time."""
+        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
+
+    async def earliest_store_ms(self, queue: MessageQueue) -> int | None:
+        """Return when the first message of a queue was stored, in ms; None when it is empty."""
+        return await offsets.earliest_store_ms(self._client, queue)
+
+    async def query_consumer_offset(
+        self, address: str, group: str, queue: MessageQueue
+    ) -> int | None:
+        """Return the queue offset that a group reads next; None when it never committed one."""
+        return await offsets.committed(self._client, queue, group=group, address=address)
+
+    async def update_consumer_offset(
+        self, address: str, group: str, queue: MessageQueue, queue_offset: int
+    ) -> None:
+        """Set the queue offset that a group reads next; connected members commit theirs again.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            queue: the queue.
+            queue_offset: the next offset to read, in entries.
+        """
+        await offsets.commit(
+            self._client, queue, group=group, queue_offset=queue_offset, address=address
+        )
+
+    async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
+        """Return all consumer offsets: (topic, group) -> queue id -> next queue offset."""
+        found = await self._body(
+            address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, what="consumer offsets"
+        )
+        return found.offsets
+
+    async def reset_offset_by_time(
+        self,
+        address: str,
+        group: str,
+        topic: str,
+        timestamp_ms: int,
+        force: bool = True,
+        *,
+        cpp: bool = False,
+    ) -> dict[MessageQueue, int]:
+        """Move a group to the messages that were stored at a time, on one broker.
+
+        The broker tells connected consumers, which go on from there. When none is connected, the
+        offsets are found and committed from here, which also works for a group that never read
+        the topic.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            topic: the topic.
+            timestamp_ms: store time, in ms since 1970; ``LATEST_MS`` is behind the last message.
+            force: False leaves queues alone that would move forward.
+            cpp: True when the members are C++ clients, which need another form of the request.
+
+        Returns:
+            The new offset of every queue that was considered, sorted by queue.
+
+        Raises:
+            BrokerRefused: code 1 when members are online but a queue has no offset yet.
+        """
+        try:
+            header = headers.ResetOffset(
+                topic=topic, group=group, timestamp=timestamp_ms, is_force=force
+            )
+            return await self._reset_online(address, header, cpp=cpp)
+        except BrokerRefused as error:
+            if error.code == ResponseCode.SYSTEM_ERROR and await self._is_online(address, group):
+                raise
+            if error.code not in (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.SYSTEM_ERROR):
+                raise
+        return await self.reset_offset_offline(address, group, topic, timestamp_ms, force)
+
+    async def reset_offset_offline(
+        self, address: str, group: str, topic: str, timestamp_ms: int, force: bool = True
+    ) -> dict[MessageQueue, int]:
+        """Move a group without members, queue by queue, on one broker.
+
+        Args:
+            address, group, topic, timestamp_ms, force: as of ``reset_offset_by_time``.
+
+        Raises:
+            NoRoute: the topic has no queue on this broker.
+        """
+        found = {}
+        for queue in await self._queues_at(address, topic):
+            if timestamp_ms == LATEST_MS:
+                wanted = await self.max_offset(queue)
+            else:
+                wanted = await self.search_offset(queue, timestamp_ms)
+            known = await self.query_consumer_offset(address, group, queue)
+            if force or known is None or wanted <= known:
+                await self.update_consumer_offset(address, group, queue, wanted)
+                found[queue] = wanted
+            else:
+                found[queue] = known
+        return found
+
+    async def clone_group_offset(
+        self, address: str, source: str, target: str, *, topic: str
+    ) -> None:
+        """Copy the offsets of one group in one topic to another group, on one broker.
+
+        A 4.9 broker skips a topic to which the connected members of the source do not subscribe.
+
+        Args:
+            address: the broker.
+            source: the group to copy from.
+            target: the group to copy to.
+            topic: the topic.
+        """
+        await self._broker(
+            address,
+            RequestCode.CLONE_GROUP_OFFSET,
+            headers.CloneGroupOffset(src_group=source, dest_group=target, topic=topic),
+            what=f"offsets of group {source}",
+        )
+
+    async def consume_time_span(
+        self, address: str, group: str, topic: str
+    ) -> list[bodies.QueueTimeSpan]:
+        """Return store times by queue: of the first, the last and the group's next message."""
+        body = await self._body(
+            address,
+            RequestCode.QUERY_CONSUME_TIME_SPAN,
+            bodies.QueryConsumeTimeSpanBody,
+            headers.QueryConsumeTimeSpan(topic=topic, group=group),
+            what=f"time span of group {group}",
+        )
+        return list(body.consume_time_span_set)
+
+    async def consumer_status(
+        self, address: str, group: str, topic: str, *, client_id: str | None = None
+    ) -> dict[str, dict[MessageQueue, int]]:
+        """Return the offsets that the members of a group have in memory, by client id.
+
+        Args:
+            address: the broker.
+            group: the consumer group.
+            topic: the topic.
+            client_id: only this member.
+
+        Raises:
+            BrokerRefused: no member is connected, or a member does not answer the broker.
+        """
+        found = await self._body(
+            address,
+            RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+            bodies.GetConsumerStatusBody,
+            headers.GetConsumerStatus(topic=topic, group=group, client_addr=client_id),
+            what=f"positions of the members of group {group}",
+        )
+        return dict(found.consumer_table)
+
+    async def correction_offsets(
+        self, address: str, topic: str, compare_group: str, *, filter_groups: str | None = None
+    ) -> dict[int, int]:
+        """Return, by queue id, the lowest offset of any group that is behind another group.
+
+        Args:
+            address: the broker.
+            topic: the topic.
+            compare_group: the group that the others are compared with.
+            filter_groups: comma separated; 4.9 brokers DELETE the offsets of these groups.
+        """
+        found = await self._body(
+            address,
+            RequestCode.QUERY_CORRECTION_OFFSET,
+            bodies.QueryCorrectionOffsetBody,
+            headers.QueryCorrectionOffset(
+                topic=topic, compare_group=compare_group, filter_groups=filter_groups
+            ),
+            what=f"correction offsets of topic {topic}",
+        )
+        return dict(found.correction_offsets)
+
+    async def _reset_online(
+        self, address: str, header: headers.ResetOffset, *, cpp: bool
+    ) -> dict[MessageQueue, int]:
+        request = Command.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+        if cpp:
+            # The broker decides by the language of the request alone.
+            request.language = LanguageCode.CPP
+        answer = responses.check(
+            await self._client.invoke(address, request),
+            address=address,
+            what=f"reset of group {header.group} in topic {header.topic}",
+        )
+        body = responses.body(answer, bodies.ResetOffsetBody, address=address)
+        return dict(sorted(body.offset_table.items()))
+
+    async def _is_online(self, address: str, group: str) -> bool:
+        header = headers.GetConsumerConnectionList(consumer_group=group)
+        try:
+            await self._broker(
+                address,
+                RequestCode.GET_CONSUMER_CONNECTION_LIST,
+                header,
+                what=f"group {group}",
+            )
+        except ClientError as error:
+            if error.code == ResponseCode.CONSUMER_NOT_ONLINE:
+                return False
+            raise
+        return True
+
+    async def _queues_at(self, address: str, topic: str) -> list[MessageQueue]:
+        route = await self._client.route(topic, fresh=True)
+        here = {name for name, master in routes.masters(route).items() if master == address}
+        return [
+            queue for queue in routes.subscribe_queues(topic, route) if queue.broker_name in here
+        ]

@@ -1,0 +1,182 @@
+"""Admin calls about topics: routes, offsets and settings; creating and deleting them.
+
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqclient.admin.calls import AdminCalls
+from mqclient.client import responses, routes
+from remoting import bodies, headers
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+
+if TYPE_CHECKING:
+    from storefmt.configs import TopicConfig, TopicTable
+
+
+class TopicCalls(AdminCalls):
+    """Requests about topics."""
+
+    async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
+        """Return the clusters, brokers and addresses that a name server knows."""
+        address, answer = await self._namesrv(
+            RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info", address=address
+        )
+        return responses.body(answer, bodies.ClusterInfo, address=address)
+
+    async def topic_list(self, *, address: str | None = None) -> list[str]:
+        """Return all topic names, sorted; retry and system topics are among them."""
+        address, answer = await self._namesrv(
+            RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, what="topic list", address=address
+        )
+        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
+
+    async def topics_by_cluster(self, cluster: str) -> list[str]:
+        """Return the topics that have a queue in a cluster, sorted; none for an unknown cluster."""
+        address, answer = await self._namesrv(
+            RequestCode.GET_TOPICS_BY_CLUSTER,
+            headers.GetTopicsByCluster(cluster=cluster),
+            what=f"topics of cluster {cluster}",
+        )
+        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
+
+    async def system_topics(self, address: str) -> list[str]:
+        """Return the names that a broker treats as system topics, sorted."""
+        found = await self._body(
+            address,
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
+            bodies.TopicList,
+            what="system topics",
+        )
+        return sorted(found.topic_list)
+
+    async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
+        """Return cluster and broker names, which are topics, too, and the address of a broker.
+
+        That broker knows the other system topics; the address is "" when there is no broker.
+        """
+        address, answer = await self._namesrv(
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, what="cluster names", address=address
+        )
+        found = responses.body(answer, bodies.TopicList, address=address)
+        return sorted(found.topic_list), found.broker_addr or ""
+
+    async def unit_topics(self, *, address: str | None = None) -> list[str]:
+        """Return the topics that belong to a unit, sorted."""
+        return await self._unit_list(RequestCode.GET_UNIT_TOPIC_LIST, address)
+
+    async def unit_sub_topics(self, *, address: str | None = None) -> list[str]:
+        """Return the topics that groups of a unit subscribe to, sorted."""
+        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, address)
+
+    async def unit_sub_ununit_topics(self, *, address: str | None = None) -> list[str]:
+        """Return the topics of ``unit_sub_topics`` that belong to no unit themselves, sorted."""
+        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, address)
+
+    async def topic_route(self, topic: str) -> bodies.TopicRouteData:
+        """Return the brokers and queues of a topic from a name server; raises NoRoute."""
+        return await self._client.route(topic, fresh=True)
+
+    async def topic_route_at(self, address: str, topic: str) -> bodies.TopicRouteData:
+        """Return the route of a topic from one name server; raises NotFound when it has none."""
+        header = headers.GetRouteInfo(topic=topic, accept_standard_json_only=True)
+        _, answer = await self._namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC,
+            header,
+            what=f"route of topic {topic}",
+            address=address,
+        )
+        return responses.body(answer, bodies.TopicRouteData, address=address)
+
+    async def topic_stats(self, topic: str) -> dict[MessageQueue, bodies.TopicOffset]:
+        """Return min and max offset and last store time by queue, sorted, from all masters.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
+        masters = routes.masters(await self.topic_route(topic))
+        found: dict[MessageQueue, bodies.TopicOffset] = {}
+        for address in masters.values():
+            found |= await self.topic_stats_at(address, topic)
+        return dict(sorted(found.items()))
+
+    async def topic_stats_at(
+        self, address: str, topic: str
+    ) -> dict[MessageQueue, bodies.TopicOffset]:
+        """Return min and max offset and last store time of the queues of one broker."""
+        found = await self._body(
+            address,
+            RequestCode.GET_TOPIC_STATS_INFO,
+            bodies.TopicStatsTable,
+            headers.GetTopicStatsInfo(topic=topic),
+            what=f"status of topic {topic}",
+        )
+        return found.offset_table
+
+    async def topic_configs(self, address: str) -> TopicTable:
+        """Return the settings of all topics of a broker."""
+        # Imported here, because most commands about topics do not need the settings.
+        from storefmt.configs import TopicTable
+
+        return await self._body(
+            address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"
+        )
+
+    async def create_topic(self, address: str, config: TopicConfig) -> None:
+        """Create a topic on a broker, or replace all its settings."""
+        await self._broker(
+            address,
+            RequestCode.UPDATE_AND_CREATE_TOPIC,
+            headers.CreateTopic(
+                topic=config.topic_name,
+                default_topic=routes.TEMPLATE_TOPIC,
+                read_queue_nums=config.read_queue_nums,
+                write_queue_nums=config.write_queue_nums,
+                perm=config.perm,
+                topic_filter_type=config.topic_filter_type,
+                topic_sys_flag=config.topic_sys_flag,
+                order=config.order,
+            ),
+            what=f"topic {config.topic_name}",
+        )
+        self._client.forget_route(config.topic_name)
+
+    async def delete_topic_in_broker(self, address: str, topic: str) -> None:
+        """Delete a topic and its queues on a broker, but not its route."""
+        await self._broker(
+            address,
+            RequestCode.DELETE_TOPIC_IN_BROKER,
+            headers.DeleteTopic(topic=topic),
+            what=f"topic {topic}",
+        )
+        self._client.forget_route(topic)
+
+    async def delete_topic_in_namesrv(
+        self, address: str, topic: str, *, cluster: str | None = None
+    ) -> None:
+        """Delete a topic on one name server, or only its queues in one cluster."""
+        await self._broker(
+            address,
+            RequestCode.DELETE_TOPIC_IN_NAMESRV,
+            headers.DeleteTopicFromNamesrv(topic=topic, cluster_name=cluster),
+            what=f"route of topic {topic}",
+        )
+        self._client.forget_route(topic)
+
+    async def groups_of_topic(self, address: str, topic: str) -> list[str]:
+        """Return the groups that subscribe to a topic, or have offsets in it, sorted."""
+        found = await self._body(
+            address,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+            bodies.GroupList,
+            headers.QueryTopicConsumeByWho(topic=topic),
+            what=f"groups of topic {topic}",
+        )
+        return sorted(found.group_list)
+
+    async def _unit_list(self, code: RequestCode, address: str | None) -> list[str]:
+        address, answer = await self._namesrv(code, what="topics of units", address=address)
+        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)

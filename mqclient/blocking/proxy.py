@@ -1,0 +1,96 @@
+"""Proxies: the blocking form of an async class, one line for each method.
+
+    class BlockingPullConsumer(BlockingProxy[PullConsumer]):
+        pull = blocking_call(PullConsumer.pull)
+
+Rule: a proxy adds nothing. Parameters, result, errors and documentation are those of the async
+method, for readers and for type checkers. Every call runs in the event loop of the client, even
+that of a plain method, because it may change what the loop works with.
+"""
+
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from functools import wraps
+from inspect import iscoroutinefunction
+from types import TracebackType
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+
+from mqclient.blocking.loop import BlockingLoop
+
+if TYPE_CHECKING:
+    import asyncio
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_O = TypeVar("_O", bound=AbstractAsyncContextManager[object, None])
+_O_co = TypeVar("_O_co", bound=AbstractAsyncContextManager[object, None], covariant=True)
+
+
+class BlockingProxy(Generic[_O_co]):
+    """Base of the proxies; a ``with`` block does what ``async with`` does.
+
+    Args:
+        client: every call runs in its event loop.
+        own: the async object.
+
+    Attributes:
+        own: the same object, for coroutines that ``BlockingClient.run`` runs.
+    """
+
+    def __init__(self, client: BlockingLoop, own: _O_co) -> None:
+        self._client = client
+        self.own = own
+
+    def __enter__(self) -> Self:
+        self._client.run(self.own.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.run(self.own.__aexit__(kind, error, trace))
+
+
+@overload
+def blocking_call(
+    method: Callable[Concatenate[_O, _P], Coroutine[object, object, _T]],
+) -> Callable[Concatenate[BlockingProxy[_O], _P], _T]: ...
+@overload
+def blocking_call(
+    method: Callable[Concatenate[_O, _P], _T],
+) -> Callable[Concatenate[BlockingProxy[_O], _P], _T]: ...
+def blocking_call(
+    method: Callable[Concatenate[_O, _P], object],
+) -> Callable[Concatenate[BlockingProxy[_O], _P], object]:
+    """Return a method that runs the same method of ``own`` and waits for the result."""
+    awaits = iscoroutinefunction(method)
+
+    @wraps(method)
+    def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> object:
+        # Looked up by name, because a subclass may override the method.
+        does = getattr(face.own, method.__name__)
+        if awaits:
+            return face._client.run(does(*args, **kwargs))
+        return face._client.call(does, *args, **kwargs)
+
+    return cast("Callable[Concatenate[BlockingProxy[_O], _P], object]", call)
+
+
+def future_call(
+    method: "Callable[Concatenate[_O, _P], asyncio.Future[_T]]",
+) -> "Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]":
+    """Return a method that returns a ``concurrent.futures.Future`` at once.
+
+    Callbacks of the future run in the event loop and may not block there; the future raises all
+    errors.
+    """
+
+    @wraps(method)
+    def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
+        return face._client.begin(getattr(face.own, method.__name__), *args, **kwargs)
+
+    return cast("Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]", call)

@@ -1,0 +1,413 @@
+"""``MQClient``: the connections, the name servers and the known routes of one client.
+
+    async with MQClient("127.0.0.1:9876") as client:
+        result = await Producer(client).send(Message("T", b"hello"))
+
+Producers, consumers and admin calls send through ``invoke`` or ``call``. Name servers are tried
+in turn, beginning with the one that answered last.
+
+Rule: only this module turns errors of ``remoting`` into a ``ClientError``, and only it reads the
+clock.
+
+Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
+client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
+"""
+
+import itertools
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Self
+
+from mqclient.client import responses, routes
+from mqclient.client.settings import ClientSettings
+from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
+from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from remoting.header import Header
+from remoting.headers import GetRouteInfo
+
+if TYPE_CHECKING:
+    from mqclient.client.members import Members
+    from mqclient.client.request_reply import PendingRequests
+    from mqclient.client.route_renewal import RouteRenewal
+    from remoting.aio.channel import Channel
+    from remoting.aio.client import OnExchange, OnRequest, RemotingClient
+    from remoting.aio.tls import ClientTls
+    from remoting.direct import DirectClient
+    from storefmt.msgid import UniqueIds
+
+NAMESRV_PORT: Final = 9876
+DEFAULT_INSTANCE: Final = "DEFAULT"
+"""The instance name of a client without one (ClientConfig.instanceName)."""
+_NUMBERS = itertools.count(time.monotonic_ns())
+"""Numbers of clients without a name; the time alone would be the same for two of one tick."""
+_NEVER_VIP: Final = frozenset({
+    RequestCode.PULL_MESSAGE, RequestCode.HEART_BEAT, RequestCode.UNREGISTER_CLIENT,
+    RequestCode.END_TRANSACTION, RequestCode.GET_BROKER_CONFIG,
+    RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
+})  # fmt: skip
+"""Requests that Java sends to a broker's first port, whatever vipChannelEnabled says."""
+
+
+class MQClient:
+    """Connections to name servers and brokers, shared by producers, consumers and admin calls.
+
+    Args:
+        namesrv: ``host:port;host:port``; a missing port means 9876.
+        settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
+        timeout_s: how long one request may take (mqClientApiTimeout).
+        access_key: together with ``secret_key``, signs every request (ACL of 4.9).
+        secret_key: see ``access_key``.
+        tls: how connections are encrypted; None leaves them plain.
+        on_exchange: called after every request with address, request, answer or error, and the
+            elapsed ms.
+        on_request: answers the requests of brokers; the members of the client do when None.
+        address_map: advertised address of a broker -> address to connect to in its place.
+        direct: send over blocking sockets, one request after another, for coroutines that
+            ``remoting.direct.drive`` runs without an event loop; such a client has no members.
+        clock_ms: returns the time in ms since 1970; tests pass their own.
+
+    Attributes:
+        broadcast_id: the client id of broadcasting consumers. As in Java it does not contain the
+            process id, so it is the same after a restart.
+        client_id: the client id of all other members.
+        namespace: the namespace of the producers and consumers, "" without one.
+
+    Raises:
+        BadRequest: no name server is given, or only one of the two keys.
+    """
+
+    def __init__(
+        self,
+        namesrv: str,
+        settings: ClientSettings | None = None,
+        *,
+        timeout_s: float = 5.0,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        tls: "ClientTls | None" = None,
+        on_exchange: "OnExchange | None" = None,
+        on_request: "OnRequest | None" = None,
+        address_map: Mapping[str, str] | None = None,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        direct: bool = False,
+    ) -> None:
+        self.namesrv_addresses = parse_addresses(namesrv)
+        if bool(access_key) != bool(secret_key):
+            raise BadRequest("access key and secret key go together: give both or none")
+        self.timeout_s = timeout_s
+        self.now_ms = clock_ms
+        self.settings = settings = settings or ClientSettings()
+        self.namespace = settings.namespace or ""
+        ip = settings.client_ip or local_ip()
+        unit = settings.unit_name or ""
+        unit = f"@{unit}" if unit.strip() else ""
+        name = settings.instance_name or f"{os.getpid()}#{next(_NUMBERS)}"
+        self.client_id = f"{ip}@{name}{unit}"
+        self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
+        self.closed = False
+        self._requests: PendingRequests | None = None
+        self._members: Members | None = None
+        self._address_map = dict(address_map or {})
+        self._routes = routes.RouteCache(life_ms=settings.poll_name_server_interval_ms)
+        self._vip = settings.vip_channel_enabled
+        self._renewal: RouteRenewal | None = None  # noqa: F823
+        self._remoting: RemotingClient | DirectClient  # noqa: F823
+        connect_timeout_s = min(3.0, timeout_s)
+        sign = _signer(access_key, secret_key)
+        # Only one of them is imported: asyncio takes longer to load than a plain request takes.
+        if direct:
+            from remoting.direct import DirectClient
+
+            self._remoting = DirectClient(
+                connect_timeout_s=connect_timeout_s, sign=sign, on_exchange=on_exchange, tls=tls
+            )
+        else:
+            from mqclient.client.route_renewal import RouteRenewal
+            from remoting.aio.client import RemotingClient
+
+            self._renewal = RouteRenewal(self._routes, self._ask_route, clock_ms=clock_ms)
+            self._remoting = RemotingClient(
+                connect_timeout_s=connect_timeout_s,
+                on_request=on_request or self._answer,
+                sign=sign,
+                on_exchange=on_exchange,
+                tls=tls,
+            )
+
+    @cached_property
+    def unique_ids(self) -> "UniqueIds":
+        """Return the generator of unique keys; loaded on first use, because tools send nothing."""
+        from storefmt.msgid import UniqueIds
+
+        return UniqueIds(socket.inet_aton(local_ip()))
+
+    @property
+    def members(self) -> "Members":
+        """Return the producers and consumers; loaded on first use, because tools have none."""
+        if self._members is None:
+            from mqclient.client.members import Members
+
+            self._members = Members(
+                self,
+                {RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self.requests.replied},
+                heartbeat_ms=self.settings.heartbeat_broker_interval_ms,
+            )
+        return self._members
+
+    @property
+    def requests(self) -> "PendingRequests":
+        """Return the requests that wait for a reply; loaded on first use."""
+        if self._requests is None:
+            from mqclient.client.request_reply import PendingRequests
+
+            self._requests = PendingRequests(self.client_id)
+        return self._requests
+
+    async def _answer(self, address: str, request: Command) -> Command | None:
+        return await self.members.answer(address, request)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop the heartbeats and close all connections."""
+        self.closed = True
+        if self._members is not None:
+            self._members.stop()
+        if self._requests is not None:
+            self._requests.close()
+        if self._renewal is not None:
+            self._renewal.close()
+        await self._remoting.close()
+
+    async def invoke(
+        self, address: str, command: Command, *, timeout_s: float | None = None
+    ) -> Command:
+        """Send a request; return the answer, whatever its code.
+
+        Args:
+            address: the server, ``host:port``.
+            command: the request.
+            timeout_s: the client's when None.
+
+        Raises:
+            Unreachable: there was no connection, or it broke before the answer.
+            TimedOut: no answer came in time.
+            BadRequest: the request cannot be encoded, or the address is not ``host:port``.
+        """
+        try:
+            return await self._remoting.invoke(
+                self._port_of(address, command.code),
+                command,
+                timeout_s=self.timeout_s if timeout_s is None else timeout_s,
+            )
+        except RemotingError as error:
+            raise responses.translated(error, address=address) from error
+
+    def _port_of(self, address: str, code: int) -> str:
+        """Return the address to connect to for a request to an advertised address."""
+        if self._vip and code not in _NEVER_VIP and address not in self.namesrv_addresses:
+            address = second_port(address)
+        return self._address_map.get(address, address)
+
+    def open_channel(self, address: str) -> "Channel | None":
+        """Return the open connection to a broker, on which a producer may write sends directly.
+
+        None where ``invoke`` must be used, because it connects, signs, or reports requests.
+        """
+        if self._vip:
+            address = second_port(address)
+        return self._remoting.standing(self._address_map.get(address, address))
+
+    async def invoke_oneway(self, address: str, command: Command) -> None:
+        """Send a request that the server does not answer.
+
+        Raises:
+            Unreachable: there was no connection.
+            BadRequest: the request cannot be encoded, or the address is not ``host:port``.
+        """
+        try:
+            await self._remoting.invoke_oneway(self._port_of(address, command.code), command)
+        except RemotingError as error:
+            raise responses.translated(error, address=address) from error
+
+    async def call(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        *,
+        what: str,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+    ) -> Command:
+        """Send a request; return the answer when its code is success.
+
+        Args:
+            address: the server, ``host:port``.
+            code: the request code.
+            header: the fields of the request; None without any.
+            what: what is asked for, as the start of the error text: "topic T".
+            body: the body of the request.
+            timeout_s: the client's when None.
+
+        Raises:
+            NotFound, BrokerRefused: the server answered with an error code.
+            Unreachable, TimedOut, BadRequest: as ``invoke``.
+        """
+        command = responses.request(code, header, body=body)
+        answer = await self.invoke(address, command, timeout_s=timeout_s)
+        return responses.check(answer, address=address, what=what)
+
+    async def ask_namesrv(
+        self, code: int, header: Header | None = None, *, what: str, body: bytes = b""
+    ) -> tuple[str, Command]:
+        """Ask the name servers in turn until one answers; return its address and the answer.
+
+        A name server does not answer a request code that it does not know; that is a TimedOut.
+
+        Args:
+            code, header, what, body: as of ``call``.
+
+        Raises:
+            Unreachable, TimedOut: none of them answered.
+            BadRequest: as ``invoke``.
+        """
+        failures: list[ClientError] = []
+        for address in list(self.namesrv_addresses):
+            try:
+                answer = await self.invoke(address, responses.request(code, header, body=body))
+            except (Unreachable, TimedOut) as error:
+                failures.append(error)
+                continue
+            self.namesrv_addresses.remove(address)
+            self.namesrv_addresses.insert(0, address)
+            return address, answer
+        if len(failures) == 1:
+            raise failures[0]
+        raise type(failures[-1])(
+            f"{what}: none of {len(failures)} name servers answered: "
+            + "; ".join(str(failure) for failure in failures),
+            address=";".join(self.namesrv_addresses),
+            hint="is one of them running?",
+            retriable=True,
+        ) from failures[-1]
+
+    async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
+        """Return the route of a topic; a known one is used while no newer one is available.
+
+        Args:
+            topic: with the namespace.
+            fresh: return only what a name server answers now. A ``direct`` client does so after
+                30 s, too, so that a command reports a name server that does not answer.
+
+        Raises:
+            NoRoute: no broker has the topic.
+            Unreachable, TimedOut: no name server answered.
+        """
+        if not fresh:
+            known = self._routes.get(topic, now_ms=self.now_ms())
+            if known is None and self._renewal is not None:
+                known = await self._renewal.route(topic)
+            if known is not None:
+                return known
+        return await self._ask_route(topic)
+
+    async def _ask_route(self, topic: str) -> TopicRouteData:
+        header = GetRouteInfo(topic=topic, accept_standard_json_only=True)
+        what = f"route of topic {topic}"
+        address, answer = await self.ask_namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what=what
+        )
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            raise NoRoute(topic, address=address, remark=answer.remark or "")
+        responses.check(answer, address=address, what=what)
+        found = responses.body(answer, TopicRouteData, address=address)
+        self._routes.put(topic, found, now_ms=self.now_ms())
+        return found
+
+    def known_route(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
+        """Return the known route of a topic; None when a name server must be asked."""
+        return self._routes.get(topic, now_ms=now_ms)
+
+    def doubt_route(self, topic: str) -> None:
+        """Ask for the route of a topic again next time, because one of its brokers failed."""
+        self._routes.doubt(topic)
+
+    def forget_route(self, topic: str) -> None:
+        """Remove the route of a topic, because this client has changed the topic."""
+        if self._renewal is not None:
+            self._renewal.forget(topic)
+        self._routes.drop(topic)
+
+    async def master_of(self, queue: MessageQueue) -> str:
+        """Return the address of the master that has a queue.
+
+        Raises:
+            NoRoute: no broker has the topic, or this broker has no master now.
+        """
+        return _address_of(queue, routes.masters(await self.route(queue.topic)))
+
+
+def parse_addresses(text: str) -> list[str]:
+    """Return the addresses in ``host:port;host:port``; a missing port means 9876.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    found = [part.strip() for part in text.replace(",", ";").split(";") if part.strip()]
+    if not found:
+        raise BadRequest("no name server is given", hint="host:port, or set NAMESRV_ADDR")
+    return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+
+
+def second_port(address: str) -> str:
+    """Return the address of a broker's VIP port, which is its first port - 2 (brokerVIPChannel)."""
+    host, _, port = address.rpartition(":")
+    return f"{host}:{int(port) - 2}" if port.isdecimal() else address
+
+
+def local_ip() -> str:
+    """Return the IPv4 address that this machine sends from; 127.0.0.1 without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # No packet is sent: connecting a datagram socket only looks into the routing table.
+            probe.connect(("192.0.2.1", NAMESRV_PORT))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
+
+
+def _address_of(queue: MessageQueue, addresses: Mapping[str, str]) -> str:
+    try:
+        return addresses[queue.broker_name]
+    except KeyError:
+        raise NoRoute(
+            queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
+        ) from None
+
+
+def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:
+    if access_key is None or secret_key is None:
+        return None
+    # Imported here, because most one-shot calls sign nothing and need not load hmac.
+    from remoting.acl import UNIQUE_KEY_QUERY, sign
+
+    def sign_request(command: Command) -> None:
+        # A broker ignores this field when it checks a signature. The Java client of 4.9.7 signs
+        # it, and is refused whenever it queries a key with ACL enabled.
+        mark = command.ext.pop(UNIQUE_KEY_QUERY, None)
+        sign(command, access_key, secret_key)
+        if mark is not None:
+            command.ext[UNIQUE_KEY_QUERY] = mark
+
+    return sign_request

@@ -1,0 +1,203 @@
+"""Routes: which brokers have a topic, and which queues a producer or a consumer sees there.
+
+A route is asked for again after 30 s, or when one of its brokers failed; it is used until there
+is a newer one (``route_renewal``). When nobody asked for it in 60 s, the next caller waits a
+moment for a newer one.
+
+Rule: this module asks nobody; its callers pass the time.
+
+Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
+#topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
+"""
+
+from typing import Final, NamedTuple
+
+from mqclient.errors import BadAnswer
+from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+
+TEMPLATE_TOPIC: Final = "TBW102"
+"""The topic whose settings a broker gives to a topic that it creates on the first send."""
+TEMPLATE_QUEUE_COUNT: Final = 4
+"""Queues that a producer then asks for (defaultTopicQueueNums)."""
+ROUTE_LIFE_MS: Final = 30_000
+"""Age at which a route is asked for again (pollNameServerInterval)."""
+QUIET_MS: Final = 300_000
+"""Pause between two warnings that the route of a topic could not be renewed."""
+MASTER_ID: Final = 0
+
+READABLE: Final = 4
+WRITABLE: Final = 2
+
+
+class PublishInfo(NamedTuple):
+    """What a producer needs of a route: the writable queues, and the master of each broker."""
+
+    route: TopicRouteData
+    queues: list[MessageQueue]
+    masters: dict[str, str]
+
+
+class _CachedRoute:
+    """A route, when to ask for it again, and when to wait for a newer one."""
+
+    __slots__ = ("ask_ms", "doubt_ms", "quiet_ms", "route")
+
+    def __init__(self, route: TopicRouteData, now_ms: int, life_ms: int) -> None:
+        self.route = route
+        self.quiet_ms = now_ms
+        self.asked(now_ms, life_ms)
+
+    def asked(self, now_ms: int, life_ms: int) -> None:
+        self.ask_ms = now_ms + life_ms
+        self.doubt_ms = now_ms + 2 * life_ms
+
+
+class RouteCache:
+    """The last known route of each topic, and when to ask for it again.
+
+    Args:
+        life_ms: how long a route is used without asking again, in ms.
+    """
+
+    def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
+        self._life_ms = life_ms
+        self._known: dict[str, _CachedRoute] = {}
+
+    def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
+        """Return the route; None when it is unknown or must be asked for again."""
+        known = self._known.get(topic)
+        return known.route if known is not None and now_ms < known.ask_ms else None
+
+    def last(self, topic: str) -> TopicRouteData | None:
+        """Return the route, however old; None when there never was one."""
+        known = self._known.get(topic)
+        return None if known is None else known.route
+
+    def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
+        """Store a route in place of the one before."""
+        self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
+
+    def asked(self, topic: str, *, now_ms: int) -> None:
+        """Note that a known route is being asked for, so that nobody else asks."""
+        self._known[topic].asked(now_ms, self._life_ms)
+
+    def failed(self, topic: str, *, now_ms: int) -> bool:
+        """Note that a route could not be renewed; return whether to warn about it again."""
+        known = self._known.get(topic)
+        if known is None or now_ms < known.quiet_ms:
+            return False
+        known.quiet_ms = now_ms + QUIET_MS
+        return True
+
+    def is_doubtful(self, topic: str, *, now_ms: int) -> bool:
+        """Return whether a caller should wait for a newer route."""
+        known = self._known.get(topic)
+        return known is None or now_ms >= known.doubt_ms
+
+    def doubt(self, topic: str) -> None:
+        """Let the next caller ask for the route again."""
+        known = self._known.get(topic)
+        if known is not None:
+            known.ask_ms = known.doubt_ms = 0
+
+    def drop(self, topic: str) -> None:
+        """Remove a route."""
+        self._known.pop(topic, None)
+
+
+def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
+    """Return what a producer needs of a route; raises BadAnswer as ``publish_queues``."""
+    return PublishInfo(route, publish_queues(topic, route), masters(route))
+
+
+def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues that a producer may send to, in Java's order.
+
+    An ordered topic has the queues that its configuration names, even those of brokers that are
+    away, because their absence must not move a message to another queue.
+
+    Raises:
+        BadAnswer: the order configuration is not ``broker:count;broker:count``.
+    """
+    if route.order_topic_conf:
+        return _ordered_queues(topic, route.order_topic_conf)
+    with_master = set(masters(route))
+    return [
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
+        if data.perm & WRITABLE and data.broker_name in with_master
+        for queue_id in range(data.write_queue_nums)
+    ]
+
+
+def template_queues(
+    topic: str, template: TopicRouteData, *, queue_count: int = TEMPLATE_QUEUE_COUNT
+) -> list[MessageQueue]:
+    """Return the queues that a topic will have when a broker creates it on the first send."""
+    return [queue for queue in publish_queues(topic, template) if queue.queue_id < queue_count]
+
+
+def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues that a consumer reads, sorted."""
+    return sorted(
+        MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
+        for data in route.queue_datas
+        if data.perm & READABLE
+        for queue_id in range(data.read_queue_nums)
+    )
+
+
+def masters(route: TopicRouteData) -> dict[str, str]:
+    """Return the address of each broker's master, by broker name; without one it is left out."""
+    return {
+        broker.broker_name: broker.broker_addrs[MASTER_ID]
+        for broker in route.broker_datas
+        if MASTER_ID in broker.broker_addrs
+    }
+
+
+def readers(route: TopicRouteData) -> dict[str, str]:
+    """Return an address to read from, by broker name: the master, or else a slave."""
+    return {
+        broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
+    }
+
+
+def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[str, bool] | None:
+    """Return the address to read from at a broker, and whether that is its master.
+
+    Args:
+        route: the route of the topic.
+        broker_name: the broker.
+        broker_id: the preferred member of the broker; when it is away, the master is taken, and
+            then any slave.
+
+    Returns:
+        None when the route has no such broker, or none of its members is up.
+    """
+    for broker in route.broker_datas:
+        if broker.broker_name == broker_name and broker.broker_addrs:
+            members = broker.broker_addrs
+            chosen = broker_id if broker_id in members else min(members)
+            return members[chosen], chosen == MASTER_ID
+    return None
+
+
+def _first(broker: BrokerData) -> str:
+    return broker.broker_addrs[min(broker.broker_addrs)]
+
+
+def _ordered_queues(topic: str, conf: str) -> list[MessageQueue]:
+    queues = []
+    for item in filter(None, conf.split(";")):
+        broker_name, colon, count = item.rpartition(":")
+        if not colon or not count.isdecimal():
+            raise BadAnswer(
+                f"order configuration of topic {topic} is {conf!r}, expected broker:count;…",
+                hint="see `updateOrderConf`",
+            )
+        queues += [
+            MessageQueue(topic=topic, broker_name=broker_name, queue_id=queue_id)
+            for queue_id in range(int(count))
+        ]
+    return queues

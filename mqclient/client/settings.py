@@ -1,0 +1,93 @@
+"""The settings of a client, with RocketMQ's names and defaults, and the checks of all settings.
+
+The producers and consumers of a client share its settings, as they share its connections.
+
+Rule: a value that is not allowed raises an error when the settings are made, not later.
+
+Source: client/ClientConfig.java, client/impl/factory/MQClientInstance.java#startScheduledTask,
+common/MixAll.java#brokerVIPChannel (4.9.7).
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from mqclient.errors import BadRequest
+
+
+def check_range(name: str, value: object, *, low: int, high: int) -> None:
+    """Check that a value is a whole number in a range.
+
+    Args:
+        name: of the setting, for the error text.
+        value: the value.
+        low, high: the limits; both are allowed.
+
+    Raises:
+        BadRequest: the value is not such a number.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
+
+
+def check_kind(name: str, value: object, kind: type[Enum]) -> None:
+    """Check that a value is a member of an enumeration; its name as a text is not.
+
+    Raises:
+        BadRequest: the value is not a member.
+    """
+    if not isinstance(value, kind):
+        members = ", ".join(kind.__members__)
+        raise BadRequest(
+            f"{name} is {value!r}, not of {kind.__name__}", hint=f"{kind.__name__} has {members}"
+        )
+
+
+_INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")
+_NAMESPACE: Final = r"[|a-zA-Z0-9_-]+"
+_TEXTS: Final = ("namespace", "instance_name", "unit_name", "client_ip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """How a client works; every attribute is one of Java's ``ClientConfig``.
+
+    Attributes:
+        namespace: prefix of every topic and group, as ``namespace%name``.
+        instance_name: makes the client id ``ip@instance_name``; without it a number is used.
+        unit_name: is appended to the client id, ``ip@instance_name@unit_name``.
+        client_ip: the ``ip`` of the client id; when None, the address this machine sends from.
+        vip_channel_enabled: connect to the brokers' second port (listenPort - 2) for every request
+            except pulls, heartbeats, unregistrations, ends of transactions and filters
+            (sendMessageWithVIPChannel).
+        poll_name_server_interval_ms: age at which a route is asked for again.
+        heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets a client that
+            sends none for 120 s.
+    """
+
+    namespace: str | None = None
+    instance_name: str | None = None
+    unit_name: str | None = None
+    client_ip: str | None = None
+    vip_channel_enabled: bool = False
+    poll_name_server_interval_ms: int = 30_000
+    heartbeat_broker_interval_ms: int = 30_000
+
+    def __post_init__(self) -> None:
+        """Check every setting.
+
+        Raises:
+            BadRequest: a number is out of its range, a name is not a text, or the namespace has
+                characters that are not allowed.
+        """
+        for name in _INTERVALS:
+            check_range(name, getattr(self, name), low=1, high=2**31 - 1)
+        for name in _TEXTS:
+            text = getattr(self, name)
+            if not isinstance(text, str | None):
+                raise BadRequest(f"{name} is {text!r}, which is no text")
+        if self.namespace and not re.fullmatch(_NAMESPACE, self.namespace):
+            raise BadRequest(
+                f"namespace is {self.namespace!r}, allowed are letters, digits, _, - and |"
+            )

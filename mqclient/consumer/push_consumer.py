@@ -1,0 +1,324 @@
+"""The push consumer: a member of a group that gets messages delivered to a listener.
+
+    async with PushConsumer(client, "group") as consumer:
+        consumer.subscribe("Topic", "TagA || TagB")
+
+        @consumer.concurrently
+        async def listen(messages, context):
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        await consumer.start()
+
+    rebalance (every 20 s, and on request) --> queues --> one pull loop each --> listener
+                                                                           `--> offsets, every 5 s
+
+This module starts and stops the parts. ``rebalance`` decides who gets which queue, ``queue_pull``
+reads a queue, ``process_queue`` keeps its messages until they are consumed, and
+``consume_concurrently`` or ``consume_orderly`` calls the listener.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from mqclient.client.instance import MQClient
+from mqclient.client.members import RequestHandler
+from mqclient.consumer.consume_concurrently import ConsumeConcurrently
+from mqclient.consumer.consume_orderly import ConsumeOrderly
+from mqclient.consumer.consumer_state import ConsumeService
+from mqclient.consumer.group_consumer import GroupConsumer
+from mqclient.consumer.hooks import ConsumeHook
+from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
+from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore
+from mqclient.consumer.process_queue import LOCK_AGAIN_MS
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.rebalance import Rebalancing
+from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.subscription import (
+    ALL,
+    TAG,
+    MessageSelector,
+    Subscription,
+    TopicSubscription,
+)
+from mqclient.errors import BadRequest, ClientError
+from mqclient.message import MessageExt
+from mqclient.namespace import retry_topic_of, wrap
+from remoting.bodies import ConsumeType
+
+LOG = logging.getLogger(__name__)
+
+FIRST_LOCK_S: Final = 1.0
+_L = TypeVar("_L", bound=ConcurrentListener)
+_O = TypeVar("_O", bound=OrderlyListener)
+
+
+class PushConsumer(GroupConsumer):
+    """A member of a consumer group whose listener gets the messages.
+
+    Args:
+        client: the connections; a client has at most one member of a group.
+        group: the consumer group.
+        settings: see ``PushSettings``; the defaults when None.
+        local_dir: broadcasting only: the directory of the offset files.
+
+    Attributes:
+        offsets: where the offsets are kept; an application may set another store before the start.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    _consume_type = ConsumeType.CONSUME_PASSIVELY
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str,
+        settings: PushSettings | None = None,
+        *,
+        local_dir: Path = LOCAL_DIR,
+    ) -> None:
+        self.settings = settings or PushSettings()
+        super().__init__(client, group, shared=self.settings, local_dir=local_dir)
+        self._listener: ConcurrentListener | OrderlyListener | None = None
+        self._orderly = False
+        self._service: ConsumeService | None = None
+        self._pulls: QueuePulls | None = None
+        self._rebalancing: Rebalancing | None = None
+
+    @property
+    def offsets(self) -> OffsetStore:
+        """Where the consumer offsets are kept."""
+        return self._state.offsets
+
+    @offsets.setter
+    def offsets(self, store: OffsetStore) -> None:
+        self._check_not_started("another offset store")
+        self._state.offsets = store
+
+    # What to consume, and by what.
+
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
+        """Subscribe to a topic; subscribing again replaces the expression.
+
+        Args:
+            topic: with the namespace or without.
+            kind: TAG or SQL92, the kind of an expression that is a text.
+            expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
+                ``MessageSelector``, which says both.
+
+        Raises:
+            BadRequest: the topic name or the expression is not allowed.
+        """
+        topic = wrap(self._client.namespace, topic)
+        subscription = TopicSubscription.of(
+            topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
+        )
+        self._loop.do(partial(self._set_subscription, topic, subscription))
+
+    def unsubscribe(self, topic: str) -> None:
+        """End the subscription to a topic; its queues go to other members."""
+        self._loop.do(
+            partial(self._set_subscription, wrap(self._connections.namespace, topic), None)
+        )
+
+    def register_message_listener(
+        self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
+    ) -> None:
+        """Set the function that gets the messages.
+
+        Args:
+            listener: see ``mqclient.consumer.listeners``; coroutine functions run in the loop,
+                plain ones in threads.
+            orderly: consume each queue in order, under the broker's lock.
+
+        Raises:
+            BadRequest: the consumer has started, or the listener cannot be called.
+        """
+        self._check_not_started("another listener")
+        if not callable(listener):
+            raise BadRequest(f"listener {listener!r} cannot be called", hint="give a function")
+        self._listener = listener
+        self._orderly = orderly
+
+    def concurrently(self, listener: _L) -> _L:
+        """Decorate the listener; it gets messages in any order, in many calls at a time."""
+        self.register_message_listener(listener)
+        return listener
+
+    def orderly(self, listener: _O) -> _O:
+        """Decorate the listener; it gets the messages of a queue in order, one batch at a time."""
+        self.register_message_listener(listener, orderly=True)
+        return listener
+
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Call a hook before and after every call of the listener."""
+        self._state.hooks.append(hook)
+
+    # Life.
+
+    async def start(self) -> None:
+        """Join the group and begin to consume.
+
+        Without a name server it starts as well, and begins to consume once there is one.
+
+        Raises:
+            BadRequest: there is no listener, the consumer ran before, or the client has a
+                member of this group already.
+            BrokerRefused: a broker cannot read an SQL92 expression.
+        """
+        self._check_not_started("a second start")
+        if self._listener is None:
+            raise BadRequest(
+                f"consumer of {self.group} has no listener",
+                hint="register_message_listener, or decorate with @consumer.concurrently",
+            )
+        # Checked before it joins, because nobody shuts down a member that could not start.
+        await self._check_expressions()
+        self._check_not_started("a second start")
+        self._loop.enter()
+        now_ms = self._client.now_ms()
+        self._started_ms = now_ms
+        if not self.settings.broadcasting:
+            retry_topic = retry_topic_of(self.group)
+            self._subscriptions[retry_topic] = TopicSubscription.of(
+                retry_topic, Subscription.parse(ALL), version=now_ms
+            )
+        service = self._service = self._make_consumption()
+        from_ms = self._consume_from_ms(now_ms)
+        self._pulls = QueuePulls(self._state, service, from_ms=from_ms)
+        self._rebalancing = self._make_rebalancing(service, self._pulls)
+        try:
+            await self._client.members.join_consumer(self)
+        except BaseException:
+            # It did not join, so its shutdown must not remove another member of the group.
+            self._service = None
+            raise
+        service.start()
+        self._spawn(self._rebalancing.run())
+        self._spawn(self._persist_often())
+        if not self.settings.broadcasting and service.orderly:
+            self._spawn(self._lock_often())
+        elif not service.orderly:
+            self._spawn(self._expire_often())
+
+    async def shutdown(self) -> None:
+        """Leave the group: stop pulls and listeners, persist offsets, release locks.
+
+        A second call does nothing. Another member gets the messages that were not consumed.
+        """
+        await super().shutdown()
+        service, pulls = self._service, self._pulls
+        if service is None or pulls is None:
+            return
+        self._service = None
+        self._stop_pulling(pulls)
+        await service.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
+        await self._leave(unlock=service.orderly and not self.settings.broadcasting)
+
+    def suspend(self) -> None:
+        """Stop pulling; messages that were pulled before are still consumed."""
+        self._running_pulls().suspended = True
+
+    def resume(self) -> None:
+        """Pull again after ``suspend``."""
+        self._running_pulls().suspended = False
+
+    def update_core_pool_size(self, count: int) -> None:
+        """Let at most ``count`` listeners run at a time, 1 to 1000.
+
+        Raises:
+            BadRequest: the count is out of range, or the consumer does not run.
+        """
+        if not 0 < count <= 1000:
+            raise BadRequest(f"core pool size {count}, allowed are 1 to 1000")
+        if self._service is None:
+            raise BadRequest(f"consumer of {self.group} does not run")
+        self._loop.do(partial(self._service.resize, count))
+
+    async def send_message_back(
+        self, message: MessageExt, delay_level: int, *, broker_name: str | None = None
+    ) -> None:
+        """Send a message back, so that the group gets it again later.
+
+        When the broker does not take it, the message is sent as a new one to the retry topic on
+        any broker, with a delay of 10 s or more.
+
+        Args:
+            message: as the listener got it.
+            delay_level: 0 lets the broker choose; below 0 means the dead letter queue.
+            broker_name: a broker that has the message; where it came from when None.
+
+        Raises:
+            ClientError: no broker took it.
+        """
+        await self._state.give_back(message, delay_level=delay_level, broker_name=broker_name)
+
+    def request_handlers(self) -> dict[int, RequestHandler]:
+        """Return the method that answers each request code of a broker."""
+        if self._service is None or self._rebalancing is None or self._pulls is None:
+            return {}
+        return self._broker_request_handlers(self._service, self._pulls, self._rebalancing)
+
+    # Inside.
+
+    def _set_subscription(self, topic: str, subscription: TopicSubscription | None) -> None:
+        if subscription is None:
+            self._subscriptions.pop(topic, None)
+        else:
+            self._subscriptions[topic] = subscription
+        if self._rebalancing is not None:
+            if subscription is not None:
+                self._spawn(self._client.members.heartbeat())
+            self._rebalancing.wake()
+
+    def _make_consumption(self) -> ConsumeService:
+        listener = self._listener
+        if self._orderly:
+            return ConsumeOrderly(
+                self._state,
+                listener,  # type: ignore[arg-type]
+                locks=self._locks,
+            )
+        return ConsumeConcurrently(self._state, listener)  # type: ignore[arg-type]
+
+    def _running_pulls(self) -> QueuePulls:
+        self._check_alive()
+        if self._pulls is None:
+            raise BadRequest(f"consumer of {self.group} does not run")
+        return self._pulls
+
+    def _check_not_started(self, what: str) -> None:
+        if self._pulls is not None:
+            raise BadRequest(
+                f"{what} for consumer of {self.group}, which has started",
+                hint="make a new consumer",
+            )
+
+    async def _persist_often(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.persist_consumer_offset_interval_ms / 1000)
+            try:
+                await self.offsets.persist(list(self._process_queues))
+            except (ClientError, OSError) as error:
+                LOG.warning("offsets of %s were not persisted: %s", self.group, error)
+
+    async def _lock_often(self) -> None:
+        await asyncio.sleep(FIRST_LOCK_S)
+        while True:
+            await self._locks.lock_all(list(self._process_queues.values()))
+            await asyncio.sleep(LOCK_AGAIN_MS / 1000)
+
+    async def _expire_often(self) -> None:
+        service = self._service
+        while isinstance(service, ConsumeConcurrently):
+            await asyncio.sleep(self.settings.consume_timeout_min * 60)
+            for process_queue in list(self._process_queues.values()):
+                await service.give_back_expired(process_queue)

@@ -1,0 +1,129 @@
+"""Send hooks: an application, or a message trace, sees every attempt of a send.
+
+Rule: a hook only watches. One that raises is logged and changes nothing.
+
+Source: client/hook/SendMessageHook.java, SendMessageContext.java, EndTransactionHook.java,
+EndTransactionContext.java (4.9.7).
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, runtime_checkable
+
+from mqclient.errors import ClientError
+from mqclient.message import Message
+from mqclient.producer.send_request import PackedMessage
+from mqclient.producer.send_result import SendResult
+from remoting.bodies import MessageQueue
+
+LOG = logging.getLogger(__name__)
+
+_Hook = TypeVar("_Hook")
+
+
+@dataclass(slots=True)
+class SendEvent:
+    """One attempt of a send.
+
+    Attributes:
+        group: the producer group.
+        queue: the queue that the message is sent to.
+        messages: the message, or those of a batch.
+        out: the packed request.
+        address: the broker, ``host:port``.
+        started_ms: when the attempt began, in ms since 1970.
+        elapsed_ms: how long it took; 0 before its end.
+        result: where the message was stored; None before the end, and when the send failed.
+        error: why the send failed; None when it did not.
+        notes: a hook may keep texts here from ``send_before`` to ``send_after``.
+    """
+
+    group: str
+    queue: MessageQueue
+    messages: Sequence[Message]
+    out: PackedMessage
+    address: str
+    started_ms: int
+    elapsed_ms: int = 0
+    result: SendResult | None = None
+    error: ClientError | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class SendHook(Protocol):
+    """Watches every attempt of a send."""
+
+    def send_before(self, event: SendEvent) -> None:
+        """Learn that a message is about to be sent."""
+
+    def send_after(self, event: SendEvent) -> None:
+        """Learn how the attempt ended."""
+
+
+@dataclass(slots=True)
+class EndTransactionEvent:
+    """One decision on a half message.
+
+    Attributes:
+        group: the producer group.
+        topic: the topic of the message.
+        msg_id: the unique key that the client gave to the message.
+        address: the broker that is told, ``host:port``.
+        state: name of the ``LocalTransactionState``.
+        from_check: True when the broker had asked for the state.
+        tags: the tag of the message, "" without one.
+        keys: the keys of the message with spaces between them.
+        transaction_id: the broker's id of the transaction, "" when it gave none.
+        started_ms: when the decision was sent, in ms since 1970.
+    """
+
+    group: str
+    topic: str
+    msg_id: str
+    address: str
+    state: str
+    from_check: bool = False
+    tags: str = ""
+    keys: str = ""
+    transaction_id: str = ""
+    started_ms: int = 0
+
+
+@runtime_checkable
+class EndTransactionHook(Protocol):
+    """Watches every decision on a half message; a send hook may have this method, too."""
+
+    def end_transaction(self, event: EndTransactionEvent) -> None:
+        """Learn that a decision was sent."""
+
+
+def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook that a message is about to be sent."""
+    call_hooks(hooks, lambda hook: hook.send_before(event), f"before a send to {event.queue}")
+
+
+def after_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
+    """Tell every hook how an attempt of a send ended."""
+    call_hooks(hooks, lambda hook: hook.send_after(event), f"after a send to {event.queue}")
+
+
+def after_end_transaction(hooks: Iterable[object], event: EndTransactionEvent) -> None:
+    """Tell every hook that has ``end_transaction`` about a decision."""
+    watching = [hook for hook in hooks if isinstance(hook, EndTransactionHook)]
+    call_hooks(watching, lambda hook: hook.end_transaction(event), f"transaction {event.msg_id}")
+
+
+def call_hooks(hooks: Iterable[_Hook], call: Callable[[_Hook], None], what: str) -> None:
+    """Call every hook, and log those that raise.
+
+    Args:
+        hooks: in the order in which they were registered.
+        call: calls one of them.
+        what: the event, for the log.
+    """
+    for hook in hooks:
+        try:
+            call(hook)
+        except Exception:
+            LOG.exception("hook %r, %s", hook, what)

@@ -1,0 +1,337 @@
+"""The producer: sends one message, a batch, a one-way message, or a request that gets a reply.
+
+    async with Producer(client, "group") as producer:
+        result = await producer.send(Message("T", b"hello"))
+        result = await producer.send(message, sharding_key="order-17")
+        reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
+
+A send to a queue that the application chose (``queue``, ``select``, ``sharding_key``) is tried
+once, because another queue would break its order. Any other send tries up to three brokers within
+one time limit, so a message can be stored twice when an answer is lost; both copies then have the
+same unique key. ``send_async`` tries again as Java's send with a callback does: only where no
+broker answered, and at a chosen queue, too. Without ``start`` everything works except ``request``,
+because brokers do not know the client then.
+
+Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
+client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Final, Self
+
+from mqclient.admin.queries import Queries
+from mqclient.client.instance import MQClient
+from mqclient.client.members import RequestHandler
+from mqclient.errors import BadRequest
+from mqclient.message import Message, MessageExt
+from mqclient.namespace import checked_group
+from mqclient.producer.delivery import Delivery
+from mqclient.producer.hooks import SendHook
+from mqclient.producer.publish_routes import PublishRoutes
+from mqclient.producer.queue_selector import Select, by_function, by_hash
+from mqclient.producer.send_request import MessagePacker, PackedMessage
+from mqclient.producer.send_result import SendResult
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+
+DEFAULT_GROUP: Final = "PY_PRODUCER"
+
+
+class Producer(Queries):
+    """Sends messages.
+
+    Args:
+        client: the connections.
+        group: name of the producer group.
+        settings: see ``ProducerSettings``; the defaults when None.
+
+    Raises:
+        BadRequest: the group name is not allowed.
+    """
+
+    _has_namespace = True
+
+    def __init__(
+        self,
+        client: MQClient,
+        group: str = DEFAULT_GROUP,
+        settings: ProducerSettings | None = None,
+    ) -> None:
+        namespace = client.namespace if self._has_namespace else ""
+        self.group = checked_group(group, namespace)
+        super().__init__(client, f"producer of group {group}")
+        self.settings = settings or ProducerSettings()
+        self._packer = MessagePacker(client.unique_ids, self.settings, namespace=namespace)
+        self._publish_routes = PublishRoutes(client, self.settings, namespace=namespace)
+        self._delivery = Delivery(client, self.group, self.settings, self._publish_routes)
+        self._hooks = self._delivery.hooks
+        self._requests = client.requests
+        self._announced: set[str] = set()
+        self._running = False
+
+    # Life.
+
+    async def start(self) -> None:
+        """Announce this producer to brokers by heartbeats.
+
+        Raises:
+            BadRequest: the client has a producer of this group already.
+        """
+        if self._running:
+            return
+        # Set first, because two threads may start the producer of one blocking client.
+        self._running = True
+        try:
+            await self._client.members.join_producer(self)
+        except BadRequest:
+            self._running = False
+            raise
+
+    async def shutdown(self) -> None:
+        """Refuse new messages, wait for those under way, and unregister from the brokers."""
+        await super().shutdown()
+        await self._delivery.shutdown()
+        if self._running:
+            self._running = False
+            await self._connections.members.leave(self.group, consumer=False)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    def register_send_hook(self, hook: SendHook) -> None:
+        """Call a hook before and after every attempt of a send."""
+        self._hooks.append(hook)
+
+    # Sending.
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+        system: Mapping[str, str] | None = None,
+    ) -> SendResult:
+        """Send one message and wait until the broker has stored it.
+
+        Args:
+            message: the message.
+            queue: the queue to send to; the next one in turn when None.
+            select: a function that chooses the queue.
+            sharding_key: messages with the same key go to the same queue, which is chosen as
+                Java's ``SelectMessageQueueByHash`` does for the same text.
+            timeout_s: for all attempts together; the setting when None.
+            system: properties that are RocketMQ's own, for tools that send a copy of a message.
+
+        Raises:
+            BadRequest: the message or the queue is not allowed, or ``select`` chose no queue.
+            NoRoute: no broker has the topic, and no broker would create it.
+            BrokerRefused, NotFound, Unreachable, TimedOut: the last attempt failed.
+        """
+        out = self._packer.single(message, now_ms=self._client.now_ms(), system=system)
+        if select is not None or sharding_key is not None:
+            queue = await self._choose(message, queue, select, sharding_key)
+        return await self._delivery.send(out, [message], queue=queue, timeout_s=timeout_s)
+
+    def send_async(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send one message without waiting; the future gets the result and need not be awaited.
+
+        This is Java's send with a callback (``add_done_callback``). It is tried again
+        ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
+        same queue when one is given or chosen. ``shutdown`` waits for the sends under way. An
+        application that sends faster than brokers store must limit how many are under way.
+
+        Args:
+            message: the message.
+            queue, select, sharding_key, timeout_s: as of ``send``.
+
+        Raises:
+            BadRequest: the message or the queue is not allowed; the future raises other errors.
+        """
+        out = self._packer.single(message, now_ms=self._client.now_ms())
+        if select is not None or sharding_key is not None:
+            choice = self._choose(message, queue, select, sharding_key)
+            return self._delivery.send_async_to_choice(
+                out, message, choice=choice, timeout_s=timeout_s
+            )
+        return self._delivery.send_async(out, message, queue=queue, timeout_s=timeout_s)
+
+    async def send_batch(
+        self,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> SendResult:
+        """Send messages of one topic in one request; they get consecutive queue offsets.
+
+        Args:
+            messages: one or more, without delays.
+            queue: the queue to send to; the next one in turn when None.
+            timeout_s: for all attempts together; the setting when None.
+
+        Raises:
+            BadRequest: there are no messages, they have different topics, one has a delay or a
+                retry topic, or the batch is over 4 MiB.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+        """
+        out = self._packer.batch(messages, now_ms=self._client.now_ms())
+        return await self.deliver(out, messages, queue=queue, timeout_s=timeout_s)
+
+    async def send_batches(
+        self, messages: Iterable[Message], *, queue: MessageQueue | None = None
+    ) -> list[SendResult]:
+        """Send any number of messages of one topic, in as many batches as they need.
+
+        Raises: as ``send_batch``; the batches before the one that failed are stored.
+        """
+        return [
+            await self.send_batch(part, queue=queue) for part in self._packer.split(list(messages))
+        ]
+
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+    ) -> str:
+        """Send one message that the broker does not answer; return its unique key.
+
+        The message was sent when this returns, but nothing tells whether it was stored.
+
+        Args:
+            message: the message.
+            queue, select, sharding_key: as of ``send``.
+
+        Raises:
+            BadRequest, NoRoute, Unreachable: the message could not be sent.
+        """
+        out = self._packer.single(message, now_ms=self._client.now_ms())
+        chosen = await self._choose(message, queue, select, sharding_key)
+        if chosen is None:
+            target = self._delivery.round_robin.pick(await self.queues(out.topic))
+        else:
+            target = self._publish_routes.checked_queue(chosen, out.topic)
+        address = await self._publish_routes.address(target)
+        command = self._delivery.requests.command(
+            out, target, now_ms=self._client.now_ms(), oneway=True
+        )
+        await self._client.invoke_oneway(address, command)
+        return out.unique_key
+
+    async def request(
+        self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
+    ) -> MessageExt:
+        """Send a message whose consumer replies; return the reply.
+
+        Args:
+            message: the request.
+            timeout_s: for the send and the reply together.
+            queue: the queue to send to; the next one in turn when None.
+
+        Raises:
+            BadRequest: the producer was not started.
+            TimedOut: the message was stored, and no reply came in time.
+            NoRoute, BrokerRefused, NotFound, Unreachable: as ``send``.
+        """
+        self._check_alive()
+        if not self._running:
+            raise BadRequest(
+                "a request needs a producer that was started", hint="await start() first"
+            )
+        if message.topic not in self._announced:
+            # The broker must know this client before the reply arrives.
+            await self.queues(message.topic)
+            await self._client.members.heartbeat()
+            self._announced.add(message.topic)
+        question = self._requests.ask(timeout_s=timeout_s)
+        out = self._packer.single(message, now_ms=self._client.now_ms(), system=question.properties)
+        try:
+            await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
+            return await question.answer()
+        finally:
+            question.forget()
+
+    async def reply(self, question: MessageExt, body: bytes) -> SendResult:
+        """Reply to a message that was sent by ``request``; its consumer calls this.
+
+        Raises:
+            BadRequest: the message does not ask for a reply.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+        """
+        message, system = self._requests.reply_to(question, body)
+        out = self._packer.single(
+            message,
+            now_ms=self._client.now_ms(),
+            system=system,
+            code=RequestCode.SEND_REPLY_MESSAGE_V2,
+        )
+        return await self.deliver(out, [message])
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """Return the writable queues of a topic; raises NoRoute."""
+        return await self._publish_routes.queues(topic)
+
+    def deliver(
+        self,
+        out: PackedMessage,
+        messages: Sequence[Message],
+        *,
+        queue: MessageQueue | None = None,
+        timeout_s: float | None = None,
+    ) -> Awaitable[SendResult]:
+        """Send a packed message or batch, as ``send`` does.
+
+        Args:
+            out: the packed message or batch.
+            messages: the same as the application gave them, for hooks.
+            queue: the queue to send to; the next one in turn when None.
+            timeout_s: for all attempts together; the setting when None.
+
+        Raises: as ``send``.
+        """
+        return self._delivery.send(out, messages, queue=queue, timeout_s=timeout_s)
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics that this producer has sent to."""
+        return list(self._publish_routes.topics)
+
+    def request_handlers(self) -> dict[int, RequestHandler]:
+        """Return the method that answers each request code of a broker."""
+        return {}
+
+    async def _choose(
+        self,
+        message: Message,
+        queue: MessageQueue | None,
+        select: Select | None,
+        sharding_key: str | None,
+    ) -> MessageQueue | None:
+        if sum(way is not None for way in (queue, select, sharding_key)) > 1:
+            raise BadRequest("queue, select and sharding_key exclude each other")
+        if sharding_key is not None:
+            return by_hash(await self.queues(message.topic), sharding_key)
+        if select is not None:
+            return by_function(await self.queues(message.topic), message, select=select)
+        return queue
+
+
+class InnerProducer(Producer):
+    """A producer for the client itself; its group and topics get no namespace, as in Java."""
+
+    _has_namespace = False

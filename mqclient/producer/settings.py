@@ -1,0 +1,75 @@
+"""The settings of a producer, with RocketMQ's names and defaults.
+
+Source: client/producer/DefaultMQProducer.java (4.9.7).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from mqclient.client.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
+from mqclient.client.settings import check_kind, check_range
+from mqclient.errors import RETRIABLE
+from mqclient.message import BODY_SIZE_MAX
+from storefmt.sysflag import Compression
+
+_RANGES: Final = {
+    "send_msg_timeout_ms": (1, 2**31),
+    "compress_msg_body_over_howmuch": (1, 2**31 - 1),
+    "compress_level": (0, 9),
+    "retry_times_when_send_failed": (0, 1000),
+    "retry_times_when_send_async_failed": (0, 1000),
+    "max_message_size": (1, 2**31 - 1),
+    "default_topic_queue_nums": (1, 1000),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """How a producer works; every attribute is one of Java's ``DefaultMQProducer``.
+
+    Attributes:
+        send_msg_timeout_ms: for all attempts of a message together; the client's ``timeout_s``
+            when None.
+        compress_msg_body_over_howmuch: bodies of this many bytes or more are compressed.
+        compress_type: the algorithm; brokers and consumers before 4.9.4 read only ZLIB.
+        compress_level: 0 to 9.
+        retry_times_when_send_failed: how many attempts may follow the first, at another broker
+            where there is one.
+        retry_times_when_send_async_failed: the same for `send_async`, only after attempts that no
+            broker answered; a chosen queue is tried again, too.
+        retry_response_codes: error codes after which there is another attempt: Java's, and those
+            of a busy broker, which has not stored the message.
+        retry_another_broker_when_not_store_ok: try again also when the message is stored but the
+            broker's disk or slave is late; the message may then be stored twice.
+        max_message_size: most bytes of a body, or of a batch.
+        create_topic_key: the topic whose settings a new topic gets.
+        default_topic_queue_nums: how many queues a new topic gets.
+        send_latency_fault_enable: avoid brokers that answer slowly for a while.
+        unit_mode: the producer belongs to a unit.
+    """
+
+    send_msg_timeout_ms: int | None = None
+    compress_msg_body_over_howmuch: int = 4096
+    compress_type: Compression = Compression.ZLIB
+    compress_level: int = 5
+    retry_times_when_send_failed: int = 2
+    retry_times_when_send_async_failed: int = 2
+    retry_response_codes: frozenset[int] = RETRIABLE
+    retry_another_broker_when_not_store_ok: bool = False
+    max_message_size: int = BODY_SIZE_MAX
+    create_topic_key: str = TEMPLATE_TOPIC
+    default_topic_queue_nums: int = TEMPLATE_QUEUE_COUNT
+    send_latency_fault_enable: bool = False
+    unit_mode: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every setting.
+
+        Raises:
+            BadRequest: a number is out of its range, or the compression is not a ``Compression``.
+        """
+        check_kind("compress_type", self.compress_type, Compression)
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None:
+                check_range(name, value, low=low, high=high)

@@ -1,0 +1,220 @@
+"""The client: name servers in turn, routes that are remembered, errors, signatures."""
+
+import asyncio
+
+import pytest
+
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient, local_ip, parse_addresses
+from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
+from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
+from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.waiting import eventually
+
+DOWN = "127.0.0.1:1"
+
+
+def test_addresses_are_split_and_get_a_port() -> None:
+    assert parse_addresses(" a:1 ; b,c:3;") == ["a:1", "b:9876", "c:3"]
+    for nothing in ("", " ; "):
+        with pytest.raises(BadRequest, match="no name server is given"):
+            MQClient(nothing)
+
+
+def test_own_address_is_one() -> None:
+    assert len(local_ip().split(".")) == 4
+
+
+def test_clients_of_one_tick_of_the_clock_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic_ns", lambda: NOW_MS)
+
+    assert len({MQClient(DOWN).client_id for _ in range(3)}) == 3
+
+
+def test_one_key_without_the_other_is_refused() -> None:
+    with pytest.raises(BadRequest, match="go together"):
+        MQClient("a:1", access_key="ak")
+
+
+def test_route_is_asked_once_and_again_when_it_is_old_or_dropped() -> None:
+    async def go() -> list[str]:
+        now_ms = NOW_MS
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with fake.client(clock_ms=lambda: now_ms) as client:
+                first = await client.route("T")
+                assert await client.route("T") is first
+                client.forget_route("T")
+                await client.route("T")
+                await client.route("T", fresh=True)
+                now_ms += 60_000
+                await client.route("T")
+        return [command.ext["topic"] for command in fake.asked]
+
+    assert asyncio.run(go()) == ["T"] * 4
+
+
+def test_known_route_outlives_name_servers_that_are_away_or_know_nothing() -> None:
+    async def go() -> None:
+        now_ms = NOW_MS
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with fake.client(clock_ms=lambda: now_ms, timeout_s=60) as client:
+                known = await client.route("T")
+                client.namesrv_addresses[:] = [DOWN]
+                for _ in range(3):
+                    now_ms += 600_000
+                    assert await client.route("T") is known
+                    client.doubt_route("T")
+                    assert await client.route("T") is known
+                assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+                for topic, fresh in (("T", True), ("Other", False)):
+                    with pytest.raises(Unreachable):
+                        await client.route(topic, fresh=fresh)
+                client.namesrv_addresses[:] = [fake.address]
+                fake.route()
+                now_ms += 600_000
+                assert await client.route("T") is known
+                with pytest.raises(NoRoute):
+                    await client.route("T", fresh=True)
+                assert await client.route("T") is known
+                fake.route("T", brokers=2)
+
+                async def newest() -> TopicRouteData:
+                    client.doubt_route("T")
+                    return await client.route("T")
+
+                # Nobody waits long for a newer route, so it may be used by a later question.
+                await eventually(newest, lambda route: len(route.broker_datas) == 2)
+
+    asyncio.run(go())
+
+
+def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with fake.client() as client:
+                with pytest.raises(NoRoute) as topic:
+                    await client.route("Other")
+                with pytest.raises(NoRoute) as broker:
+                    await client.master_of(MessageQueue("T", "elsewhere", 0))
+                assert topic.value.address == fake.address
+                assert topic.value.remark == "No topic route info"
+                assert "elsewhere" in str(broker.value)
+                assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+
+    asyncio.run(go())
+
+
+def test_next_name_server_is_asked_and_the_good_one_stays_first() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with MQClient(f"{DOWN};{fake.address}", timeout_s=2.0) as client:
+                await client.route("T")
+                assert client.namesrv_addresses == [fake.address, DOWN]
+
+    asyncio.run(go())
+
+
+def test_when_no_name_server_answers_all_are_named() -> None:
+    async def go() -> None:
+        async with (
+            FakeServer() as fake,
+            MQClient(f"{fake.address};{DOWN}", timeout_s=0.05) as client,
+        ):
+            with pytest.raises(Unreachable) as both:
+                await client.route("T")
+        assert DOWN in str(both.value)
+        assert fake.address in str(both.value)
+
+    asyncio.run(go())
+
+
+def test_silence_and_hanging_up_are_told_apart() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            fake.drop(2)
+            fake.say(3)
+            async with fake.client(timeout_s=0.05) as client:
+                # With the connection made, only the answer can be late.
+                await client.invoke(fake.address, Command.request(3), timeout_s=60)
+                with pytest.raises(TimedOut):
+                    await client.invoke(fake.address, Command.request(1))
+            async with fake.client() as client:
+                with pytest.raises(Unreachable):
+                    await client.invoke(fake.address, Command.request(2))
+                with pytest.raises(BadRequest):
+                    await client.invoke("no port", Command.request(1))
+                with pytest.raises(Unreachable):
+                    await client.invoke_oneway(DOWN, Command.request(1, oneway=True))
+
+    asyncio.run(go())
+
+
+def test_body_that_is_no_route_is_named() -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            fake.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=b"<html>")
+            async with fake.client() as client:
+                with pytest.raises(BadAnswer, match=fake.address):
+                    await client.route("T")
+
+    asyncio.run(go())
+
+
+def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
+    seen: list[tuple[str, int, object]] = []
+
+    def observe(
+        address: str, request: Command, outcome: Command | RemotingError | None, elapsed_ms: float
+    ) -> None:
+        assert elapsed_ms >= 0
+        seen.append((address, request.code, getattr(outcome, "code", None)))
+
+    async def go() -> str:
+        async with FakeServer() as fake:
+            fake.say(7, 0)
+            async with fake.client(
+                on_exchange=observe, address_map={"10.0.0.1:10911": fake.address}
+            ) as client:
+                await client.call("10.0.0.1:10911", 7, what="x")
+            return fake.address
+
+    address = asyncio.run(go())
+
+    assert seen == [(address, 7, 0)]
+
+
+def test_requests_are_signed_when_there_are_keys() -> None:
+    async def go() -> Command:
+        async with FakeServer() as fake:
+            fake.route("T")
+            async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+                await client.route("T")
+            return fake.asked[0]
+
+    request = asyncio.run(go())
+
+    assert request.ext["AccessKey"] == "rocketmq2"
+    assert is_signed(request, "12345678")
+
+
+def test_mark_of_a_unique_key_query_is_sent_but_not_signed() -> None:
+    async def go() -> Command:
+        async with FakeServer() as fake:
+            fake.route("T")
+            fake.say(RequestCode.QUERY_MESSAGE, 22)
+            async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+                await Admin(client).query_message("T", "k", unique=True)
+            return fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
+
+    ext = asyncio.run(go()).ext
+
+    assert ext.pop(UNIQUE_KEY_QUERY) == "true"
+    assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")

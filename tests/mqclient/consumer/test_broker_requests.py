@@ -1,0 +1,150 @@
+"""What a push consumer answers when a broker asks, against a broker that answers as told."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from mqclient.client.instance import MQClient
+from mqclient.consumer import broker_requests
+from mqclient.consumer.listeners import ConsumeConcurrentlyStatus
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.settings import PushSettings
+from remoting.bodies import (
+    CMResult,
+    ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
+    ConsumerRunningInfo,
+    MessageQueue,
+)
+from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
+from remoting.bodies.tables import GetConsumerListByGroupResponseBody
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.header import Header
+from remoting.headers import (
+    ConsumeMessageDirectlyResult as ConsumeDirectly,
+)
+from remoting.headers import (
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+    ResetOffset,
+)
+from tests.mqclient.fake import FakeServer, record
+from tests.waiting import until
+
+OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+QUEUES = [MessageQueue("T", "broker-0", i) for i in range(2)]
+
+
+def play(act: Callable[[FakeServer, MQClient, PushConsumer], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T")
+            body = GetConsumerListByGroupResponseBody(consumer_id_list=[client.client_id])
+            for code in (
+                RequestCode.HEART_BEAT,
+                RequestCode.UNREGISTER_CLIENT,
+                RequestCode.UPDATE_CONSUMER_OFFSET,
+            ):
+                fake.say(code)
+            fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
+            fake.say(RequestCode.QUERY_CONSUMER_OFFSET, ResponseCode.QUERY_NOT_FOUND)
+            settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+            async with PushConsumer(client, "G", settings) as consumer:
+                consumer.subscribe("T", "A")
+                consumer.register_message_listener(lambda messages, context: OK)
+                await consumer.start()
+                await until(lambda: consumer.assignment() == QUEUES)
+                await act(fake, client, consumer)
+
+    asyncio.run(go())
+
+
+async def ask(client: MQClient, code: int, header: Header, *, body: bytes = b"") -> Command:
+    answer = await client.members.answer("a:1", Command.request(code, header, body=body))
+    assert answer is not None
+    return answer
+
+
+def test_running_info_names_subscriptions_queues_rates_and_on_demand_stacks() -> None:
+    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+        consumer.offsets.update(QUEUES[1], 7, increase_only=True)
+        header = GetConsumerRunningInfo(
+            consumer_group="G", client_id=client.client_id, jstack_enable=True
+        )
+        answer = await ask(client, RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+        info = ConsumerRunningInfo.decode(answer.body)
+        assert {each.topic for each in info.subscription_set} == {"T", "%RETRY%G"}
+        assert {q: each.commit_offset for q, each in info.mq_table.items()} == {
+            QUEUES[0]: 0,
+            QUEUES[1]: 7,
+        }
+        assert set(info.status_table) == {"T", "%RETRY%G"}
+        assert info.properties["PROP_CONSUME_TYPE"] == "CONSUME_PASSIVELY"
+        assert info.properties["consumeThreadMin"] == "20"
+        assert "test_broker_requests" in (info.jstack or "")
+
+    play(act)
+
+
+def test_positions_in_memory_are_told() -> None:
+    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+        consumer.offsets.update(QUEUES[0], 3, increase_only=True)
+        header = GetConsumerStatus(topic="T", group="G")
+        answer = await ask(client, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
+        body = GetConsumerStatusBody.decode(answer.body)
+        assert body.message_queue_table == {QUEUES[0]: 3}
+
+    play(act)
+
+
+def test_a_reset_moves_the_queues_it_names_and_begins_them_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(broker_requests, "RESET_PAUSE_S", 0.0)
+
+    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+        consumer.offsets.update(QUEUES[0], 30, increase_only=True)
+        body = ResetOffsetBody(offset_table={QUEUES[0]: 4})
+        header = ResetOffset(topic="T", group="G", timestamp=0, is_force=True)
+        request = Command.request(
+            RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=body.encode(), oneway=True
+        )
+        await client.members.answer("a:1", request)
+        await until(lambda: bool(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)))
+        told = fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)[0]
+        assert (told.ext["queueId"], told.ext["commitOffset"]) == ("0", "4")
+        await until(lambda: consumer.assignment() == QUEUES)
+
+    play(act)
+
+
+def test_one_message_is_consumed_directly() -> None:
+    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+        header = ConsumeDirectly(
+            consumer_group="G", client_id=client.client_id, msg_id="", broker_name="broker-0"
+        )
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        answer = await ask(client, code, header, body=record("T", b"x"))
+        assert ConsumeMessageDirectlyResult.decode(answer.body).consume_result == (
+            CMResult.CR_SUCCESS
+        )
+        answer = await ask(client, code, header)
+        assert answer.code == ResponseCode.SYSTEM_ERROR
+
+    play(act)
+
+
+def test_unsubscribing_while_running_gives_the_queues_up_and_keeps_positions() -> None:
+    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+        consumer.offsets.update(QUEUES[1], 9, increase_only=True)
+        consumer.unsubscribe("T")
+        await until(lambda: consumer.assignment() == [])
+        await until(lambda: bool(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)))
+        kept = fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)
+        assert [(each.ext["queueId"], each.ext["commitOffset"]) for each in kept] == [("1", "9")]
+        consumer.subscribe("T")
+        await until(lambda: consumer.assignment() == QUEUES)
+
+    play(act)

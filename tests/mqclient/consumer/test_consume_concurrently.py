@@ -1,0 +1,264 @@
+"""Concurrent consumption of a queue filled by hand: what is given back, what is kept."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from mqclient.consumer import consume_concurrently
+from mqclient.consumer.consume_concurrently import ConsumeConcurrently
+from mqclient.consumer.consumer_state import ConsumerState
+from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.settings import PushSettings
+from mqclient.message import MessageExt
+from remoting.bodies import CMResult, MessageModel
+from remoting.codes import RequestCode, ResponseCode
+from tests.mqclient.consuming import QUEUE, consuming, filled
+from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.waiting import until
+
+OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
+Scene = tuple[FakeServer, ConsumerState, ConsumeConcurrently, ProcessQueue]
+
+
+def play(
+    listener: Callable[[list[MessageExt], ConsumeConcurrentlyContext], object],
+    act: Callable[[Scene], Awaitable[None]],
+    *,
+    bodies: Sequence[bytes] = (b"a", b"b", b"c"),
+    settings: PushSettings | None = None,
+    clock_ms: Callable[[], int] = lambda: NOW_MS,
+) -> None:
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client(clock_ms=clock_ms) as client:
+            fake.route("T")
+            inside = consuming(client, settings or PushSettings(consume_message_batch_max_size=3))
+            service = ConsumeConcurrently(inside, listener)  # type: ignore[arg-type]
+            service.start()
+            held, new = filled(bodies)
+            service.submit(held, new)
+            try:
+                await act((fake, inside, service, held))
+            finally:
+                await service.stop(wait_s=0)
+                inside.tasks.cancel()
+
+    asyncio.run(go())
+
+
+def given_back(fake: FakeServer) -> list[tuple[str, str]]:
+    return [
+        (each.ext["offset"], each.ext["delayLevel"])
+        for each in fake.asked_for(RequestCode.CONSUMER_SEND_MSG_BACK)
+    ]
+
+
+def test_what_lies_behind_ack_index_is_given_back_with_the_listeners_delay() -> None:
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        context.ack_index, context.delay_level = 0, 4
+        return OK
+
+    async def act(scene: Scene) -> None:
+        fake, inside, _, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        await until(lambda: held.count == 0)
+        assert given_back(fake) == [("1", "4"), ("2", "4")]
+        assert inside.offsets.known(QUEUE) == 3
+
+    play(listen, act)
+
+
+@pytest.mark.parametrize("answer", [None, "CONSUME_SUCCESS!", True, LATER])
+def test_any_answer_but_success_gives_all_back(answer: object) -> None:
+    async def act(scene: Scene) -> None:
+        fake, _, _, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        await until(lambda: held.count == 0)
+        assert given_back(fake) == [("0", "0"), ("1", "0"), ("2", "0")]
+
+    play(lambda messages, context: answer, act)
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), asyncio.CancelledError()])
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_listener_that_raises_anything_ends_no_worker(
+    error: BaseException, is_async: bool
+) -> None:
+    calls: list[int] = []
+
+    def plain(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> object:
+        calls.append(len(messages))
+        raise error
+
+    async def awaited(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> object:
+        return plain(messages, context)
+
+    async def act(scene: Scene) -> None:
+        fake, _, service, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        await until(lambda: held.count == 0)
+        again, new = filled([b"d"])
+        service.submit(again, new)
+        await until(lambda: again.count == 0)
+        assert calls == [3, 1]
+        assert len(given_back(fake)) == 4
+
+    settings = PushSettings(
+        consume_message_batch_max_size=3, consume_thread_min=1, consume_thread_max=1
+    )
+    play(awaited if is_async else plain, act, settings=settings)
+
+
+def test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_position(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(consume_concurrently, "TRY_AGAIN_S", 0.01)
+    seen: list[tuple[bytes, int]] = []
+
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        (message,) = messages
+        seen.append((message.body, message.reconsume_times))
+        return LATER if message.body == b"b" and message.reconsume_times < 2 else OK
+
+    async def act(scene: Scene) -> None:
+        fake, inside, _, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR)
+        await until(lambda: held.count == 1)
+        assert inside.offsets.known(QUEUE) == 1
+        await until(lambda: held.count == 0)
+        assert inside.offsets.known(QUEUE) == 3
+        assert [times for body, times in seen if body == b"b"] == [0, 1, 2]
+
+    play(listen, act, settings=PushSettings())
+
+
+def test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters() -> None:
+    seen: list[bytes] = []
+
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        seen.extend(message.body for message in messages)
+        return OK
+
+    async def act(scene: Scene) -> None:
+        fake, inside, _, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        await until(lambda: held.count == 0)
+        assert given_back(fake) == [("1", "-1")]
+        assert seen == [b"a", b"c"]
+        assert inside.offsets.known(QUEUE) == 3
+
+    play(listen, act, bodies=[b"a", b"broken", b"c"])
+
+
+def test_broadcasting_drops_what_failed_and_asks_no_broker() -> None:
+    async def act(scene: Scene) -> None:
+        fake, inside, _, held = scene
+        await until(lambda: held.count == 0)
+        assert given_back(fake) == []
+        assert inside.offsets.known(QUEUE) == 3
+
+    settings = PushSettings(message_model=MessageModel.BROADCASTING)
+    play(lambda messages, context: LATER, act, settings=settings)
+
+
+def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_nothing() -> None:
+    now_ms = [NOW_MS]
+    release = asyncio.Event()
+
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        await release.wait()
+        return OK
+
+    async def act(scene: Scene) -> None:
+        fake, inside, service, held = scene
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        now_ms[0] += 15 * 60_000
+        await service.give_back_expired(held)
+        assert given_back(fake) == []
+        now_ms[0] += 1
+        await service.give_back_expired(held)
+        assert given_back(fake) == [("0", "3"), ("1", "3"), ("2", "3")]
+        assert inside.offsets.known(QUEUE) == 3
+        release.set()
+        await until(lambda: held.count == 0)
+
+    play(listen, act, clock_ms=lambda: now_ms[0])
+
+
+def test_a_dropped_queue_moves_no_position() -> None:
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        await asyncio.sleep(0.01)
+        return OK
+
+    async def act(scene: Scene) -> None:
+        _, inside, _, held = scene
+        await asyncio.sleep(0)
+        held.dropped = True
+        await asyncio.sleep(0.05)
+        assert inside.offsets.known(QUEUE) is None
+        assert held.count == 3
+
+    play(listen, act)
+
+
+def test_pool_grows_and_shrinks_while_listeners_are_at_work() -> None:
+    running = [0, 0]
+    release = asyncio.Event()
+
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        running[0] += 1
+        running[1] = max(running)
+        await release.wait()
+        running[0] -= 1
+        return OK
+
+    async def act(scene: Scene) -> None:
+        _, _, service, held = scene
+        await until(lambda: running[0] == 1)
+        service.resize(3)
+        await until(lambda: running[0] == 3)
+        service.resize(2)
+        release.set()
+        await until(lambda: held.count == 0)
+        release.clear()
+        running[:] = [0, 0]
+        again, new = filled([b"%d" % i for i in range(6)])
+        service.submit(again, new)
+        await until(lambda: running[0] == 2)
+        await asyncio.sleep(0.01)
+        assert running[0] == 2
+        release.set()
+        await until(lambda: again.count == 0)
+
+    settings = PushSettings(consume_thread_min=1, consume_thread_max=5)
+    play(listen, act, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [(OK, CMResult.CR_SUCCESS), (LATER, CMResult.CR_LATER), (7, CMResult.CR_RETURN_NULL)],
+)
+def test_one_message_consumed_directly_says_how_it_went(answer: object, result: CMResult) -> None:
+    async def act(scene: Scene) -> None:
+        _, _, service, _ = scene
+        _, (message, *_) = filled([b"x"])
+        said = await service.consume_directly(message)
+        assert (said.consume_result, said.order) == (result, False)
+
+    play(lambda messages, context: answer, act, bodies=[])

@@ -1,0 +1,41 @@
+"""Being told of changed queues of a topic."""
+
+import asyncio
+
+from mqclient.consumer.lite_pull_consumer import watch
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode, ResponseCode
+from tests.mqclient.fake import FakeServer
+
+
+def test_only_a_change_is_told_and_a_name_server_that_is_away_is_none() -> None:
+    told: list[tuple[str, int]] = []
+
+    def changed(topic: str, queues: list[MessageQueue]) -> None:
+        told.append((topic, len(queues)))
+
+    async def go() -> None:
+        async with FakeServer() as fake, fake.client() as client:
+            fake.route("T", queues=2)
+            task = asyncio.create_task(watch(client, "T", changed, every_s=0.001))
+
+            async def asked_more() -> None:
+                count = len(fake.asked)
+                async with asyncio.timeout(60):
+                    while len(fake.asked) < count + 3:
+                        await asyncio.sleep(0.001)
+
+            await asked_more()
+            assert told == []
+            fake.route("T", queues=3)
+            await asked_more()
+            fake._answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = [
+                lambda request: request.response(ResponseCode.SYSTEM_ERROR)
+            ]
+            await asked_more()
+            fake.route("T", queues=1)
+            await asked_more()
+            task.cancel()
+            assert told == [("T", 3), ("T", 1)]
+
+    asyncio.run(go())

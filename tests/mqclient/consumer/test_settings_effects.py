@@ -1,0 +1,143 @@
+"""Parameters that are given do what their names say."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from mqclient.client.instance import MQClient
+from mqclient.consumer import queue_pull
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.poll_buffer import PollBuffer
+from mqclient.consumer.process_queue import ProcessQueue
+from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.subscription import Subscription, TopicSubscription
+from mqclient.message import Message
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import (
+    PullMessageResponse,
+    QueryConsumerOffsetResponse,
+    SendMessageResponse,
+)
+from tests.mqclient.consuming import QUEUE, consuming
+from tests.mqclient.fake import NOW_MS, FakeServer, record
+from tests.waiting import until
+
+SEND = RequestCode.SEND_MESSAGE_V2
+PULL = RequestCode.PULL_MESSAGE
+STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
+
+
+def run(act: Callable[[FakeServer], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with FakeServer() as fake:
+            await act(fake)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("posted", "expression"), [(False, None), (True, "A || B")])
+def test_post_subscription_when_pull(posted: bool, expression: str | None) -> None:
+    async def act(fake: FakeServer) -> None:
+        async with fake.client() as client:
+            fake.route("T")
+            inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
+            held = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
+            inside.process_queues[QUEUE] = held
+            inside.subscriptions["T"] = TopicSubscription.of(
+                "T", Subscription.parse("A || B"), version=1
+            )
+            polled = PollBuffer(inside, auto_commit=False)
+            pulls = QueuePulls(inside, polled, from_ms=0)
+            pulls.run(held)
+            await until(lambda: bool(fake.asked_for(PULL)))
+            pulls.stop()
+            inside.tasks.cancel()
+        (request,) = fake.asked_for(PULL)
+        assert request.ext.get("subscription") == expression
+        assert bool(int(request.ext["sysFlag"]) & 4) is posted
+
+    run(act)
+
+
+@pytest.mark.parametrize(
+    "settings", [LitePullSettings(pull_threshold_for_all=1), LitePullSettings(consume_max_span=5)]
+)
+def test_pull_threshold_for_all_and_consume_max_span(
+    settings: LitePullSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_pull, "FLOW_CONTROL_S", 0.0001)
+
+    async def act(fake: FakeServer) -> None:
+        fake.route("T")
+        for code in (
+            RequestCode.HEART_BEAT,
+            RequestCode.UNREGISTER_CLIENT,
+            RequestCode.UPDATE_CONSUMER_OFFSET,
+        ):
+            fake.say(code)
+        at = QueryConsumerOffsetResponse(offset=0)
+        fake.say(RequestCode.QUERY_CONSUMER_OFFSET, header=at)
+        ends = PullMessageResponse(
+            suggest_which_broker_id=0, next_begin_offset=10, min_offset=0, max_offset=50
+        )
+        body = record("T", b"0") + record("T", b"9", queue_offset=9)
+        fake.say(PULL, header=ends, body=body)
+        fake.do(PULL, lambda request: None)
+        async with fake.client() as client, LitePullConsumer(client, "G", settings) as consumer:
+            await consumer.assign([QUEUE])
+            await consumer.start()
+            await until(lambda: consumer._pulls._held_back > 0)
+            assert len(fake.asked_for(PULL)) == 1
+            assert [message.body for message in await consumer.poll(60_000)] == [b"0", b"9"]
+            await until(lambda: len(fake.asked_for(PULL)) == 2)
+
+    run(act)
+
+
+def test_create_topic_key() -> None:
+    async def act(fake: FakeServer) -> None:
+        fake.route("MODEL", queues=3)
+        fake.say(SEND, header=STORED)
+        async with fake.client() as client:
+            settings = ProducerSettings(create_topic_key="MODEL", default_topic_queue_nums=2)
+            producer = Producer(client, settings=settings)
+            await producer.send(Message("New", b"x"))
+            assert len(await producer.queues("New")) == 2
+        (request,) = fake.asked_for(SEND)
+        assert (request.ext["b"], request.ext["c"], request.ext["d"]) == ("New", "MODEL", "2")
+
+    run(act)
+
+
+@pytest.mark.parametrize("keeps_away", [False, True])
+def test_send_latency_fault_enable(keeps_away: bool) -> None:
+    async def act(fake: FakeServer) -> None:
+        fake.route("T", brokers=2)
+        now_ms = NOW_MS
+
+        def late(request: Command) -> Command:
+            nonlocal now_ms
+            now_ms += 600
+            return request.response(header=STORED)
+
+        fake.do(SEND, late)
+        fake.say(SEND, header=STORED)
+        client = MQClient(fake.address, timeout_s=60, clock_ms=lambda: now_ms)
+        settings = ProducerSettings(send_latency_fault_enable=keeps_away)
+        producer = Producer(client, "G", settings)
+        async with client:
+
+            async def sent_to() -> MessageQueue:
+                return (await producer.send(Message("T", b"x"))).queue
+
+            first = (await sent_to()).broker_name
+            brokers = [(await sent_to()).broker_name for _ in range(8)]
+        assert (first not in brokers) is keeps_away
+
+    run(act)

@@ -1,0 +1,312 @@
+"""SendAttempt: what goes over the wire, where to, and what happens when it fails."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from mqclient.client.instance import MQClient
+from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut, Unreachable
+from mqclient.message import BODY_SIZE_MAX, Message
+from mqclient.producer.producer import Producer
+from mqclient.producer.send_request import MessagePacker
+from mqclient.producer.send_result import SendStatus
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import SendMessageResponse
+from storefmt.batch import split_batch
+from storefmt.msgid import UniqueIds
+from storefmt.sysflag import Compression, inflate
+from tests.mqclient.fake import NOW_MS, FakeServer
+
+_T = TypeVar("_T")
+STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
+
+
+def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]], *, brokers: int = 1) -> _T:
+    async def go() -> _T:
+        async with FakeServer() as fake:
+            fake.route("T", brokers=brokers)
+            async with fake.client() as client:
+                return await act(fake, client)
+
+    return asyncio.run(go())
+
+
+def test_message_travels_in_the_fields_of_java() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        message = Message("T", b"hello", tags="A", keys="k", flag=9)
+        queue = MessageQueue("T", "broker-0", 1)
+
+        result = await Producer(client, "PG").send(message, queue=queue)
+
+        (request,) = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
+        assert request.ext == {
+            "a": "PG",
+            "b": "T",
+            "c": "TBW102",
+            "d": "4",
+            "e": "1",
+            "f": "0",
+            "g": str(NOW_MS),
+            "h": "9",
+            "i": f"KEYS\x01k\x02UNIQ_KEY\x01{result.unique_key}\x02WAIT\x01true\x02TAGS\x01A",
+            "j": "0",
+            "k": "false",
+            "m": "false",
+            "n": "broker-0",
+        }
+        assert request.body == b"hello"
+        assert (result.status, result.msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
+        assert (result.queue, result.queue_offset) == (queue, 5)
+
+    run(act)
+
+
+@pytest.mark.parametrize(("size", "sys_flag"), [(4095, "0"), (4096, "769")])
+def test_large_body_is_compressed(size: int, sys_flag: str) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> Command:
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        await Producer(client).send(Message("T", b"z" * size))
+        return fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
+
+    request = run(act)
+
+    assert request.ext["f"] == sys_flag
+    assert len(zlib.decompress(request.body) if sys_flag != "0" else request.body) == size
+
+
+def test_batch_travels_as_one_body() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        fake.say(RequestCode.SEND_BATCH_MESSAGE, header=STORED)
+        batch = [Message("T", b"a", tags="A", flag=1), Message("T", b"b" * 5000)]
+
+        result = await Producer(client).send_batch(batch)
+
+        (request,) = fake.asked_for(RequestCode.SEND_BATCH_MESSAGE)
+        entries = split_batch(request.body)
+        ids = result.unique_key.split(",")
+        assert [(e.flag, e.body) for e in entries] == [(1, b"a"), (0, b"b" * 5000)]
+        assert (
+            entries[0].properties == f"UNIQ_KEY\x01{ids[0]}\x02WAIT\x01true\x02TAGS\x01A".encode()
+        )
+        assert ids[1] in entries[1].properties.decode()
+        assert (request.ext["m"], request.ext["i"], request.ext["f"]) == (
+            "true",
+            "WAIT\x01true",
+            "0",
+        )
+
+    run(act)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (10, SendStatus.FLUSH_DISK_TIMEOUT),
+        (11, SendStatus.SLAVE_NOT_AVAILABLE),
+        (12, SendStatus.FLUSH_SLAVE_TIMEOUT),
+    ],
+)
+def test_stored_but_not_safe_is_a_result(code: int, status: SendStatus) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> SendStatus:
+        fake.say(RequestCode.SEND_MESSAGE_V2, code, header=STORED)
+        return (await Producer(client).send(Message("T", b"x"))).status
+
+    assert run(act) is status
+
+
+def test_failed_send_goes_to_another_broker() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> list[str]:
+        fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="disk full")
+        fake.drop(RequestCode.SEND_MESSAGE_V2)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        await Producer(client).send(Message("T", b"x"))
+        requests = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
+        assert len({request.ext["i"] for request in requests}) == 1
+        return [request.ext["n"] for request in requests]
+
+    brokers = run(act, brokers=2)
+
+    assert len(brokers) == 3
+    assert brokers[0] == brokers[2] != brokers[1]
+
+
+@pytest.mark.parametrize(("code", "count"), [(13, 1), (14, 3)])
+def test_refusal_is_tried_again_only_where_java_does(code: int, count: int) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
+        with pytest.raises(BrokerRefused) as refused:
+            await Producer(client).send(Message("T", b"x"))
+        assert (refused.value.code, refused.value.remark) == (code, "no")
+        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
+
+    assert run(act) == count
+
+
+@pytest.mark.parametrize(("code", "count"), [(13, 3), (14, 1)])
+def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
+        settings = ProducerSettings(retry_response_codes=frozenset({13}))
+        with pytest.raises(BrokerRefused):
+            await Producer(client, settings=settings).send(Message("T", b"x"))
+        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
+
+    assert run(act) == count
+
+
+def test_send_to_a_chosen_queue_is_tried_once() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="no")
+        with pytest.raises(BrokerRefused):
+            await Producer(client).send(Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0))
+        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
+
+    assert run(act) == 1
+
+
+def test_time_limit_holds_for_all_tries_together() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> int:
+        with pytest.raises(TimedOut):
+            await Producer(client).send(Message("T", b"x"), timeout_s=0.05)
+        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
+
+    # None where the time was over before the connection was there.
+    assert run(act) <= 1
+
+
+def test_missing_topic_goes_to_the_queues_of_the_template() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> Command:
+        fake.route("TBW102", queues=8)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        await Producer(client).send(Message("New", b"x"))
+        return fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
+
+    request = run(act)
+
+    assert request.ext["b"] == "New"
+    assert 0 <= int(request.ext["e"]) < 4
+
+
+def test_what_the_template_promised_holds_while_no_name_server_answers() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        fake.route("TBW102")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        producer = Producer(client)
+        await producer.send(Message("New", b"x"))
+        client.namesrv_addresses[:] = ["127.0.0.1:1"]
+        await producer.send(Message("New", b"x"))
+        with pytest.raises(Unreachable):
+            await producer.send(Message("Never", b"x"))
+
+    run(act)
+
+
+def test_without_template_a_missing_topic_has_no_route() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> NoRoute:
+        with pytest.raises(NoRoute) as missing:
+            await Producer(client).send(Message("New", b"x"))
+        return missing.value
+
+    assert run(act).topic == "New"
+
+
+def test_oneway_is_marked_and_not_waited_for() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> tuple[str, Command]:
+        came: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        fake.do(RequestCode.SEND_MESSAGE_V2, lambda request: came.set_result(request))
+        unique_key = await Producer(client).send_oneway(Message("T", b"x"))
+        return unique_key, await came
+
+    unique_key, request = run(act)
+
+    assert request.is_oneway
+    assert unique_key in request.ext["i"]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (Message("bad/topic", b"x"), "not allowed"),
+        (Message("..", b"x"), "not allowed"),
+        (Message("T" * 128, b"x"), "128 characters"),
+        (Message("", b"x"), "empty"),
+        (Message("T", b""), "no body"),
+        (Message("T", b"x" * (BODY_SIZE_MAX + 1)), "at most 4194304"),
+        (Message("T", b"x", properties={"p": "v" * 32_767}), "at most 32767"),
+        (Message("T", "x"), "is str, not bytes"),  # type: ignore[arg-type]
+        (Message("T", b"x", properties={"p": 1}), "texts"),  # type: ignore[dict-item]
+        (Message("T", b"x", tags=1), "texts"),  # type: ignore[arg-type]
+        (Message("T", b"x", keys=[1]), "list of texts"),  # type: ignore[list-item]
+    ],
+)
+def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> ClientError:
+        with pytest.raises(BadRequest) as refused:
+            await Producer(client).send(message)
+        assert fake.asked == []
+        return refused.value
+
+    assert text in str(run(act))
+
+
+@pytest.mark.parametrize(
+    ("batch", "text"),
+    [
+        ([], "without messages"),
+        ((Message("T", b"x") for _ in "12"), "is a generator, not a list"),
+        ([Message("T", b"x"), Message("U", b"x")], "message 1 of the batch is for topic U"),
+        ([Message("%RETRY%g", b"x")], "retry topic"),
+        ([Message("T", b"x", delay_level=1)], "delay level"),
+        ([Message("T", b"x"), Message("T", b"x", wait_stored=False)], "wait_stored"),
+        ([Message("T", b"x" * 3_000_000)] * 2, "send it in parts"),
+    ],
+)
+def test_batch_that_cannot_be_sent_is_refused_here(batch: list[Message], text: str) -> None:
+    async def act(fake: FakeServer, client: MQClient) -> str:
+        with pytest.raises(BadRequest) as refused:
+            await Producer(client).send_batch(batch)
+        return f"{refused.value} {refused.value.hint}"
+
+    assert text in run(act)
+
+
+def test_queue_of_another_topic_and_bad_group_are_refused() -> None:
+    async def act(fake: FakeServer, client: MQClient) -> None:
+        with pytest.raises(BadRequest, match="for a queue of topic U"):
+            await Producer(client).send(Message("T", b"x"), queue=MessageQueue("U", "b", 0))
+        with pytest.raises(BadRequest):
+            Producer(client, "no good")
+
+    run(act)
+
+
+def test_any_number_of_messages_is_split_into_batches_that_fit() -> None:
+    settings = ProducerSettings(max_message_size=1000)
+    packing = MessagePacker(UniqueIds(bytes(4), pid=1, seed=1), settings)
+    messages = [Message("T", bytes(200), tags="A") for _ in range(10)]
+
+    parts = list(packing.split(messages))
+
+    assert [message for part in parts for message in part] == messages
+    assert all(len(packing.batch(part, now_ms=NOW_MS).body) <= 1000 for part in parts)
+    assert len(parts) == 4
+
+
+@pytest.mark.parametrize("kind", list(Compression))
+def test_each_compression_is_what_the_flag_says(kind: Compression) -> None:
+    packing = MessagePacker(
+        UniqueIds(bytes(4), pid=1, seed=1), ProducerSettings(compress_type=kind)
+    )
+    body = b"compressible " * 1000
+
+    out = packing.single(Message("T", body), now_ms=NOW_MS)
+
+    assert len(out.body) < 1000
+    assert inflate(out.body, out.sys_flag, size_max=1 << 20) == body
