@@ -8,9 +8,8 @@ leaves the page cache.
 
 import asyncio
 import random
-import signal
-import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.send_result import SendStatus
-from tests.server.test_kill import broker_conf, launch, name_server, registered
+from tests.server.kills.supervisor import Supervisor
 from tests.waiting import eventually, until
 
 SEED = 20261122
@@ -36,7 +35,7 @@ class Load:
         self.namesrv = namesrv
         self.acknowledged: dict[str, set[bytes]] = {}
 
-    async def run(self, life: int, more: int, broker: subprocess.Popen[bytes]) -> None:
+    async def run(self, life: int, more: int, kill: Callable[[], None]) -> None:
         """Send until some messages more than the first are acknowledged, then kill."""
         known = self.acknowledged[f"life_{life}"] = set()
         async with MQClient(self.namesrv, timeout_s=60) as client:
@@ -46,8 +45,7 @@ class Load:
                 for number in range(SENDERS)
             ]
             await until(lambda: len(known) > more)
-            broker.send_signal(signal.SIGKILL)
-            broker.wait()
+            kill()
             for sender in senders:
                 sender.cancel()
             await asyncio.gather(*senders, return_exceptions=True)
@@ -98,22 +96,19 @@ def test_kills_lose_no_new_topic_and_deliver_each_delayed_message_once(
     print(f"seed {SEED}")
     chance = random.Random(SEED)
 
-    with name_server(tmp_path) as namesrv:
-        conf, port = broker_conf(tmp_path, namesrv)
-        conf.write_text(conf.read_text().replace("SYNC_FLUSH", flush) + "messageDelayLevel=1s 2s\n")
-        load = Load(namesrv)
+    supervisor = Supervisor(tmp_path, target="ours", flush=flush)
+    try:
+        load = Load(supervisor.namesrv)
         for life in range(kills):
-            broker = launch("server.broker.app", conf, port)
-            asyncio.run(registered(namesrv, broker))
+            supervisor.launch({})
+            supervisor.await_ready()
             # Long enough for deliveries in every other life.
             more = chance.choice([0, 1, 3]) if life % 2 else chance.randrange(200, 2_000)
-            asyncio.run(load.run(life, more, broker))
-        broker = launch("server.broker.app", conf, port)
-        try:
-            asyncio.run(registered(namesrv, broker))
-            count = asyncio.run(load.check())
-        finally:
-            broker.terminate()
-            broker.wait(60)
+            asyncio.run(load.run(life, more, supervisor.kill))
+        supervisor.launch({})
+        supervisor.await_ready()
+        count = asyncio.run(load.check())
+    finally:
+        supervisor.close()
 
     print(f"{kills} kills, {count} acknowledged, each read once")

@@ -14,7 +14,7 @@ import pytest
 
 from mqadmin.messages import BODY_SIZE_MAX
 from mqadmin.shell.server import Addresses
-from mqclient.blocking import BlockingClient
+from mqclient import BlockingClient
 from mqclient.message import Message
 from mqclient.producer.settings import ProducerSettings
 from storefmt.message import encode_record
