@@ -366,7 +366,8 @@ class Replication:
     def _pull_refusal(self) -> str:
         """Why nothing may be read here; empty when all is well."""
         receiver = self.receiver
-        if receiver is None or receiver.state is not SlaveState.DIVERGED:
+        # Also while the logs are compared once more: until they were seen to be the same.
+        if receiver is None or not receiver.divergence:
             return ""
         return f"the log of this slave is not its master's: {receiver.divergence}"
 
