@@ -23,6 +23,7 @@ EVERY = list(everything())
 ASKING = [made for made in EVERY if made.needs in (Needs.NAMESRV, Needs.EITHER)]
 COMMANDS = [made for made in ASKING if made.name not in FILES_FIRST | WAITING]
 WORDS = {
+    "address": NOBODY,
     "perm": "RW",
     "account": "longEnough",
     "value": "true",

@@ -24,6 +24,10 @@ TARGETS: Final = ("ours", "java")
 NOT_YET_WRITTEN: Final = frozenset({"queue_behind", "queue_missing"})
 """Entries that were in memory when a broker was killed; its next start makes them from the log.
 The store of a broker that was stopped in order has none of these."""
+RETENTION_UNDER_WAY: Final = "log_start_missing"
+"""Log files were deleted, and queue and index files of the same messages not yet: so it is after a
+kill amid a deletion, until a broker has lived for a look of its retention. Whether a message was
+rightly deleted is for the checker to say."""
 
 
 class Supervisor:
@@ -111,5 +115,7 @@ class Supervisor:
 def _findings(store: Path) -> list[Finding]:
     """Return all that is not as a broker leaves a store."""
     return [
-        one for one in verify(StoreDir.open(store)).findings if one.severity is not Severity.INFO
+        one
+        for one in verify(StoreDir.open(store)).findings
+        if one.severity is not Severity.INFO and one.kind != RETENTION_UNDER_WAY
     ]
