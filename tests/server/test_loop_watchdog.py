@@ -349,6 +349,7 @@ BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
     ExtensionCode.GET_LOCK_TABLE: Ask(),
     ExtensionCode.GET_OPEN_TRANSACTIONS: Ask(),
     ExtensionCode.PROMOTE_SLAVE: Ask(),
+    ExtensionCode.DEMOTE_MASTER: Ask(ext={"brokerId": "1"}),
     R.CLEAN_UNUSED_TOPIC: Ask(),
 }
 NAMESRV: Final[dict[int, Ask | Callable[[int], Ask]]] = {
