@@ -28,9 +28,10 @@ from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import PullMessage, RegisterFilterServer, RegisterMessageFilterClass
+from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.config import FilterServerConfig
 from server.filterserver.filters import Filters
-from server.filterserver.module import BadModule, FilterEngine, FilterModule, Limits
+from server.filterserver.module import FilterEngine, FilterModule, Limits
 from server.runtime.clock import Clock
 from server.runtime.dispatch import Dispatcher
 from server.runtime.hostaddress import join_address
@@ -61,13 +62,22 @@ class FilterServerApp:
 
     def __init__(self, config: FilterServerConfig, clock: Clock) -> None:
         self._config = config
-        self._engine = FilterEngine(Limits(config.filter_fuel, config.filter_memory_size))
+        compiling = CompileLimits(
+            config.filter_compile_cpu_seconds,
+            config.filter_compile_memory_size,
+            config.filter_compile_timeout_millis,
+        )
+        self._engine = FilterEngine(
+            Limits(config.filter_fuel, config.filter_memory_size, compiling)
+        )
         self._filters = Filters(
             size_max=config.filter_module_size_max, count_max=config.filter_count_max
         )
         self._client = RemotingClient(tls=config.tls.client)
         # One: a filter that takes its time delays others and not the loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="filters")
+        # One as well: a module that takes long to compile delays other uploads and no pull.
+        self._compile_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compiling")
         handlers = Handlers(
             {
                 RequestCode.REGISTER_MESSAGE_FILTER_CLASS: FilterServerApp.upload,
@@ -112,6 +122,7 @@ class FilterServerApp:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.stop()
         await self._client.close()
+        self._compile_thread.shutdown()
         self._thread.shutdown()
 
     # Requests.
@@ -146,7 +157,7 @@ class FilterServerApp:
         if not self._filters.is_known(header, command.body):
             run = asyncio.get_running_loop().run_in_executor
             try:
-                module = await run(self._thread, self._engine.compile, command.body)
+                module = await run(self._compile_thread, self._engine.compile, command.body)
             except BadModule as error:
                 return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
             self._filters.put(header, command.body, module)

@@ -40,6 +40,11 @@ class FilterServerConfig:
     filter_fuel: int = setting(2_000_000, low=1)
     """Instructions that a module may use for one message."""
     filter_memory_size: int = setting(16 << 20, low=1 << 16, high=1 << 30)
+    filter_compile_cpu_seconds: int = setting(3, low=1)
+    """CPU time that compiling one module may take, in a process of its own."""
+    filter_compile_memory_size: int = setting(512 << 20, low=64 << 20)
+    """Address space of that process."""
+    filter_compile_timeout_millis: int = setting(10_000, low=1)
     tls: Tls = field(default_factory=Tls)
 
 

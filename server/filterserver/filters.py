@@ -15,7 +15,8 @@ import zlib
 from typing import Final, NamedTuple
 
 from remoting.headers import RegisterMessageFilterClass
-from server.filterserver.module import BadModule, FilterModule
+from server.filterserver.compiling import BadModule
+from server.filterserver.module import FilterModule
 
 CRC_MASK: Final = 0x7FFFFFFF
 

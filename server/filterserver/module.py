@@ -11,8 +11,9 @@
 
 Rule: a module sees one message and nothing else. It gets a new instance for each, so no answer
 depends on another message; it imports nothing, so it has no clock, no files and no network;
-fuel ends a loop and the memory has a limit. A message that a module fails on is kept: a
-message too many can be looked at again by the consumer, one that is left out is lost to it.
+fuel ends a loop and the memory has a limit, and ``compiling`` limits what it costs to compile. A
+message that a module fails on is kept: a message too many can be looked at again by the consumer,
+one that is left out is lost to it.
 
 Source: ours; in 4.2 (filtersrv/FilterClassInfo.java) this was a Java class without any limit.
 """
@@ -21,6 +22,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from server.filterserver.compiling import (
+    BadModule,
+    CompileLimits,
+    compile_apart,
+    first_line,
+    make_engine,
+)
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.message import Record, decode_records
 from storefmt.sysflag import inflate
@@ -40,11 +48,6 @@ _EXPORTS: Final[Mapping[str, object]] = {
     "allocate": ((_I32,), (_I32,)),
     "matches": ((_I32,) * 4, (_I32,)),
 }
-_BINARY: Final = b"\0asm"
-
-
-class BadModule(Exception):
-    """A module that cannot be a filter, or does not act as one; the text says why."""
 
 
 @runtime_checkable
@@ -58,12 +61,13 @@ class FunctionType(Protocol):
 
 
 class Limits(NamedTuple):
-    """What a module may use for one message."""
+    """What a module may use for one message, and before that to be compiled."""
 
     fuel: int
     """About one for each instruction."""
     memory_size: int
     """Bytes."""
+    compiling: CompileLimits = CompileLimits()
 
 
 class FilterEngine:
@@ -83,31 +87,30 @@ class FilterEngine:
             ) from error
         self.wasmtime = wasmtime
         self.limits = limits
-        config = wasmtime.Config()
-        config.consume_fuel = True
-        for feature in ("threads", "memory64", "multi_memory", "gc", "exceptions"):
-            # What the limits below do not reach, or a filter does not need.
-            setattr(config, f"wasm_{feature}", False)
-        self.engine = wasmtime.Engine(config)
+        self.engine = make_engine()
 
     def compile(self, source: bytes) -> "FilterModule":
         """Return the filter in ``source``: a binary module, or its text form.
 
         Raises:
-            BadModule: it cannot be compiled, imports or lacks something, or does not start.
+            BadModule: it cannot be compiled within the limits, imports or lacks something, or
+                does not start.
         """
         wasmtime = self.wasmtime
+        code = compile_apart(source, self.limits.compiling)
         try:
-            binary = source if source.startswith(_BINARY) else wasmtime.wat2wasm(source)
-            module = wasmtime.Module(self.engine, binary)
-        except (wasmtime.WasmtimeError, UnicodeDecodeError) as error:
-            raise BadModule(f"no WebAssembly module: {_first_line(error)}") from error
+            module = wasmtime.Module.deserialize(self.engine, code)
+        except wasmtime.WasmtimeError as error:
+            # The child has another wasmtime where that was replaced under a running server.
+            raise BadModule(
+                f"the compiled module does not load: {first_line(error)}; restart the filter server"
+            ) from error
         _check(module)
         found = FilterModule(self, module)
         try:
             found.instance()
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
-            raise BadModule(f"the module does not start: {_first_line(error)}") from error
+            raise BadModule(f"the module does not start: {first_line(error)}") from error
         return found
 
 
@@ -193,7 +196,3 @@ def _shape(kind: object) -> object:
     if isinstance(kind, FunctionType):
         return tuple(map(str, kind.params)), tuple(map(str, kind.results))
     return type(kind).__name__
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,6 +1,7 @@
 """A filter server between a consumer and a broker: routes, uploads, pulls, permissions."""
 
 import asyncio
+import threading
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from remoting.command import Command
 from remoting.headers import RegisterMessageFilterClass as FilterClass
 from server.filterserver.app import FilterServerApp
 from server.filterserver.config import FilterServerConfig
+from server.filterserver.module import FilterEngine, FilterModule
 from server.runtime.clock import SystemClock
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, signed, write_home
 from tests.server.broker.desk import Desk, create, name_server, pull, running
@@ -179,6 +181,34 @@ def test_last_upload_of_a_group_is_its_filter(tmp_path: Path) -> None:
         return [message.body for message in answer.messages]
 
     assert play(tmp_path, act) == [b"b1"]
+
+
+def test_filters_go_on_while_a_module_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    compile_now = FilterEngine.compile
+
+    def compile_late(engine: FilterEngine, source: bytes) -> FilterModule:
+        begun.set()
+        go_on.wait()
+        return compile_now(engine, source)
+
+    async def act(one: Scene) -> list[bytes]:
+        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+        await send(one, b"a1", b"b1")
+        monkeypatch.setattr(FilterEngine, "compile", compile_late)
+        other = PullConsumer(one.client, "other")
+        late = asyncio.create_task(other.upload_filter("T", "all", wat.module(wat.TAKES_ALL)))
+        await until(begun.is_set)
+        try:
+            answer = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+        finally:
+            go_on.set()
+        await late
+        return [message.body for message in answer.messages]
+
+    assert play(tmp_path, act) == [b"a1"]
 
 
 @pytest.mark.parametrize("text", [wat.LOOP, wat.TRAP, wat.BOMB])

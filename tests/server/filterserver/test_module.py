@@ -7,7 +7,8 @@ import zlib
 
 import pytest
 
-from server.filterserver.module import BadModule, FilterEngine, Limits
+from server.filterserver.compiling import BadModule, CompileLimits
+from server.filterserver.module import FilterEngine, Limits
 from storefmt.errors import BadCall
 from storefmt.message import Record, decode_record, encode_record
 from tests.server.filterserver import wat
@@ -153,6 +154,50 @@ def test_module_that_cannot_be_a_filter_is_refused(
 ) -> None:
     with pytest.raises(BadModule, match=reason):
         engine.compile(source)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (CompileLimits(cpu_s=1, timeout_ms=600_000), r"more than 1 s .*filterCompileCpuSeconds"),
+        (
+            CompileLimits(memory_size=96 << 20, timeout_ms=600_000),
+            r"more than 100663296 bytes .*filterCompileMemorySize",
+        ),
+        (CompileLimits(timeout_ms=1), r"longer than 1 ms .*filterCompileTimeoutMillis"),
+    ],
+)
+def test_module_that_costs_too_much_to_compile_is_refused_by_the_limit_it_passes(
+    limits: CompileLimits, reason: str
+) -> None:
+    engine = FilterEngine(LIMITS._replace(compiling=limits))
+
+    with pytest.raises(BadModule, match=reason):
+        engine.compile(wat.module(wat.TAKES_ALL, more=wat.COSTLY))
+
+
+def test_compiler_that_ends_by_itself_is_told_with_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+
+    with pytest.raises(BadModule, match="ended with code 1"):
+        FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
+
+
+def test_machine_code_that_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # This program ends well and writes nothing.
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+
+    with pytest.raises(BadModule, match="does not load"):
+        FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
+
+
+def test_compiler_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    with pytest.raises(BadModule, match="does not start"):
+        FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
 
 
 def test_server_without_wasmtime_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

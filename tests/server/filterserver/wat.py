@@ -11,6 +11,8 @@ BOMB = """(block $refused
       (br_if $refused (i32.eq (memory.grow (i32.const 16)) (i32.const -1)))
       (br_if $again (i32.lt_u (memory.size) (i32.const 1024)))))
   (i32.lt_u (memory.size) (i32.const 1024))"""
+# Locals that live through many loops: the compiler takes minutes and more than a gigabyte.
+COSTLY = "(func (local {}) {})".format("i32 " * 2_000, "(loop (br_if 0 (local.get 0)))" * 10_000)
 RECURSION = "(call $matches (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0))"
 
 
