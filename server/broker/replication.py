@@ -441,13 +441,24 @@ class Replication:
         self._broker.delay.look_again()
         self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
         self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
-        self._broker.topics.touch(self._broker.clock.now_ms())
+        await self._tell_name_servers()
         text = (
             f"is {role.name} now, with epoch {self.fence.file.epoch}, from log offset "
             f"{store.written_offset} on; {heard}"
         )
         LOG.warning("this broker %s", text)
         return f"{text}; set brokerRole={role.name} and brokerId=0 in its configuration file"
+
+    async def _tell_name_servers(self) -> None:
+        """Return when every name server knows the new epoch, or did not answer in time.
+
+        Whoever sees that a promotion has succeeded may stop this broker right away, and the
+        old master must still hear of the promotion.
+        """
+        told = asyncio.Event()
+        self._broker.topics.touch(self._broker.clock.now_ms())
+        self._broker.when_registered(told.set)
+        await told.wait()
 
     async def _lead_again(self, role: BrokerRole | None, *, force: bool) -> str:
         """Let a fenced master take messages again, with a higher epoch than the one it heard.
@@ -468,7 +479,7 @@ class Replication:
         self.fence.promoted(now_ms, role=config.broker_role.name, former_master="")
         await self._serve_slaves()
         self.fence.lead()
-        self._broker.topics.touch(now_ms)
+        await self._tell_name_servers()
         text = f"is {config.broker_role.name} again, with epoch {self.fence.file.epoch}"
         LOG.warning("this broker %s", text)
         return text

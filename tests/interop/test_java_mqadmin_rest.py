@@ -114,6 +114,8 @@ def measured(lines: list[str]) -> list[str]:
         (r"@[0-9a-f]{1,8}\b", "@<object>"),
         (r"\b2\d{16}\b", "<time>"),
         (r"rt=\d+ms", "rt=<ms>"),
+        # Each consumer takes the second in which it was made.
+        (r"(consumeTimestamp : )\d{14}", r"\1<second>"),
         (r"(SEND_OK|true) \d+\b", r"\1 <ms>"),
         (r"Avg RT: \S+", "Avg RT: <ms>"),
         (r"\b\d{13}/", "<directory>/"),

@@ -26,8 +26,11 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.java
 
 CLUSTER = "TestCluster"
-OURS = {"haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset"}
-"""Keys of ours alone, for `mqadmin ha status` and for slaves."""
+OURS = {
+    *("haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset", "haServerAddress"),
+    *("haEpoch", "haEpochHeard", "haFence", "haBrokerName"),
+}
+"""Keys of ours alone, for `mqadmin ha status`, for slaves and for other masters of the name."""
 DELAYED = "DELAY\0011"
 SAME = (
     "EndTransactionQueueSize",

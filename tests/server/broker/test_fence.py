@@ -137,11 +137,6 @@ def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
     asyncio.run(run())
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="the name server answers its epoch to the registration too late or not at all here; "
-    "the old master is fenced by its next round",
-)
 def test_old_master_is_fenced_at_once_while_the_new_one_is_away(tmp_path: Path) -> None:
     async def run() -> None:
         async with replaced(tmp_path) as (pair, port):

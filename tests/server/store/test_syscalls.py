@@ -105,8 +105,9 @@ def check(root: Path, said: bytes) -> None:
     store.close(START_MS)
     with StoreDir.open(root) as directory:
         found = {one.kind for one in verify(directory).findings}
-    # There is no broker here that would keep a list of topics; a .tmp may be left.
-    assert found <= {"config_missing", "stranger"}
+    # There is no broker here that would keep a list of topics; a .tmp may be left, and between
+    # the two renames of a state file its .bak stands for it.
+    assert found <= {"config_missing", "config_fallback", "stranger"}
 
 
 @pytest.fixture(scope="module")
