@@ -36,8 +36,8 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.frame import encode_frame
 from remoting.headers import PullMessage, SendMessageV2
-from server.store.calls import PutMessage
 from server.store.config import StoreConfig
+from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.configs import TopicConfig, TopicTable
 from storefmt.hosts import pack_host

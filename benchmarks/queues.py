@@ -16,8 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-from server.store.calls import PutMessage
 from server.store.config import StoreConfig
+from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.hosts import pack_host
 

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.logs import make_store
+from server.store.commitlog.log_scan import Found
 from server.store.config import StoreConfig
-from server.store.recover import Recovery
+from server.store.recovery.recover import Recovery
 from server.store.store import MessageStore
-from server.store.walk import Found
 
 KILL = 9
 

@@ -27,8 +27,8 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from server.store.calls import PutMessage
 from server.store.config import StoreConfig
+from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.configs import TopicConfig, TopicTable
 from storefmt.hosts import pack_host

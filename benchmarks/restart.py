@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.servers import cpu_s, start, wait_for
-from server.store.calls import PutMessage
 from server.store.config import StoreConfig
-from server.store.disk import RealDisk
-from server.store.safepoint import read_safe_point
+from server.store.disk.disk import RealDisk
+from server.store.recovery.safe_point import read_safe_point
+from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
 from storefmt.paths import StorePaths

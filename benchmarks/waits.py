@@ -17,8 +17,8 @@ from typing import Final
 
 from benchmarks.telling import tell
 from server.pytest_plugin import running_pair
-from server.store.cleanjobs import DeleteLogJob
-from server.store.disk import RealDisk
+from server.store.cleanup.jobs import DeleteLogJob
+from server.store.disk.disk import RealDisk
 from storefmt.paths import log_file_name
 
 FILE_SIZE: Final = 1 << 30

@@ -34,7 +34,10 @@ def test_it(number):
     [
         ("tests/interop/test_acl.py::test_a[java]", "tests/interop/"),
         ("tests/pipeline/jobs/test_stats.py::test_a", "tests/pipeline/"),
-        ("tests/server/store/test_crash.py::test_a[x::y]", "tests/server/store/test_crash.py"),
+        (
+            "tests/server/store/recovery/test_crash.py::test_a[x::y]",
+            "tests/server/store/recovery/test_crash.py",
+        ),
         ("tests/test_interop.py::test_a", "tests/test_interop.py"),
     ],
 )

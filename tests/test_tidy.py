@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from setuptools import find_packages
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("storefmt", "remoting", "mqclient", "server", "mqadmin", "pipeline")
@@ -53,7 +54,8 @@ def test_every_package_is_installed() -> None:
         if path.name == "__init__.py"
     }
 
-    assert set(declared["tool"]["setuptools"]["packages"]) == packages
+    include = declared["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert set(find_packages(str(REPOSITORY), include=include)) == packages
 
 
 def test_no_page_holds_an_unfinished_merge() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from remoting.codes import FLAG_RESPONSE, VERSION, LanguageCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import encode_frame
-from server.store.calls import Chunk
+from server.store.results import Chunk
 from storefmt.properties import MSG_REGION, TRACE_ON
 
 _HEAD: Final = struct.Struct(">iI")

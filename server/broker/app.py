@@ -43,9 +43,9 @@ from server.runtime.dispatch import Dispatcher
 from server.runtime.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
+from server.store.commitlog.flush import SyncJob
 from server.store.errors import StoreFailed, StoreFull
-from server.store.flush import SyncJob
-from server.store.safepoint import FILE_NAME as SAFE_POINT
+from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
 from storefmt.hosts import pack_host
 from storefmt.paths import StorePaths

@@ -19,7 +19,7 @@ from typing import Final, cast
 from remoting.codes import ResponseCode
 from server.broker.recode import BatchSuffix, Recoder, split_keys
 from server.broker.refusal import Refused
-from server.store.calls import RunMessage
+from server.store.results import RunMessage
 from storefmt import layout
 from storefmt.batch import split_batch
 from storefmt.errors import RecordDamaged

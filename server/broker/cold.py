@@ -19,8 +19,8 @@ from typing import Final
 from server.broker.turn import Turn
 from server.runtime.clock import Clock
 from server.runtime.turns import ServerLoop
-from server.store.nowait import ColdRead
-from server.store.pieces import Begun, Pieces
+from server.store.commitlog.read_in_slices import Begun, Pieces
+from server.store.disk.nowait import ColdRead
 
 TRIES_MAX: Final = 40
 """A pull reads a queue file and at most 32 places of the log."""

@@ -24,7 +24,7 @@ from server.broker.state import Broker
 from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps
-from server.store.nowait import ColdRead, may_wait, no_wait
+from server.store.disk.nowait import ColdRead, may_wait, no_wait
 
 LOG = logging.getLogger(__name__)
 

@@ -34,8 +34,8 @@ from server.broker.names import SCHEDULE_TOPIC
 from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.runtime.clock import Times
-from server.store.calls import GetResult, GetStatus, PutMessage, PutResult
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
+from server.store.results import GetResult, GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from storefmt.errors import RecordDamaged

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
 from server.broker.recode import in_java_order, index_keys
-from server.store.calls import GetStatus, PutMessage
+from server.store.commitlog.log_scan import Found
+from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
-from server.store.walk import Found
 from storefmt.configs import DelayOffsets
 from storefmt.errors import RecordDamaged
 from storefmt.javahash import tags_code

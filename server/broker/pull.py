@@ -35,10 +35,10 @@ from server.broker.pullfields import PullFields
 from server.broker.recode import in_java_order
 from server.broker.refusal import Refused
 from server.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
-from server.store.calls import DispatchEntry, GetResult, GetStatus, PutMessage
-from server.store.logwindow import WORK_MAX
-from server.store.nowait import ColdRead
-from server.store.pieces import OthersWait
+from server.store.commitlog.log_window import WORK_MAX
+from server.store.commitlog.read_in_slices import OthersWait
+from server.store.disk.nowait import ColdRead
+from server.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.javahash import tags_code
 from storefmt.properties import DELAY, KEYS, TAGS, parse_properties

@@ -22,7 +22,7 @@ from server.broker.permissions import is_writable
 from server.broker.recode import in_java_order, index_keys
 from server.broker.refusal import Refused
 from server.broker.topics import UNIT_SUB_FLAG, Topics
-from server.store.calls import PutMessage
+from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.configs import SubscriptionGroup
 from storefmt.errors import RecordDamaged

@@ -16,7 +16,7 @@ from remoting.codes import VERSION
 from server.broker.names import SCHEDULE_TOPIC
 from server.broker.slavesync import DELIVERED_KEY, LEVEL_KEY
 from server.broker.state import Broker
-from server.store.disk import DiskUsage, RealDisk
+from server.store.disk.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.message import decode_record

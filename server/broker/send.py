@@ -33,7 +33,7 @@ from server.broker.stats import Statistics
 from server.broker.topics import Topics
 from server.broker.transaction import is_prepared, prepare
 from server.broker.turn import Sink, Turn
-from server.store.calls import PutMessage, PutResult, PutRun, PutStatus
+from server.store.results import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
 from storefmt.properties import (
     DELAY,

@@ -50,10 +50,10 @@ from server.broker.transactionrules import HOUR_MS, CheckRules
 from server.broker.turn import Done, Sends, Turn
 from server.runtime.clock import Clock, Times, read_together
 from server.runtime.slices import Slices, pieces
-from server.store.calls import DispatchEntry, PutMessage, PutResult
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
-from server.store.ext import no_bits
+from server.store.queues.ext import no_bits
+from server.store.results import DispatchEntry, PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.configs import DataVersion, DelayOffsets, GroupTable
 from storefmt.hosts import pack_host

@@ -15,8 +15,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from server.store.nowait import ColdRead, no_wait
-from server.store.rawlog import RawLog
+from server.store.disk.nowait import ColdRead, no_wait
+from server.store.raw_log import RawLog
 from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
 
 WINDOW_SIZE: Final = 1 << 20

@@ -28,7 +28,7 @@ from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, topic_fault
 from server.broker.recode import in_java_order, index_keys
-from server.store.calls import PutMessage, PutResult
+from server.store.results import PutMessage, PutResult
 from storefmt.errors import BadCall
 from storefmt.javahash import tags_code
 from storefmt.message import Record, encode_record

@@ -49,8 +49,8 @@ from server.broker.transaction import (
     step,
 )
 from server.broker.transactionrules import CheckRules, is_asked_enough, judge
-from server.store.calls import GetStatus, PutMessage, PutResult
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
+from server.store.results import GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.message import Record, decode_records

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from server.broker.names import HALF_TOPIC, OP_HALF_TOPIC
 from server.broker.offsets import Offsets
 from server.broker.transaction import GROUP, QUEUE_ID, decided_offset
-from server.store.calls import GetStatus
+from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.message import Record, decode_records
 

@@ -12,7 +12,7 @@ from typing import Final
 from server.broker.cold import ColdReads
 from server.broker.transactioncheck import TransactionChecks
 from server.runtime.clock import Clock
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
 
 PAUSE_S: Final = 0.01
 """Between two steps; a step takes two or three ms."""

@@ -29,8 +29,8 @@ from server.broker.overload import STALE_FOR_S, Overload
 from server.broker.puttimes import PutTimes
 from server.broker.refusal import store_refuses
 from server.runtime.clock import Clock
+from server.store.commitlog.flush import FlushJob
 from server.store.errors import StoreFailed, StoreFull
-from server.store.flush import FlushJob
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)

@@ -26,8 +26,8 @@ from typing import Final
 from remoting.address import split_address
 from server.ha.frames import REPORT, BadStream, Transfer, Transfers
 from server.runtime.clock import Clock
+from server.store.commitlog.flush import FlushJob
 from server.store.errors import StoreFailed, StoreFull
-from server.store.flush import FlushJob
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)

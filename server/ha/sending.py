@@ -25,7 +25,7 @@ from server.ha.frames import BadStream, Reports, framed
 from server.ha.links import Links, LinkState, SlaveLink
 from server.runtime.clock import Clock
 from server.runtime.hostaddress import join_address
-from server.store.nowait import ColdRead, no_wait
+from server.store.disk.nowait import ColdRead, no_wait
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)

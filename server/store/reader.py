@@ -18,15 +18,15 @@ from itertools import takewhile
 from operator import add
 from typing import Final
 
-from server.store.calls import GetResult, GetStatus, QueryResult
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_read import read_merged, read_rising, warm
+from server.store.commitlog.log_window import LogWindow, Wants
 from server.store.config import StoreConfig
-from server.store.gather import read_merged, read_rising, warm
-from server.store.index import Index
-from server.store.logfile import CommitLog
-from server.store.logwindow import LogWindow, Wants
-from server.store.nowait import ColdRead
-from server.store.queue import ConsumeQueue
-from server.store.queuetable import QueueTable
+from server.store.disk.nowait import ColdRead
+from server.store.index.index import Index
+from server.store.queues.queue import ConsumeQueue
+from server.store.queues.queue_table import QueueTable
+from server.store.results import GetResult, GetStatus, QueryResult
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE, entry_columns
 from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN

@@ -17,8 +17,22 @@ from collections.abc import Callable, Iterator, Sequence
 from errno import ENOMEM
 from typing import Final
 
-from server.store.append import Appender
-from server.store.calls import (
+from server.store.cleanup.cleaner import Cleaner
+from server.store.commitlog.append import Appender
+from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
+from server.store.commitlog.log_scan import Found, LogWalk
+from server.store.commitlog.log_window import Wants
+from server.store.commitlog.next_file import NextFile
+from server.store.config import StoreConfig
+from server.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
+from server.store.disk.nowait import may_wait, no_wait
+from server.store.errors import StoreFailed, StoreFull, disk_error
+from server.store.queues.queue_table import Taker
+from server.store.queues.removal import RemoveJob
+from server.store.raw_log import RawLog
+from server.store.reader import Accept, RawEntry, Reader
+from server.store.recovery.opening import OpenedStore, open_directory
+from server.store.results import (
     DispatchEntry,
     GetResult,
     PutMessage,
@@ -29,21 +43,7 @@ from server.store.calls import (
     RecoveryReport,
     RunResult,
 )
-from server.store.clean import Cleaner
-from server.store.config import StoreConfig
-from server.store.disk import OUT_OF_SPACE, Disk, RealDisk
-from server.store.errors import StoreFailed, StoreFull, disk_error
-from server.store.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
-from server.store.logwindow import Wants
-from server.store.nextfile import NextFile
-from server.store.nowait import may_wait, no_wait
-from server.store.opening import OpenedStore, open_directory
-from server.store.queuetable import Taker
-from server.store.rawlog import RawLog
-from server.store.reader import Accept, RawEntry, Reader
-from server.store.removal import RemoveJob
 from server.store.upkeep import Upkeep
-from server.store.walk import Found, LogWalk
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1

@@ -20,16 +20,16 @@ from array import array
 from dataclasses import dataclass
 from typing import Final
 
+from server.store.commitlog.dispatch import NEW_FILE_COST
+from server.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoint
 from server.store.config import StoreConfig
-from server.store.dispatch import NEW_FILE_COST
-from server.store.flush import FlushJob, QueueSyncJob, write_checkpoint
-from server.store.index import PAGES_A_STEP
-from server.store.indexrewind import IndexEnds
-from server.store.opening import OpenedStore
-from server.store.queueends import QueueEnds
-from server.store.removal import Removed, RemoveJob
-from server.store.safefile import SafePointFile
-from server.store.safepoint import Listing
+from server.store.index.index import PAGES_A_STEP
+from server.store.queues.queue_ends import QueueEnds
+from server.store.queues.removal import Removed, RemoveJob
+from server.store.recovery.index_rewind import IndexEnds
+from server.store.recovery.opening import OpenedStore
+from server.store.recovery.safe_point import Listing
+from server.store.recovery.safe_point_file import SafePointFile
 from storefmt.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250

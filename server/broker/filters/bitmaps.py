@@ -15,7 +15,7 @@ from typing import Final
 from server.broker.filters.bloom import bit_map
 from server.broker.filters.messagefilter import raw_properties
 from server.broker.filters.table import FilterTable
-from server.store.calls import DispatchEntry
+from server.store.results import DispatchEntry
 from storefmt.properties import parse_properties
 
 BIT_MAP_OPERANDS_MAX: Final = 2_048

@@ -1,6 +1,6 @@
 """Old data deleted by hand: commit log files (329), queues without messages (306).
 
-Rule: only what is expired goes (``server.store.retention``); a request changes when, and
+Rule: only what is expired goes (``server.store.cleanup.retention``); a request changes when, and
 never what.
 
 Source: broker/processor/AdminBrokerProcessor.java.

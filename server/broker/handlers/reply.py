@@ -23,7 +23,7 @@ from server.broker.sendroutes import Route, SendFields
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.store.calls import PutMessage
+from server.store.results import PutMessage
 from storefmt.javahash import tags_code
 from storefmt.properties import (
     MSG_REGION,

@@ -41,8 +41,8 @@ from server.broker.transaction import (
 from server.broker.transactionlist import OpenLook
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.store.calls import PutMessage
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
+from server.store.results import PutMessage
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.fastjson import Json, dumps
 from storefmt.message import Record, decode_record

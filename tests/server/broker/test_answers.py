@@ -6,7 +6,7 @@ from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
 from server.broker.answers import SendAnswers, pull_refused, pulled, with_code
-from server.store.calls import GetStatus
+from server.store.results import GetStatus
 
 HOST = b"\x7f\0\0\x01\0\0\x2a\x9f"
 COMMON = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}

@@ -8,7 +8,7 @@ from remoting.codes import ResponseCode
 from server.broker.batches import read_batch
 from server.broker.recode import Recoder
 from server.broker.refusal import Refused
-from server.store.calls import RunMessage
+from server.store.results import RunMessage
 from storefmt.batch import BatchEntry, join_batch, split_batch
 from storefmt.errors import RecordDamaged
 from storefmt.javahash import tags_code

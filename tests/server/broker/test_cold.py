@@ -10,8 +10,9 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from server.store import mapped, pieces
-from server.store.nowait import ColdRead
+from server.store.commitlog import read_in_slices as pieces
+from server.store.disk.disk import mapped
+from server.store.disk.nowait import ColdRead
 from storefmt.message import Record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until

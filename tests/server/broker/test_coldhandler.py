@@ -18,7 +18,7 @@ from remoting.headers import (
     ViewMessage,
 )
 from server.broker.coldhandler import READS_PER_SLICE, each
-from server.store import nowait
+from server.store.disk.disk import nowait
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import fill, forget
 

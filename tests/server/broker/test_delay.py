@@ -13,10 +13,10 @@ from server.broker.delay import RETRY_MS, DelayLevels, DelayService, redirect
 from server.broker.delivered import restored
 from server.broker.refusal import Refused
 from server.runtime.clock import Times
-from server.store.calls import GetResult, GetStatus, PutMessage, PutResult, PutStatus
-from server.store.nowait import ColdRead
+from server.store.commitlog.log_scan import Found
+from server.store.disk.nowait import ColdRead
+from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from server.store.walk import Found
 from storefmt.configs import DelayOffsets
 from storefmt.message import Record, decode_record, encode_record
 

@@ -19,8 +19,8 @@ from server.broker import app
 from server.broker.delay import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
 from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import Times
-from server.store.calls import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.config import StoreConfig
+from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from tests.server.broker.desk import TOPIC, running

@@ -14,7 +14,7 @@ from remoting.codes import ResponseCode
 from server.broker.delay import TAIL_SIZE_MAX, DelayLevels, DelayService, redirect
 from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import Times
-from server.store.calls import DispatchEntry, PutMessage, PutResult, PutStatus
+from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.configs import DelayOffsets
 from tests.server.store.simdisk import PowerCut, SimDisk

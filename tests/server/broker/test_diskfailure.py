@@ -12,7 +12,7 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from server.store.flush import FlushJob
+from server.store.commitlog.flush import FlushJob
 from tests.server.broker.desk import Desk, running
 
 

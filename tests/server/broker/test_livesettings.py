@@ -23,7 +23,7 @@ from server.broker.state import Broker
 from server.runtime.javakeys import BROKER_KEYS, broker_defaults
 from server.runtime.settings import SettingsError, Value, keys_of
 from server.store.config import StoreConfig
-from server.store.ext import no_bits
+from server.store.queues.ext import no_bits
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.waiting import until

@@ -13,7 +13,7 @@ from server.broker.overload import (
     UNFLUSHED_SIZE_MAX,
     Overload,
 )
-from server.store.flush import FlushJob
+from server.store.commitlog.flush import FlushJob
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 

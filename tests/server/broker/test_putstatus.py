@@ -18,8 +18,8 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from server.broker.config import BrokerRole
-from server.store.calls import PutResult, PutStatus, RunResult
-from server.store.disk import DiskUsage, RealDisk
+from server.store.disk.disk import DiskUsage, RealDisk
+from server.store.results import PutResult, PutStatus, RunResult
 from server.store.store import MessageStore
 from storefmt.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, running, send

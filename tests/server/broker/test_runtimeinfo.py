@@ -3,7 +3,7 @@
 import pytest
 
 from server.broker.runtimeinfo import disk_ratio, readable_size, running_time
-from server.store.disk import DiskUsage
+from server.store.disk.disk import DiskUsage
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from server.broker.transaction import (
     state_of,
     step,
 )
-from server.store.calls import PutMessage, PutResult, PutStatus
+from server.store.results import PutMessage, PutResult, PutStatus
 from storefmt.errors import BadCall
 from storefmt.hosts import pack_host
 from storefmt.message import Record, decode_record, encode_record

@@ -9,8 +9,8 @@ from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from server.broker.refusal import Refused
 from server.broker.transaction import check_times
 from server.broker.transactioncheck import STEP_COUNT_MAX
-from server.store.calls import PutMessage
 from server.store.errors import StoreFull
+from server.store.results import PutMessage
 from tests.server.broker.transactions import HOST, START_MS, TIMEOUT_MS, World
 
 TIMES = "TRANSACTION_CHECK_TIMES"

@@ -9,7 +9,7 @@ from remoting.codes import ResponseCode
 from server.broker.names import HALF_TOPIC
 from server.broker.transaction import GROUP
 from server.runtime.clock import SystemClock
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import forget
 from tests.waiting import until

@@ -14,9 +14,9 @@ from server.broker.topics import BuiltIn, Topics
 from server.broker.transaction import GROUP, committed, decided, prepare
 from server.broker.transactioncheck import TransactionChecks
 from server.broker.transactionrules import HOUR_MS, CheckRules
-from server.store.calls import PutMessage, PutResult, PutStatus
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
+from server.store.results import PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.configs import ConsumerOffsets
 from storefmt.hosts import pack_host

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from server.store.config import StoreConfig
-from server.store.disk import RealDisk
-from server.store.queuerows import QueueRow, QueueRows
-from server.store.safepoint import IndexMark, SafePoint, lock_time, write_safe_point
+from server.store.disk.disk import RealDisk
+from server.store.queues.queue_rows import QueueRow, QueueRows
+from server.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.hosts import pack_host
 from storefmt.javahash import tags_code

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from server.store.calls import PutMessage, PutResult, PutStatus
+from server.store.commitlog.raw_properties import texts_of
 from server.store.config import FlushDiskType, StoreConfig
-from server.store.disk import Disk
-from server.store.rawproperties import texts_of
+from server.store.disk.disk import Disk
+from server.store.results import PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.consumequeue import decode_entries
 from storefmt.hosts import pack_host

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from server.store import mapped
-from server.store.calls import GetStatus
-from server.store.nowait import ColdRead
-from server.store.queue import ConsumeQueue
+from server.store.disk.disk import mapped
+from server.store.disk.nowait import ColdRead
+from server.store.queues.queue import ConsumeQueue
+from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.calls import DispatchEntry, PutStatus
 from server.store.errors import StoreLocked
+from server.store.results import DispatchEntry, PutStatus
 from storefmt.checkpoint import Checkpoint
 from tests.server.store.stores import (
     LOG_FILE_SIZE,

@@ -10,7 +10,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import EndTransaction
 from server.broker.acl.gate import topic_at
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
 from tests.server.broker.test_cold import forget

@@ -7,7 +7,7 @@ from server.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
 from server.broker.filters.bloom import BloomFilter, bit_map
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.filters.table import FilterTable
-from server.store.calls import DispatchEntry
+from server.store.results import DispatchEntry
 from storefmt.consumequeue_ext import decode_units
 from storefmt.properties import format_properties
 from tests.server.broker import desk

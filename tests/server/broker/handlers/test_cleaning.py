@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
-from server.store.cleanjobs import DeleteLogJob
-from server.store.nowait import ColdRead
+from server.store.cleanup.jobs import DeleteLogJob
+from server.store.disk.nowait import ColdRead
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.server.broker.test_cold import forget
 from tests.waiting import until

@@ -9,7 +9,7 @@ from remoting.bodies import CheckClientRequestBody, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX, OPERANDS_MAX
-from server.store.logwindow import WORK_MAX
+from server.store.commitlog.log_window import WORK_MAX
 from storefmt.message import decode_records
 from storefmt.properties import format_properties
 from tests.server.broker import desk

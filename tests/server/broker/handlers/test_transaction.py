@@ -10,7 +10,7 @@ from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
-from server.store.nowait import ColdRead
+from server.store.disk.nowait import ColdRead
 from storefmt.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.test_cold import forget

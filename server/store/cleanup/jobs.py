@@ -1,0 +1,294 @@
+"""What deleting waits for, packed for a thread: unlink, and reads of old queue files.
+
+    DeleteLogJob   oldest file first, each gone for good before the next one
+    ScanQueuesJob  reads queue files, tells what points below the first kept byte
+    DeleteFilesJob says so in dispatch.json, then deletes queue and index files
+
+Rule: a job has files of its own and touches no object of the loop. A crash between two
+steps leaves a row of log files without a gap, and never less than dispatch.json names.
+
+Source: store/MappedFileQueue.java#deleteExpiredFileByTime, #deleteExpiredFileByOffset.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from server.store.disk.disk import Disk, DiskFile
+from server.store.queues.queue_rows import QueueRow
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.paths import StorePaths, log_file_name
+
+SLICE_SIZE: Final = 32 << 20
+"""Bytes that are given back at once: a file system is busy with them and with nothing else."""
+_LOOK_BACK: Final = 512
+
+
+class CleanJob(Protocol):
+    """One piece of work of retention."""
+
+    error: OSError | None
+
+    def run(self) -> None:
+        """Do it; blocks for as long as the disk takes."""
+
+
+class DeleteLogJob:
+    """Deletes commit log files.
+
+    Args:
+        paths: of one directory, the oldest first.
+        interval_s: time between two.
+        stop: set when the broker stops; the rest stays then.
+    """
+
+    def __init__(
+        self, disk: Disk, paths: Sequence[Path], *, interval_s: float, stop: threading.Event
+    ) -> None:
+        self.error: OSError | None = None
+        self.left = list(paths)
+        """What is still there."""
+        self.slowest_ms = 0.0
+        """Longest call of them all: that long anybody else may wait for the file system."""
+        self._disk = disk
+        self._interval_s = interval_s
+        self._stop = stop
+
+    def run(self) -> None:
+        """Delete one after another, each durably."""
+        try:
+            while self.left and not self._stop.is_set():
+                started = time.perf_counter()
+                file = self._disk.open(self.left[0])
+                try:
+                    # Quick while the file is open: its blocks go later, slice by slice.
+                    self._disk.unlink(self.left[0])
+                    self._disk.fsync_dir(self.left[0].parent)
+                    self.left.pop(0)
+                    self._note(started)
+                    self._free(file)
+                finally:
+                    started = time.perf_counter()
+                    file.close()
+                    self._note(started)
+                if self.left:
+                    self._stop.wait(self._interval_s)
+        except OSError as error:
+            self.error = error
+
+    def _free(self, file: DiskFile) -> None:
+        """Give back the blocks of a file without a name, unless somebody still reads it."""
+        size = file.size()
+        while size and not self._stop.is_set() and file.is_ours_alone():
+            started = time.perf_counter()
+            size = max(size - SLICE_SIZE, 0)
+            file.truncate(size)
+            self._note(started)
+
+    def _note(self, started: float) -> None:
+        self.slowest_ms = max(self.slowest_ms, (time.perf_counter() - started) * 1000)
+
+
+class QueueView(NamedTuple):
+    """A queue as the loop last saw it; entries."""
+
+    topic: str
+    queue_id: int
+    first: int
+    minimum: int
+    end: int
+    """Entry after the last one that is in a file."""
+
+    @property
+    def is_expired(self) -> bool:
+        """Tell whether not one of its messages is left."""
+        return self.minimum == self.end > 0
+
+
+class QueueFinding(NamedTuple):
+    """What a scan found in one queue."""
+
+    view: QueueView
+    expired: list[Path]
+    """Files all of whose messages are gone, the oldest first."""
+    first: int
+    minimum: int
+    is_expired: bool
+    """Not one of its messages in files is left."""
+
+
+class ScanQueuesJob:
+    """Finds what of the queues points below ``log_min``.
+
+    Args:
+        rows: every queue, and its end in its files.
+        delete_count: queues deleted so far, for who takes the outcome.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        rows: Iterable[tuple[str, int, QueueRow]],
+        *,
+        log_min: int,
+        file_size: int,
+        delete_count: int,
+    ) -> None:
+        self.error: OSError | None = None
+        self.log_min = log_min
+        self.delete_count = delete_count
+        self.found: list[QueueFinding] = []
+        self.empty: list[QueueView] = []
+        """Queues without a message, whether this scan found it or an earlier one."""
+        self._disk = disk
+        self._paths = paths
+        self._rows = rows
+        self._file_size = file_size
+
+    def _views(self) -> Iterator[QueueView]:
+        for topic, queue_id, row in self._rows:
+            yield QueueView(topic, queue_id, *row)
+
+    def run(self) -> None:
+        """Look at every queue; those of which nothing is gone are left out."""
+        for view in self._views():
+            if view.is_expired:
+                self.empty.append(view)
+            if view.end <= view.first or view.minimum >= view.end:
+                continue
+            directory = self._paths.queue_dir(view.topic, view.queue_id)
+            entries = _Entries(self._disk, directory, file_size=self._file_size)
+            try:
+                self._look(view, directory, entries)
+            except FileNotFoundError:
+                # Deleted with its topic meanwhile.
+                continue
+            except OSError as error:
+                self.error = error
+                return
+            finally:
+                entries.close()
+
+    def _look(self, view: QueueView, directory: Path, entries: "_Entries") -> None:
+        low, end, log_min = view.minimum, view.end, self.log_min
+        if entries.at(low)[0] >= log_min:
+            return
+        count = self._file_size // ENTRY_SIZE
+        expired: list[Path] = []
+        first = view.first
+        while first + count < end and entries.all_below(first, first + count, log_min):
+            expired.append(directory / log_file_name(first * ENTRY_SIZE))
+            first += count
+        minimum = entries.first_from(max(first, low), end, log_min)
+        is_expired = minimum == end and entries.all_below(first, end, log_min)
+        self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
+        if is_expired:
+            self.empty.append(view)
+
+
+class DeleteFilesJob:
+    """Deletes queue and index files, after it was said.
+
+    Args:
+        say: writes down that they are no more.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: Sequence[Path],
+        *,
+        say: Callable[[], None],
+        interval_s: float,
+        stop: threading.Event,
+    ) -> None:
+        self.error: OSError | None = None
+        self.left = list(paths)
+        """What is still there."""
+        self._disk = disk
+        self._say = say
+        self._interval_s = interval_s
+        self._stop = stop
+
+    def run(self) -> None:
+        """Say it, delete, sync the directories."""
+        try:
+            self._say()
+            directories: dict[Path, None] = {}
+            while self.left:
+                path = self.left[0]
+                if path.parent in directories:
+                    self._stop.wait(self._interval_s)
+                with contextlib.suppress(FileNotFoundError):
+                    self._disk.unlink(path)
+                    directories[path.parent] = None
+                self.left.pop(0)
+            for directory in directories:
+                if self._disk.is_dir(directory):
+                    self._disk.fsync_dir(directory)
+        except OSError as error:
+            self.error = error
+
+
+class _Entries:
+    """Entries of one queue out of its files, one file open at a time."""
+
+    def __init__(self, disk: Disk, directory: Path, *, file_size: int) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._file_size = file_size
+        self._base = -1
+        self._file: DiskFile | None = None
+
+    def _read(self, start: int, count: int) -> list[tuple[int, int, int]]:
+        pos = start * ENTRY_SIZE
+        base = pos - pos % self._file_size
+        if self._file is None or base != self._base:
+            self.close()
+            self._file = self._disk.open(self._directory / log_file_name(base))
+            self._base = base
+        data = self._file.pread(count * ENTRY_SIZE, pos - base)
+        return list(CQ_ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_SIZE]))
+
+    def at(self, number: int) -> tuple[int, int, int]:
+        """Return one entry; zeros where the file is short."""
+        found = self._read(number, 1)
+        return found[0] if found else (0, 0, 0)
+
+    def all_below(self, start: int, end: int, log_min: int) -> bool:
+        """Tell whether the last message from ``start`` to ``end`` lies below ``log_min``.
+
+        Fillers stand for no message; a row of them that is too long tells nothing.
+        """
+        per_file = self._file_size // ENTRY_SIZE
+        low = max(start, end - _LOOK_BACK, (end - 1) - (end - 1) % per_file)
+        for log_offset, size, _ in reversed(self._read(low, end - low)):
+            if size != FILLER_SIZE:
+                return size > 0 and log_offset + size <= log_min
+        return False
+
+    def first_from(self, low: int, end: int, log_min: int) -> int:
+        """Return the first entry that points at or behind ``log_min``, ``end`` for none."""
+        high = end
+        while low < high:
+            middle = probe = (low + high) // 2
+            entry = self.at(probe)
+            # A filler in the middle tells nothing; the next message does.
+            while entry[1] == FILLER_SIZE and probe + 1 < high:
+                probe += 1
+                entry = self.at(probe)
+            if entry[0] < log_min:
+                low = probe + 1
+            else:
+                high = middle
+        return low
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

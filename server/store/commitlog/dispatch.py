@@ -1,0 +1,156 @@
+"""Dispatch: a stored record gets its queue entry and its index entries.
+
+Rule: everything here is memory first. Keys wait for each other, since one insertion of many
+costs less than many (2 us a turn with one message): they reach the index when enough have
+come together, when somebody asks it, or with the next upkeep, and always before anything
+says that they are there. A disk that is full or broken while queues or index are written
+does not lose an entry: it stays in memory and is written later, and after a crash it is
+built again from the commit log.
+
+Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcherBuildIndex,
+CommitLogDispatcherBuildConsumeQueue).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from server.store.commitlog.append import is_queued
+from server.store.index.index import Index
+from server.store.queues.evicted_queues import NONE
+from server.store.queues.ext import ExtFiles
+from server.store.queues.queue import ConsumeQueue
+from server.store.queues.queue_table import UNWRITTEN_MAX, QueueTable, Taker
+from server.store.results import DispatchEntry
+from storefmt.consumequeue import CQ_ENTRY
+from storefmt.sysflag import TRANSACTION_MASK
+
+KEYS_WAITING_MAX: Final = 64
+"""Records whose keys wait for the index, at most."""
+NEW_FILE_COST: Final = 10
+
+
+class Dispatcher:
+    """Feeds queues and index of one store."""
+
+    def __init__(self, index: Index | None, table: QueueTable) -> None:
+        self.index = index
+        self.exts: ExtFiles | None = None
+        """Where each message gets a unit, when the store writes them."""
+        self.to_write: Iterator[int] | None = None
+        """Slots of queues that are to be written next; None when all of them are."""
+        self.dispatched_offset = 0
+        """Log offset up to which records are in their queues."""
+        self.last_store_ms = 0
+        self.paused: OSError | None = None
+        """Why entries stay in memory for now; housekeeping tries again."""
+        self._table = table
+        self._waiting: list[DispatchEntry] = []
+        # The index has some of the waiting keys already: an insertion did not succeed.
+        self._in_part = False
+
+    def dispatch(
+        self, entries: Sequence[DispatchEntry], takers: Sequence[Taker], *, now_ms: int
+    ) -> None:
+        """Take records in log order; ``takers`` are the queues of them, one each."""
+        pack, table, exts = CQ_ENTRY.pack, self._table, self.exts
+        add_one = table.files.backlog.add_one
+        columns = table.columns
+        written, unwritten, waiting = columns.written, columns.unwritten, columns.waiting
+        unwritten_max = UNWRITTEN_MAX if exts is None and table.has_room else 0
+        for entry, taker in zip(entries, takers, strict=True):
+            _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
+            if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
+                continue
+            if type(taker) is ConsumeQueue:
+                queue: ConsumeQueue | None = taker
+            elif (count := unwritten[taker]) < unwritten_max and written[taker] != NONE:
+                waiting[taker] = add_one(waiting[taker], log_offset, size, tags_code)
+                unwritten[taker] = count + 1
+                continue
+            else:
+                # It was woken since, or has to be written, or was deleted.
+                queue = table.at(taker)
+            if queue is None or queue.deleted:
+                continue
+            if exts is not None:
+                tags_code = exts.put(queue, entry)
+            queue.tail += pack(log_offset, size, tags_code)
+            queue.max_offset += 1
+            if queue.max_offset - queue.written_count >= UNWRITTEN_MAX and not self.paused:
+                try:
+                    queue.write()
+                except OSError as error:
+                    self.paused = error
+        if table.is_crowded:
+            self.rest()
+        if self.index is not None:
+            self._waiting += entries
+            if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
+                self.put_keys(now_ms)
+        last = entries[-1]
+        self.dispatched_offset = last.log_offset + last.size
+        self.last_store_ms = last.store_ms
+
+    def rest(self) -> None:
+        """Let queues rest that are awake longest."""
+        try:
+            self._table.rest(may_write=self.paused is None)
+        except OSError as error:
+            self.paused = error
+
+    def resume(self, entries: list[DispatchEntry]) -> None:
+        """Go on with records whose keys a start had no space for."""
+        self._waiting = entries
+        self._in_part = bool(entries)
+
+    @property
+    def keys_wait(self) -> bool:
+        """Tell whether the index lacks keys of dispatched records."""
+        return self.index is not None and bool(self._waiting)
+
+    def put_keys(self, now_ms: int) -> None:
+        """Put the keys that wait into the index; those for which it has no space go on waiting.
+
+        Args:
+            now_ms: names a new index file.
+        """
+        entries, index = self._waiting, self.index
+        if not entries or index is None:
+            return
+        self._waiting = []
+        try:
+            if not self._in_part:
+                index.dispatch_new(entries, now_ms)
+                return
+        except OSError as error:
+            self.paused = error
+            self._in_part = True
+        for number, entry in enumerate(entries):
+            try:
+                index.dispatch(entry, now_ms)
+            except OSError as error:
+                self.paused = error
+                self._waiting = entries[number:]
+                return
+        self._in_part = False
+
+    def write_queues(self, *, cost_max: int) -> None:
+        """Write some of the queues that are to be written.
+
+        Args:
+            cost_max: most queues to write now; one that needs a new file counts for ten.
+
+        Raises:
+            OSError: the disk did not take them; they stay in memory.
+        """
+        cost = 0
+        for slot in self.to_write or ():
+            with self._table.borrowed(slot) as queue:
+                if queue is not None and queue.unwritten_size:
+                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
+                    queue.write()
+            if cost >= cost_max:
+                break
+        else:
+            self.to_write = None
+        self.paused = None

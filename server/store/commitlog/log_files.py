@@ -1,0 +1,377 @@
+"""The commit log: one writer that appends records to files of one size.
+
+    put ──> pending parts ──write──> file (page cache) ──flush──> disk
+            end                      written_offset       flushed_offset
+
+    | record | record | … | record | int32 left, int32 BLANK, zeros |   next file …
+
+Rule: a record never crosses files and leaves 8 bytes free for the blank that ends its
+file. Files are allocated before they are written, so that a full disk is an error of
+``open_next`` and not of a write. What is behind ``written_offset`` in its file is zero,
+always: the bytes of a write that did not succeed are erased before the next one,
+because whole old records there would come back to life after a crash.
+
+Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from server.store.commitlog.next_file import NextFile
+from server.store.disk.disk import Disk, DiskFile, open_files_max
+from server.store.disk.zeros import data_parts
+from storefmt.message import BLANK_SIZE_MIN, blank
+from storefmt.paths import log_file_name
+
+OPEN_FILES_MAX: Final = 64
+_ZEROS: Final = bytes(1 << 16)
+
+
+class Segment(NamedTuple):
+    """Bytes for one file, in order."""
+
+    base: int
+    pos: int
+    parts: list[bytes | memoryview]
+
+
+class CommitLog:
+    """The files of one commit log and what is on its way into them.
+
+    Args:
+        disk: where the files are.
+        directory: the ``commitlog`` directory.
+        file_size: bytes of one file.
+        bases: log offsets at which the existing files start.
+        end: log offset where the next record goes.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: Path, *, file_size: int, bases: list[int], end: int
+    ) -> None:
+        self.file_size = file_size
+        self.end = end
+        """Log offset after the last record that was put."""
+        self.written_offset = end
+        self.flushed_offset = end
+        self.bases = sorted(bases)
+        self._known = set(bases)
+        self._disk = disk
+        self._directory = directory
+        self._open: dict[int, DiskFile] = {}
+        self._open_max = open_files_max(OPEN_FILES_MAX)
+        self._segments: list[Segment] = []
+        self.parts: list[bytes | memoryview] = []
+        """Pending bytes of the file that is being filled."""
+        self._parts_start = end
+        self._dirty_until = end
+        self._unsynced: dict[int, None] = {}
+        self._syncing: dict[int, None] = {}
+        self.directory_unsynced = False
+        self.warm_size = 0
+        """Bytes of a file made ahead that are written and then synced at once; 0 for none."""
+        self._next: NextFile | None = None
+        self._file_end = self._written_file_end = 0
+        self._blank_size = self._written_blank_size = 0
+        self.set_end(end)
+
+    def set_end(self, end: int) -> None:
+        """Let the next record go to ``end``, the end of what is kept; nothing is pending."""
+        self.end = self.written_offset = self.flushed_offset = self._start = end
+        self._parts_start = self._dirty_until = end
+        # At the end of the last file there is no next one yet: the first put makes it.
+        base = end - end % self.file_size
+        self._file_end = base + self.file_size if base in self._known else end
+        self._written_file_end = self._file_end
+
+    @property
+    def put_size(self) -> int:
+        """Bytes of records that were written since ``set_end``."""
+        return self.written_offset - self._start - self._written_blank_size
+
+    @property
+    def min_offset(self) -> int:
+        """Log offset of the first byte that is kept, or will be."""
+        return self.bases[0] if self.bases else self.end
+
+    def place(self, size: int) -> int:
+        """Reserve ``size`` bytes (at most ``file_size - 8``) and return their log offset.
+
+        The caller appends exactly ``size`` bytes to ``parts`` afterwards.
+
+        Raises:
+            OSError: the next file could not be made; nothing was reserved.
+        """
+        start = self.end
+        if start + size + BLANK_SIZE_MIN > self._file_end:
+            start = self._roll()
+        self.end = start + size
+        return start
+
+    def append(self, data: bytes) -> None:
+        """Take bytes of another log as they are, records or parts of them, to be written next.
+
+        Raises:
+            OSError: the next file could not be made; nothing was taken.
+            ValueError: they would lie in two files.
+        """
+        start = self.end if self.end != self._file_end else self._roll()
+        if start + len(data) > self._file_end:
+            raise ValueError(f"{len(data)} bytes at {start} cross the end of a file")
+        self.parts.append(data)
+        self.end = start + len(data)
+
+    def cut(self, end: int) -> None:
+        """Let the log end at ``end`` in its last file; what is behind it is erased and synced.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.undo_pending()
+        base = self._base_of(end)
+        if base in self._known:
+            self.erase_tail(base, end - base)
+        start, flushed = self._start, min(self.flushed_offset, end)
+        self.set_end(end)
+        self._start, self.flushed_offset = start, flushed
+
+    def _roll(self) -> int:
+        next_base = self._file_end
+        self.open_next(next_base)
+        left = next_base - self.end
+        if left:
+            self.parts.append(blank(left))
+            self._blank_size += left
+        if self.parts:
+            base = self._base_of(self._parts_start)
+            self._segments.append(Segment(base, self._parts_start - base, self.parts))
+        self.parts = []
+        self._parts_start = self.end = next_base
+        self._file_end = next_base + self.file_size
+        return next_base
+
+    def open_next(self, base: int) -> None:
+        """Make sure that the file that starts at ``base`` is there, with all its blocks.
+
+        Raises:
+            OSError: there is no space for it; no file is left behind.
+        """
+        if self.bases and self.bases[-1] >= base:
+            return
+        made, self._next = self._next, None
+        if made is None or made.error is not None:
+            made = self._next_file(base)
+        file = made.take()
+        self.bases.append(base)
+        self._known.add(base)
+        self._keep(base, file)
+        self.directory_unsynced = True
+
+    def _next_file(self, base: int) -> NextFile:
+        path = self._directory / log_file_name(base)
+        return NextFile(self._disk, path, base=base, size=self.file_size, warm_size=self.warm_size)
+
+    def begin_next(self) -> NextFile | None:
+        """Return a job that makes the next file, once three quarters of this one are full.
+
+        None also while a job is under way. Run it (any thread), then call ``end_next``.
+        """
+        base = self._file_end
+        if self._next is not None or not self.bases or self.bases[-1] >= base:
+            return None
+        if base - self.end >= self.file_size // 4:
+            return None
+        self._next = self._next_file(base)
+        return self._next
+
+    def end_next(self, job: NextFile) -> None:
+        """Take the outcome of a job of ``begin_next``; without one, the file is tried again."""
+        if job is not self._next:
+            return
+        if job.error is None:
+            self.open_next(job.base)
+        else:
+            self._next = None
+
+    def write(self) -> None:
+        """Write all that is pending; afterwards ``written_offset == end``.
+
+        Raises:
+            OSError: the disk did not take it; call ``undo_pending`` then.
+        """
+        if self._dirty_until > self.written_offset:
+            self._erase(self.written_offset, self._dirty_until)
+        for segment in self._segments:
+            self._write_segment(segment)
+        if self.parts:
+            base = self._base_of(self._parts_start)
+            self._write_segment(Segment(base, self._parts_start - base, self.parts))
+            self.parts = []
+        self._segments.clear()
+        self._parts_start = self.written_offset = self._dirty_until = self.end
+        self._written_file_end = self._file_end
+        self._written_blank_size = self._blank_size
+
+    def _write_segment(self, segment: Segment) -> None:
+        data = b"".join(segment.parts)
+        start = segment.base + segment.pos
+        self._dirty_until = max(self._dirty_until, start + len(data))
+        self._unsynced[segment.base] = None
+        self.file_at(segment.base).pwrite(data, segment.pos)
+
+    def undo_pending(self) -> None:
+        """Forget what was put since the last write that succeeded."""
+        self._segments.clear()
+        self.parts = []
+        self.end = self._parts_start = self.written_offset
+        self._file_end = self._written_file_end
+        self._blank_size = self._written_blank_size
+
+    def _erase(self, start: int, until: int) -> None:
+        while start < until:
+            base = self._base_of(start)
+            count = min(until, base + self.file_size) - start
+            file = self.file_at(base)
+            for pos in range(start - base, start - base + count, len(_ZEROS)):
+                file.pwrite(_ZEROS[: start - base + count - pos], pos)
+            self._unsynced[base] = None
+            start += count
+
+    def take_unsynced(self) -> list[DiskFile]:
+        """Return the files written since the last call; open until the call after it.
+
+        An error of writing back belongs to the descriptor that wrote: only that one is
+        sure to be told of it by ``fdatasync``.
+        """
+        self._syncing = self._unsynced
+        self._unsynced = {}
+        return [self.file_at(base) for base in self._syncing]
+
+    def sync_again(self) -> None:
+        """Have the files of the last ``take_unsynced``, and their names, synced once more."""
+        self._unsynced = self._syncing | self._unsynced
+        self._syncing = {}
+        self.directory_unsynced = True
+
+    def sync_ended(self) -> None:
+        """Let go of the files of the last ``take_unsynced``."""
+        self._syncing = {}
+
+    def read(self, log_offset: int, size: int) -> bytes | None:
+        """Return ``size`` written bytes, None where they are not all in one kept file."""
+        base = self._base_of(log_offset)
+        if not self._holds(base, log_offset, size):
+            return None
+        data = self.file_at(base).pread(size, log_offset - base)
+        return data if len(data) == size else None
+
+    def read_into(self, view: memoryview, log_offset: int) -> bool:
+        """Fill ``view`` with written bytes; False where they are not all in one kept file."""
+        base, size = self._base_of(log_offset), len(view)
+        if not self._holds(base, log_offset, size):
+            return False
+        return self.file_at(base).read_into(view, log_offset - base) == size
+
+    def _holds(self, base: int, log_offset: int, size: int) -> bool:
+        end = log_offset + size
+        return (
+            self.min_offset <= log_offset
+            and end <= min(self.written_offset, base + self.file_size)
+            and base in self._known
+        )
+
+    def read_parts(self, parts: Sequence[tuple[int, int]]) -> bytes | None:
+        """Return written bytes, (start, end) each, joined; None where ``read`` has to be asked.
+
+        That is where they are not all in one kept file, or not known to be in memory.
+        """
+        start, end = parts[0][0], parts[-1][1]
+        base = self._base_of(start)
+        if start < self.min_offset or end > min(self.written_offset, base + self.file_size):
+            return None
+        return self.file_at(base).parts(parts, base) if base in self._known else None
+
+    def path_of(self, base: int) -> Path:
+        """Return where the file is that starts at ``base``."""
+        return self._directory / log_file_name(base)
+
+    def _base_of(self, log_offset: int) -> int:
+        return log_offset - log_offset % self.file_size
+
+    def file_at(self, base: int) -> DiskFile:
+        """Return the open file that starts at ``base``."""
+        file = self._open.get(base)
+        if file is None:
+            file = self._disk.open(self._directory / log_file_name(base))
+            self._keep(base, file)
+        return file
+
+    def _keep(self, base: int, file: DiskFile) -> None:
+        if len(self._open) >= self._open_max:
+            for old in self._open:
+                if old not in self._unsynced and old not in self._syncing:
+                    self._open.pop(old).close()
+                    break
+        self._open[base] = file
+
+    def remove(self, base: int) -> None:
+        """Delete a whole file.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if base in self._open:
+            self._open.pop(base).close()
+        self._disk.unlink(self._directory / log_file_name(base))
+        self.bases.remove(base)
+        self._known.discard(base)
+
+    def is_at_rest(self, base: int) -> bool:
+        """Tell whether a file is full, on the disk and in nobody's hands."""
+        is_full = base + self.file_size <= self.flushed_offset
+        return is_full and base not in self._unsynced and base not in self._syncing
+
+    def let_go(self, bases: list[int]) -> list[Path]:
+        """Read the oldest files no more; returns their paths, for who deletes them."""
+        for base in bases:
+            if base in self._open:
+                self._open.pop(base).close()
+            self.bases.remove(base)
+            self._known.discard(base)
+        return [self._directory / log_file_name(base) for base in bases]
+
+    def take_back(self, paths: list[Path]) -> None:
+        """Read files again that could not be deleted."""
+        bases = [int(path.name) for path in paths]
+        self.bases = sorted({*self.bases, *bases})
+        self._known.update(bases)
+
+    def erase_tail(self, base: int, pos: int) -> int:
+        """Make a file zeros from ``pos`` on and sync it; returns the bytes that were not.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        file = self.file_at(base)
+        erased = 0
+        for at, data in data_parts(file, pos, self.file_size):
+            file.pwrite(bytes(len(data)), at)
+            erased += len(data) - data.count(0)
+        if erased:
+            file.fdatasync()
+        return erased
+
+    def drop_unused(self) -> None:
+        """Remove the file that was made ahead and holds nothing yet, as Java does on stop."""
+        if self._next is not None:
+            self._next.give_up()
+            self._next = None
+        while self.bases and self.bases[-1] >= self.end and self.bases[-1] > 0:
+            self.remove(self.bases[-1])
+
+    def close(self) -> None:
+        """Close every file."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()

@@ -1,0 +1,273 @@
+"""Walking the commit log record by record, over damage where there is some.
+
+    Found  Found  Blank | Found  Gap  Found  …  Found  Gap (zeros to the end)
+
+Rule: a record counts only if every field that can be checked is right: magic, lengths
+that add up, its own position, the CRC of its body, text that is UTF-8. After a place
+that is no record the walk goes on at the next whole record that says it lies where it
+lies, in the same file or at the start of the next; what is between is a ``Gap``. What a
+gap means (a torn tail, free space, damage) is for the caller to say.
+
+Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
+"""
+
+import struct
+from collections.abc import Callable, Generator, Sequence
+from sys import intern, maxsize
+from typing import Final, NamedTuple, cast
+
+from server.store.commitlog.log_files import CommitLog
+from server.store.disk.file_windows import WINDOW_SIZE, Windows
+from server.store.disk.zeros import first_data
+from storefmt.message import (
+    BLANK_SIZE_MIN,
+    CRC_MASK,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    crc32,
+)
+from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+
+ZEROS: Final = "zeros"
+_RUN_MAX: Final = 256
+"""Records that are parsed before the first of them is taken: they stay in the CPU's cache."""
+_HEAD: Final = struct.Struct(">iiii4xqqi16xq4xi12xi")
+"""The fields that count, where both hosts are IPv4: up to the length of the body."""
+_I64: Final = struct.Struct(">q")
+_I32: Final = struct.Struct(">i")
+_I16: Final = struct.Struct(">h")
+_BLANK: Final = struct.Struct(">ii")
+_MAGICS: Final = (MAGIC_V1, MAGIC_V2)
+_PATTERNS: Final = tuple(_I32.pack(magic) for magic in (*_MAGICS, MAGIC_BLANK))
+_NUL: Final = 0
+"""As a number: who looks for one byte as bytes gets an error raised and dropped first."""
+_PORT_MAX: Final = 0xFFFF
+# A named tuple made this way takes half the time; there is one of each record.
+_new_found: Final = cast("Callable[[type[Found], tuple[object, ...]], Found]", tuple.__new__)
+
+
+class Found(NamedTuple):
+    """One good record; offsets as in the record, ``properties`` raw."""
+
+    log_offset: int
+    size: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    sys_flag: int
+    store_ms: int
+    properties: bytes
+
+
+class Blank(NamedTuple):
+    """The marker that ends a file; log offsets."""
+
+    start: int
+    end: int
+
+
+class Gap(NamedTuple):
+    """A range of the log without a record."""
+
+    start: int
+    end: int
+    reason: str
+    """Why ``start`` is no record; ``zeros`` for a range that is nothing but zeros."""
+
+
+def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found | str:
+    """Return the record at ``data[pos:]``, or why it is none; see ``parse_records``."""
+    found, reason = parse_records(data, pos, log_offset=log_offset, left=left, count_max=1)
+    return found[0] if found else reason
+
+
+def parse_records(
+    data: bytes,
+    pos: int,
+    *,
+    log_offset: int,
+    left: int,
+    doubtful_from: int = maxsize,
+    count_max: int = _RUN_MAX,
+) -> tuple[list[Found], str]:
+    """Return records from ``data[pos:]`` on, and why there are no more; "" where there may be.
+
+    Args:
+        log_offset: where this is in the log.
+        left: bytes from there to the end of the file; a record leaves 8 of them.
+        doubtful_from: log offset from which no record has a NUL in its texts.
+    """
+    found: list[Found] = []
+    topics: dict[bytes, str] = {}
+    shift, data_size, end_max = log_offset - pos, len(data), pos + left - BLANK_SIZE_MIN
+    for _ in range(count_max):
+        if pos < 0 or data_size - pos < RECORD_SIZE_MIN:
+            return found, "truncated"
+        head = _HEAD.unpack_from(data, pos)
+        size, magic, crc, queue_id, queue_offset, at, sys_flag, store_ms, port, body_size = head
+        if magic != MAGIC_V1 and magic != MAGIC_V2:
+            return found, "magic"
+        if size < RECORD_SIZE_MIN or (end := pos + size) > end_max:
+            return found, "size"
+        if at != pos + shift:
+            return found, "physical offset"
+        if end > data_size:
+            return found, "truncated"
+        body_at = pos + _HEAD.size
+        if sys_flag & HOSTS_V6:
+            store_ms, port, body_size, body_at = _long_hosts(data, pos, sys_flag)
+        if not 0 <= port <= _PORT_MAX or queue_id < 0 or queue_offset < 0 or store_ms < 0:
+            return found, "fields"
+        body_end = body_at + body_size
+        if body_size < 0 or body_end + 3 > end:
+            return found, "lengths"
+        if body_size and crc32(data[body_at:body_end]) & CRC_MASK != crc:
+            return found, "body crc"
+        topic_at = body_end + (1 if magic == MAGIC_V1 else 2)
+        topic_size = data[body_end] if magic == MAGIC_V1 else _I16.unpack_from(data, body_end)[0]
+        texts_at = topic_at + topic_size + 2
+        if topic_size <= 0 or texts_at > end:
+            return found, "lengths"
+        if texts_at + _I16.unpack_from(data, texts_at - 2)[0] != end:
+            return found, "lengths"
+        name = data[topic_at : texts_at - 2]
+        topic = topics.get(name) or _learn(topics, name)
+        if not topic:
+            return found, "topic"
+        texts = data[texts_at:end]
+        if end + shift > doubtful_from and (_NUL in texts or _NUL in name):
+            return found, "text"
+        fields = at, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
+        found.append(_new_found(Found, fields))
+        pos = end
+    return found, ""
+
+
+def _learn(topics: dict[bytes, str], name: bytes) -> str:
+    """Return a topic by its bytes, "" where they are no text; the next time ``topics`` has it."""
+    try:
+        # One text for all records of a topic: it is looked up and compared for each.
+        topic = topics[name] = intern(name.decode())
+    except UnicodeDecodeError:
+        return ""
+    return topic
+
+
+def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, int]:
+    """Return store time, store port, body size and the body's position beside IPv6 hosts."""
+    at = pos + (68 if sys_flag & BORN_HOST_V6 else 56)
+    (store_ms,) = _I64.unpack_from(data, at)
+    at += 24 if sys_flag & STORE_HOST_V6 else 12
+    (port,) = _I32.unpack_from(data, at)
+    (body_size,) = _I32.unpack_from(data, at + 16)
+    return store_ms, port, body_size, at + 20
+
+
+class LogWalk:
+    """Walks the files of a log.
+
+    Args:
+        log: gives the files.
+        bases: log offsets at which the files start, sorted; a missing one is a gap.
+        doubtful_from: log offset from which bytes may be zeros that were never written;
+            there a record with a NUL in its topic or properties, which its CRC does not
+            cover, is none. None where everything was synced.
+    """
+
+    def __init__(
+        self, log: CommitLog, bases: Sequence[int], *, doubtful_from: int | None = None
+    ) -> None:
+        self._doubtful_from = maxsize if doubtful_from is None else doubtful_from
+        self._log = log
+        self._bases = bases
+
+    def items(self, start: int) -> Generator[list[Found] | Blank | Gap, None, None]:
+        """Yield everything from log offset ``start`` (a record's start) in order.
+
+        Records come some together, one right behind the other.
+        """
+        expected = None
+        for base in self._bases:
+            if base + self._log.file_size <= start:
+                continue
+            if expected is not None and base != expected:
+                yield Gap(expected, base, "missing file")
+            yield from self._file_items(base, max(start - base, 0))
+            expected = base + self._log.file_size
+
+    def _file_items(self, base: int, pos: int) -> Generator[list[Found] | Blank | Gap, None, None]:
+        size_max = self._log.file_size
+        windows = Windows(self._log.file_at(base), pos, file_size=size_max)
+        try:
+            while pos < size_max:
+                # Where that is none it is asked again, since the window may end too early.
+                item = self._records_at(windows, base, pos)[0] or self._item_at(windows, base, pos)
+                if isinstance(item, str):
+                    end = size_max if item == ZEROS else self._next_good(windows, base, pos)
+                    yield Gap(base + pos, base + end, item)
+                    pos = end
+                elif isinstance(item, Blank):
+                    yield item
+                    pos = size_max
+                else:
+                    yield item
+                    last = item[-1]
+                    pos = last.log_offset + last.size - base
+        finally:
+            windows.close()
+
+    def _records_at(self, windows: Windows, base: int, pos: int) -> tuple[list[Found], str]:
+        """Return the records in the window from ``pos`` on, and why there are no more."""
+        return parse_records(
+            windows.data,
+            pos - windows.start,
+            log_offset=base + pos,
+            left=self._log.file_size - pos,
+            doubtful_from=self._doubtful_from,
+        )
+
+    def _item_at(self, windows: Windows, base: int, pos: int) -> list[Found] | Blank | str:
+        """Return what begins at ``pos``, or why it is nothing; moves to another window."""
+        left = self._log.file_size - pos
+        at = windows.move(pos, RECORD_SIZE_MIN)
+        if len(windows.data) - at < _BLANK.size:
+            return "truncated"
+        size, magic = _BLANK.unpack_from(windows.data, at)
+        if magic == MAGIC_BLANK:
+            return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
+        if size == 0 and magic == 0:
+            if first_data(windows.file, pos, self._log.file_size) is None:
+                return ZEROS
+        elif magic in _MAGICS and size <= left:
+            windows.move(pos, size)
+        records, reason = self._records_at(windows, base, pos)
+        return records or reason
+
+    def _next_good(self, windows: Windows, base: int, pos: int) -> int:
+        """Return the position of the next record or blank after ``pos``, else the file size."""
+        size_max = self._log.file_size
+        start = first_data(windows.file, pos + 1, size_max)
+        while start is not None and start < size_max:
+            data = windows.file.pread(WINDOW_SIZE, start)
+            for at in candidates(data):
+                found = start + at - 4
+                if found > pos and not isinstance(self._item_at(windows, base, found), str):
+                    return found
+            if len(data) < WINDOW_SIZE:
+                break
+            # A magic may lie across two windows.
+            start = first_data(windows.file, start + len(data) - 4, size_max)
+        return size_max
+
+
+def candidates(data: bytes) -> list[int]:
+    """Return every position in ``data`` that holds a magic; a record begins 4 bytes before."""
+    found: list[int] = []
+    for pattern in _PATTERNS:
+        at = data.find(pattern)
+        while at >= 0:
+            found.append(at)
+            at = data.find(pattern, at + 1)
+    return sorted(found)

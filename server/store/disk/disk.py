@@ -1,0 +1,381 @@
+"""All that the store asks of an operating system, so that tests can lie about it.
+
+Rule: every byte the store reads or writes goes through a ``Disk``. A real disk may lose,
+keep or tear what was not synced; tests replace it by one that does so on purpose.
+``pwrite`` writes all or raises; a file grows by ``allocate`` or ``truncate`` only.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import resource
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from stat import S_ISDIR
+from typing import Final, NamedTuple, Protocol
+
+from server.store.disk.lock_file import lock_file
+from server.store.disk.mapped import Mapped
+from server.store.disk.nowait import MODE, ColdRead
+from server.store.disk.read_ahead import begin
+
+OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Error numbers of a disk that has no space; everything else goes on."""
+FilePath = Path | str
+"""Where a file is. Making a ``Path`` costs as much as opening the file: there are thousands."""
+
+
+class FileStat(NamedTuple):
+    """What a directory says of one file."""
+
+    size: int
+    modified_ns: int
+
+
+class DirEntry(NamedTuple):
+    """One name in a directory."""
+
+    name: str
+    is_dir: bool
+    size: int
+    modified_ns: int
+
+
+class DiskUsage(NamedTuple):
+    """Space of the disk that holds a path, in bytes."""
+
+    used: int
+    usable: int
+    """What is left for programs without special rights."""
+
+    @property
+    def percent(self) -> int:
+        """Percent in use, rounded up, as Java counts it."""
+        whole = self.used + self.usable
+        return -(-self.used * 100 // whole) if whole else 0
+
+
+class DiskFile(Protocol):
+    """One open file; positions and sizes are bytes."""
+
+    def pread(self, size: int, pos: int) -> bytes:
+        """Return up to ``size`` bytes from ``pos``; fewer only at the end of the file."""
+
+    def read_into(self, view: memoryview, pos: int) -> int:
+        """Fill ``view`` from ``pos``; return how many bytes: fewer only at the end of the file."""
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        """Return several parts of the file joined, None where not all are known to be in memory.
+
+        Args:
+            parts: (start, end) of each, ``base`` more than its position; in rising order.
+        """
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        """Begin what ``pread`` does, beside the caller; what is returned waits for the outcome."""
+
+    def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+        """Write all of ``data`` at ``pos``, or raise ``OSError``."""
+
+    def fdatasync(self) -> None:
+        """Return when content and size are on the disk."""
+
+    def allocate(self, size: int) -> None:
+        """Make the file ``size`` bytes long with every block reserved."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to ``size`` bytes, or extend it with a hole."""
+
+    def size(self) -> int:
+        """Return the length of the file."""
+
+    def next_data(self, pos: int) -> int | None:
+        """Return the first position >= ``pos`` that may not be zero, None for none."""
+
+    def drop_cache(self) -> None:
+        """Forget clean cached pages, so that the next read comes from the disk."""
+
+    def read_ahead(self, *, on: bool) -> None:
+        """Let reads fetch more than was asked for, or exactly that."""
+
+    def is_ours_alone(self) -> bool:
+        """Tell whether nobody else has the file open or mapped; False where that is unknown."""
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+
+
+class Disk(Protocol):
+    """Files by path."""
+
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
+        """Open for reading and writing; ``create`` makes it if it is absent."""
+
+    def stat(self, path: FilePath) -> FileStat | None:
+        """Return size and time of a file or directory, None where there is none."""
+
+    def list(self, path: FilePath) -> list[str]:
+        """Return the sorted names in a directory, [] where there is none."""
+
+    def scan(self, path: FilePath) -> Sequence[DirEntry]:
+        """Return the names in a directory, sorted, with what ``stat`` says of each.
+
+        None where there is no directory. Far less work than ``list`` and ``stat``.
+        """
+
+    def is_dir(self, path: FilePath) -> bool:
+        """Tell whether the path is a directory."""
+
+    def mkdir(self, path: FilePath) -> None:
+        """Make a directory and its parents."""
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Rename over ``target``."""
+
+    def unlink(self, path: FilePath) -> None:
+        """Remove a file."""
+
+    def rmdir(self, path: Path) -> None:
+        """Remove an empty directory."""
+
+    def usage(self, path: Path) -> DiskUsage:
+        """Return how full the disk is that holds a directory."""
+
+    def fsync_dir(self, path: FilePath) -> None:
+        """Return when the names in the directory are on the disk."""
+
+    def sync_all(self, path: Path) -> bool:
+        """Return when everything below ``path`` is on the disk, whatever else is with it.
+
+        False where the system cannot do that, or would not tell of errors.
+        """
+
+    def lock(self, path: Path) -> Callable[[], None]:
+        """Lock byte 0 of a file as Java does; returns what releases it.
+
+        Raises:
+            StoreLocked: another process, or this one, holds it.
+        """
+
+
+class RealFile:
+    """A file descriptor."""
+
+    __slots__ = ("_can_tell", "_fd", "_mapped", "parts")
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._can_tell = True
+        self._mapped = Mapped(fd)
+        self.parts = self._mapped.parts
+
+    def pread(self, size: int, pos: int) -> bytes:
+        if MODE.no_wait and self._can_tell:
+            view = memoryview(bytearray(size))
+            return bytes(view[: self.read_into(view, pos)])
+        data = os.pread(self._fd, size, pos)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < size and (data := os.pread(self._fd, size - got, pos + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def read_into(self, view: memoryview, pos: int) -> int:
+        if MODE.no_wait and self._can_tell:
+            count = self._read_cached(view, pos)
+            if count is not None:
+                return count
+        got = count = os.preadv(self._fd, [view], pos)
+        while count and got < len(view):
+            count = os.preadv(self._fd, [view[got:]], pos + got)
+            got += count
+        return got
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return begin(lambda: self.pread(size, pos))
+
+    def _read_cached(self, view: memoryview, pos: int) -> int | None:
+        """Fill ``view`` from the page cache; None where the file system cannot tell.
+
+        Raises:
+            ColdRead: not all of it is there.
+        """
+        size = len(view)
+        try:
+            count = os.preadv(self._fd, [view], pos, os.RWF_NOWAIT)
+        except BlockingIOError:
+            raise ColdRead(self._fd, size, pos) from None
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
+            self._can_tell = False
+            return None
+        if count < size and pos + count < self.size():
+            raise ColdRead(self._fd, size, pos)
+        return count
+
+    def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+        done = os.pwrite(self._fd, data, pos)
+        if done == len(data):
+            return
+        with memoryview(data) as view:
+            while done < len(view):
+                count = os.pwrite(self._fd, view[done:], pos + done)
+                if count == 0:
+                    raise OSError(errno.EIO, "pwrite wrote nothing")
+                done += count
+
+    def fdatasync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def allocate(self, size: int) -> None:
+        os.posix_fallocate(self._fd, 0, size)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def next_data(self, pos: int) -> int | None:
+        try:
+            return os.lseek(self._fd, pos, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return None
+            if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+                return pos if pos < self.size() else None
+            raise
+
+    def drop_cache(self) -> None:
+        os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def read_ahead(self, *, on: bool) -> None:
+        advice = os.POSIX_FADV_NORMAL if on else os.POSIX_FADV_RANDOM
+        os.posix_fadvise(self._fd, 0, 0, advice)
+
+    def is_ours_alone(self) -> bool:
+        # A write lease is given only to who has the only descriptor of a file.
+        try:
+            fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._mapped.close()
+        os.close(self._fd)
+
+
+class RealDisk:
+    """The file system of this machine."""
+
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return RealFile(os.open(path, flags, 0o644))
+
+    def stat(self, path: FilePath) -> FileStat | None:
+        try:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return FileStat(found.st_size, found.st_mtime_ns)
+
+    def list(self, path: FilePath) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return []
+
+    def scan(self, path: FilePath) -> Sequence[DirEntry]:
+        found = []
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    mode, _, _, _, _, _, size, _, _, _ = stat = entry.stat()
+                    is_dir = S_ISDIR(mode)
+                    found.append(DirEntry(entry.name, is_dir, size, stat.st_mtime_ns))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        return sorted(found) if len(found) > 1 else found
+
+    def is_dir(self, path: FilePath) -> bool:
+        return os.path.isdir(path)
+
+    def mkdir(self, path: FilePath) -> None:
+        # A ``Path`` keeps the names of thousands of queues for good.
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def unlink(self, path: FilePath) -> None:
+        os.unlink(path)
+
+    def rmdir(self, path: Path) -> None:
+        path.rmdir()
+
+    def usage(self, path: Path) -> DiskUsage:
+        found = os.statvfs(path)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize
+        return DiskUsage(used, found.f_bavail * found.f_frsize)
+
+    def fsync_dir(self, path: FilePath) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def sync_all(self, path: Path) -> bool:
+        # Older kernels swallow the errors of writing back.
+        release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+        if release is None or (int(release[1]), int(release[2])) < (5, 8):
+            return False
+        call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        if call is None:
+            return False
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if call(fd):
+                code = ctypes.get_errno()
+                raise OSError(code, os.strerror(code), str(path))
+        finally:
+            os.close(fd)
+        return True
+
+    def lock(self, path: Path) -> Callable[[], None]:
+        return lock_file(path)
+
+
+def open_files_max(most: int) -> int:
+    """Return how many files one cache may keep open.
+
+    Args:
+        most: the answer in a process that may open 4,096 files or more; less in others, in
+            proportion, so that the store keeps within a quarter of what there is.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return most if limit == resource.RLIM_INFINITY else max(4, min(most, most * limit // 4096))
+
+
+def read_file(disk: Disk, path: Path) -> bytes | None:
+    """Return the content of a small file, None where there is none.
+
+    Raises:
+        OSError: the disk cannot read it.
+    """
+    found = disk.stat(path)
+    if found is None:
+        return None
+    file = disk.open(path)
+    try:
+        return file.pread(found.size, 0)
+    finally:
+        file.close()

@@ -1,0 +1,114 @@
+"""Which of the index files on disk can be used, and which are built again.
+
+Rule: index files are derived from the commit log. After a crash only files that the
+checkpoint says are full and synced are kept; any file whose size or header cannot be
+right goes, and every one after it, because they continue it. What went is built again
+while the log is walked (see ``recover``), so no key is lost.
+
+Source: store/index/IndexService.java#load (which keeps less and builds nothing again).
+"""
+
+from server.store.config import StoreConfig
+from server.store.disk.disk import Disk
+from server.store.index.index import Index
+from server.store.index.index_file import IndexFile
+from server.store.results import RecoveryReport
+from storefmt.errors import RecordDamaged
+from storefmt.index import ENTRY, HEADER, SLOT, index_file_size
+from storefmt.paths import StorePaths
+
+
+def load_index(
+    disk: Disk,
+    paths: StorePaths,
+    config: StoreConfig,
+    *,
+    sealed_until_ms: int | None,
+    report: RecoveryReport,
+) -> Index:
+    """Return the index with the files that can be used; the others are deleted.
+
+    Args:
+        sealed_until_ms: after a crash, the end of the last file that was synced when it
+            was full; None after a stop in order.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    names = [name for name in disk.list(paths.index) if name.isdecimal()]
+    slot_count, entry_count_max = index_geometry(disk, paths, config, names)
+    if names and slot_count != config.max_hash_slot_num:
+        report.notes.append(
+            f"index files have {slot_count} slots and {entry_count_max} entries, not as "
+            "configured; the files win"
+        )
+    files: list[IndexFile] = []
+    for name in names:
+        stat = disk.stat(paths.index / name)
+        file = None
+        if stat is not None and stat.size == index_file_size(slot_count, entry_count_max):
+            file = open_index_file(disk, paths, name, slot_count, entry_count_max)
+        follows = not files or files[-1].is_full
+        if file is None or not follows or not is_usable(file, sealed_until_ms):
+            break
+        files.append(file)
+    index = Index(
+        disk, paths.index, slot_count=slot_count, entry_count_max=entry_count_max, files=files
+    )
+    for name in names[len(files) :]:
+        disk.unlink(paths.index / name)
+        report.rebuilt_index_files += 1
+    return index
+
+
+def open_index_file(
+    disk: Disk, paths: StorePaths, name: str, slot_count: int, entry_count_max: int
+) -> IndexFile | None:
+    """Return a file that has a header, None for one that has none."""
+    try:
+        return IndexFile(
+            disk, paths.index / name, slot_count=slot_count, entry_count_max=entry_count_max
+        )
+    except RecordDamaged:
+        return None
+
+
+def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
+    """Tell whether a header can be right, and the file was synced when it was full.
+
+    The last entry is of the record that the header names, unless the entries never came.
+    """
+    in_order = (
+        file.entry_count <= file.entry_count_max
+        and 0 <= file.begin_log_offset <= file.end_log_offset
+        and 0 <= file.used_slot_count < file.entry_count
+        and (file.keys_at_end() > 0 if file.entry_count > 1 else file.is_blank())
+    )
+    return in_order and (
+        sealed_until_ms is None or (file.is_full and file.end_ms <= sealed_until_ms)
+    )
+
+
+def index_geometry(
+    disk: Disk, paths: StorePaths, config: StoreConfig, names: list[str]
+) -> tuple[int, int]:
+    """Return slots and entries of the files: the configured ones unless a full file has others.
+
+    The numbers are not in the file; but when there is a second file, the first is full
+    and its entry count is the limit.
+    """
+    configured = config.max_hash_slot_num, config.max_index_num
+    if len(names) < 2:
+        return configured
+    stat = disk.stat(paths.index / names[0])
+    if stat is None or stat.size < HEADER.size or stat.size == index_file_size(*configured):
+        return configured
+    file = disk.open(paths.index / names[0])
+    try:
+        entry_count = HEADER.unpack(file.pread(HEADER.size, 0))[5]
+    finally:
+        file.close()
+    slots_size = stat.size - HEADER.size - ENTRY.size * entry_count
+    if entry_count < 2 or slots_size < SLOT.size or slots_size % SLOT.size:
+        return configured
+    return slots_size // SLOT.size, entry_count

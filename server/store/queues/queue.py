@@ -1,0 +1,429 @@
+"""One consume queue: 20 bytes a message, files on disk and the newest entries in memory.
+
+    0         min_offset      tail_start       written_count   max_offset
+    | expired | files …       | tail: in files | tail: memory  |
+                              next_offset = max_offset + what is put but not dispatched
+
+of one that was no object for a while:      written_count    tail_start   max_offset
+    | expired | files …                     | in the backlog | tail       |
+
+Rule: entries are derived from the commit log and can be built again, so they reach
+their files lazily and without fsync; the reader looks at the tail first. Files are
+sparse and of one size, named by the byte at which they start. The first file may start
+above 0; a queue that starts inside a file begins with fillers.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank, #correctMinOffset.
+"""
+
+import re
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+from server.store.disk.disk import DirEntry, Disk, DiskFile, open_files_max
+from server.store.queues.entry_backlog import Backlog
+from server.store.queues.evicted_queues import Numbers
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
+from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
+
+TAIL_FLUSH_SIZE: Final = 8 << 10
+"""Bytes of unwritten entries that make a queue write them by itself."""
+TAIL_KEEP: Final = 100
+"""Written entries that stay in memory for readers at the end of a queue in use."""
+OPEN_FILES_MAX: Final = 256
+_QUEUE_NAME: Final = re.compile("0|[1-9][0-9]{0,9}")
+_ID_MAX: Final = (1 << 31) - 1
+
+
+class NewNames:
+    """Directories with names that may not be on the disk: a few bytes for each queue."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._ids.values())) + len(self._ids)
+
+    def add(self, directory: str) -> None:
+        """Note the directory ``<topic>/<queue id>`` of a file that was made."""
+        topic, _, queue_id = directory.rpartition("/")
+        self._ids.setdefault(topic, array("i")).append(int(queue_id))
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield every queue's directory, then those of the topics; each once."""
+        for topic in sorted(self._ids):
+            for queue_id in sorted(set(self._ids[topic])):
+                yield f"{topic}/{queue_id}"
+        yield from sorted(self._ids)
+
+
+class QueueFiles:
+    """Open queue files of all queues, the least recently used closed first."""
+
+    def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
+        self.disk = disk
+        self.file_size = file_size
+        self.tail_keep = TAIL_KEEP
+        """Written entries that stay in memory, of each queue."""
+        self.backlog = Backlog(disk, root / "backlog.tmp")
+        self._new_names = NewNames()
+        self._open: OrderedDict[str, DiskFile] = OrderedDict()
+        self._open_max = open_files_max(OPEN_FILES_MAX)
+
+    def get(self, path: str, *, create: bool = False) -> DiskFile:
+        """Return the open file; ``create`` makes it, with all its (sparse) size.
+
+        Raises:
+            OSError: it is not there or cannot be made.
+        """
+        file = self._open.get(path)
+        if file is not None:
+            self._open.move_to_end(path)
+            return file
+        file = self._made(path) if create else self.disk.open(path)
+        self._open[path] = file
+        if len(self._open) > self._open_max:
+            self._open.popitem(last=False)[1].close()
+        return file
+
+    def _made(self, path: str) -> DiskFile:
+        """Open a file to write to it, made if it is not there."""
+        try:
+            file = self.disk.open(path)
+        except FileNotFoundError:
+            directory = path.rpartition("/")[0]
+            self.disk.mkdir(directory)
+            self._new_names.add(directory)
+            file = self.disk.open(path, create=True)
+        # Also one that a full disk let us make and not extend.
+        try:
+            if file.size() < self.file_size:
+                file.truncate(self.file_size)
+        except OSError:
+            file.close()
+            raise
+        return file
+
+    def note_names(self, directory: str) -> None:
+        """Note a queue's directory whose names another process may have made, and not synced."""
+        self._new_names.add(directory)
+
+    def take_new_names(self) -> NewNames:
+        """Return where files were made since the last call."""
+        names, self._new_names = self._new_names, NewNames()
+        return names
+
+    def forget(self, path: str) -> None:
+        """Close a file if it is open."""
+        file = self._open.pop(path, None)
+        if file is not None:
+            file.close()
+
+    def close(self) -> None:
+        """Close all."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
+        self.backlog.close()
+
+
+class TopicPlace(NamedTuple):
+    """What the queues of a topic share; with thousands of them it matters."""
+
+    topic: str
+    directory: str
+    """``consumequeue/<topic>``."""
+    part: bytes
+    """The topic as a record has it: length, then UTF-8."""
+
+    @classmethod
+    def of(cls, paths: StorePaths, topic: str) -> "TopicPlace":
+        """Return the place of a topic.
+
+        Raises:
+            BadCall: the topic cannot be a path.
+        """
+        directory = paths.queue_dir(topic, 0).parent
+        name = topic.encode()
+        return cls(topic, str(directory), len(name).to_bytes(2, "big")[1:] + name)
+
+
+@final
+class ConsumeQueue:
+    """The entries of one queue of one topic; all offsets count entries.
+
+    Args:
+        files: shared open files.
+        place: what the queues of its topic share; the directory of the queue is made at the
+            first write.
+        slot: its number in the table, -1 for none.
+        first: first entry that has a file.
+        min_offset: first entry that points at a kept record.
+        synced_count: entries that the safe point tells of, which are on the disk; those from
+            there on may not be.
+        written_count: entry after the last that is in a file.
+        max_offset: entries there are, expired and filler ones included.
+        waiting: the place in the backlog of the entries between ``written_count`` and
+            ``tail_start``, -1 for none.
+        next_offset: what the next message that is put gets.
+    """
+
+    __slots__ = (
+        "_files",
+        "_place",
+        "deleted",
+        "first",
+        "max_offset",
+        "min_offset",
+        "next_offset",
+        "queue_id",
+        "slot",
+        "synced_count",
+        "tail",
+        "tail_start",
+        "topic_part",
+        "waiting",
+        "written_count",
+    )
+
+    # By position: queues come and go with every message where there are thousands in use.
+    def __init__(
+        self, files: QueueFiles, place: TopicPlace, queue_id: int, slot: int = -1, first: int = 0,
+        min_offset: int = 0, synced_count: int = 0, written_count: int = 0, max_offset: int = 0,
+        waiting: int = -1, next_offset: int = 0,
+    ) -> None:  # fmt: skip
+        self._files = files
+        self._place = place
+        self.topic_part = place[2]
+        self.queue_id = queue_id
+        self.slot = slot
+        self.first = first
+        self.min_offset = min_offset
+        self.synced_count = synced_count
+        self.written_count = written_count
+        self.max_offset = self.tail_start = max_offset
+        self.next_offset = next_offset
+        self.waiting = waiting
+        self.tail = bytearray()
+        self.deleted = False
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+        return self._place.topic
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Topic and queue id."""
+        return self._place.topic, self.queue_id
+
+    @property
+    def numbers(self) -> Numbers:
+        """What is to know of it while it is no object."""
+        return Numbers(
+            self.first, self.min_offset, self.synced_count, self.written_count, self.max_offset,
+            self.waiting, self.next_offset,
+        )  # fmt: skip
+
+    @property
+    def is_even(self) -> bool:
+        """Tell whether all that was given out is written."""
+        return self.next_offset == self.max_offset == self.written_count
+
+    @property
+    def directory(self) -> Path:
+        """Where the files are."""
+        return Path(f"{self._place.directory}/{self.queue_id}")
+
+    @property
+    def file_entry_count(self) -> int:
+        """Entries in one file."""
+        return self._files.file_size // ENTRY_SIZE
+
+    def append(self, log_offset: int, size: int, tags_code: int) -> None:
+        """Add the entry ``max_offset``; it stays in memory until ``write``."""
+        self.tail += CQ_ENTRY.pack(log_offset, size, tags_code)
+        self.max_offset += 1
+
+    @property
+    def unwritten_size(self) -> int:
+        """Bytes of entries that are only in memory."""
+        return (self.max_offset - self.written_count) * ENTRY_SIZE
+
+    @property
+    def is_at_new_file(self) -> bool:
+        """Tell whether the next write has to make a file, which takes ten times as long."""
+        return self.written_count % self.file_entry_count == 0
+
+    def recall(self) -> None:
+        """Bring the entries that are in the backlog back into the tail."""
+        if self.waiting >= 0:
+            self.tail[:0] = self._files.backlog.take(self.waiting)
+            self.tail_start, self.waiting = self.written_count, -1
+
+    def rest(self) -> None:
+        """Give the entries that are only in memory to the backlog; the object is of no more use."""
+        tail = self.tail
+        if self.written_count > self.tail_start:
+            del tail[: (self.written_count - self.tail_start) * ENTRY_SIZE]
+        if tail:
+            self.waiting = self._files.backlog.add(self.waiting, tail)
+
+    def write(self) -> None:
+        """Write the entries that are only in memory.
+
+        Raises:
+            OSError: the disk did not take them; they stay in memory.
+        """
+        self.recall()
+        skip = (self.written_count - self.tail_start) * ENTRY_SIZE
+        self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
+        self.written_count = self.max_offset
+        surplus = self.max_offset - self.tail_start - self._files.tail_keep
+        if surplus > 0:
+            del self.tail[: surplus * ENTRY_SIZE]
+            self.tail_start += surplus
+
+    def drop_tail(self) -> None:
+        """Give back the memory of entries that are in their file."""
+        if self.tail and self.written_count == self.max_offset:
+            self.tail = bytearray()
+            self.tail_start = self.max_offset
+
+    def put_bytes(self, start: int, data: bytes) -> None:
+        """Write whole entries from entry ``start`` on, over what is there.
+
+        Raises:
+            OSError: the disk did not take them.
+        """
+        pos = start * ENTRY_SIZE
+        done = 0
+        file_size = self._files.file_size
+        while done < len(data):
+            in_file = (pos + done) % file_size
+            base = pos + done - in_file
+            count = min(file_size - in_file, len(data) - done)
+            self._files.get(self.path_at(base), create=True).pwrite(
+                data[done : done + count], in_file
+            )
+            self.note_written(base)
+            done += count
+
+    def note_written(self, base: int) -> None:
+        """Note that files from the one that begins at byte ``base`` on are to be synced."""
+        self.synced_count = min(self.synced_count, base // ENTRY_SIZE)
+
+    def fill_until(self, start: int) -> None:
+        """Make ``start`` the first message: fillers before it in its file.
+
+        Raises:
+            OSError: the disk did not take them.
+        """
+        in_file = start % self.file_entry_count
+        self.first = start - in_file
+        self.put_bytes(self.first, FILLER * in_file)
+        self.synced_count = self.first
+        self.min_offset = self.max_offset = self.next_offset = start
+        self.tail_start = self.written_count = start
+
+    def path_at(self, base: int) -> str:
+        """Return the path of the file whose first byte is byte ``base`` of the queue."""
+        return f"{self._place.directory}/{self.queue_id}/{log_file_name(base)}"
+
+    def read(self, start: int, count: int) -> bytes | bytearray:
+        """Return up to ``count`` entries from ``start``; fewer at the end of a file.
+
+        b"" where the entries are not there: below the first file or beyond the end.
+
+        Raises:
+            OSError: the disk cannot be read there.
+        """
+        count = min(count, self.max_offset - start)
+        if count <= 0 or start < self.first:
+            return b""
+        if self.waiting >= 0 and start + count > self.written_count:
+            self.recall()
+        if start >= self.tail_start:
+            begin = (start - self.tail_start) * ENTRY_SIZE
+            return self.tail[begin : begin + count * ENTRY_SIZE]
+        pos = start * ENTRY_SIZE
+        in_file = pos % self._files.file_size
+        size = min(count * ENTRY_SIZE, self._files.file_size - in_file)
+        on_disk = min(size, (self.tail_start - start) * ENTRY_SIZE)
+        try:
+            data = self._files.get(self.path_at(pos - in_file)).pread(on_disk, in_file)
+        except FileNotFoundError:
+            return b""
+        if on_disk < size and len(data) == on_disk:
+            return data + self.tail[: size - on_disk]
+        return data[: len(data) - len(data) % ENTRY_SIZE]
+
+    def entry(self, start: int) -> tuple[int, int, int] | None:
+        """Return (log offset, size, tags code) of one entry, None where there is none."""
+        data = self.read(start, 1)
+        if not data:
+            return None
+        log_offset, size, tags_code = CQ_ENTRY.unpack(data)
+        return log_offset, size, tags_code
+
+    def count_below(self, log_offset: int) -> int:
+        """Return the number of entries of records below a log offset.
+
+        Entries are in the order of the log. A filler, which points nowhere, counts with the
+        entry before it.
+
+        Raises:
+            OSError: the disk cannot be read.
+        """
+        low, high = self.first, self.max_offset
+        # Nearly always the last entry tells.
+        middle = high - 1
+        while low < high:
+            probe, entry = middle, self.entry(middle)
+            while entry is not None and entry[1] == FILLER_SIZE and probe > low:
+                probe -= 1
+                entry = self.entry(probe)
+            if entry is None or entry[1] == FILLER_SIZE or entry[0] < log_offset:
+                low = middle + 1
+            else:
+                high = probe
+            middle = (low + high) // 2
+        return low
+
+    def close_files(self) -> None:
+        """Close what is open of its files."""
+        size = self._files.file_size
+        for base in range(self.first * ENTRY_SIZE, self.max_offset * ENTRY_SIZE, size):
+            self._files.forget(self.path_at(base))
+
+
+class QueueDirectory(NamedTuple):
+    """One directory of queue files."""
+
+    topic: str
+    queue_id: int
+    files: Sequence[DirEntry]
+
+
+def queue_directories(disk: Disk, root: Path) -> Iterator[QueueDirectory | Path]:
+    """Yield every queue directory below ``root``, and the paths of others in their place."""
+    for topic in disk.scan(root):
+        if not topic.is_dir:
+            continue
+        directory = root / topic.name
+        for entry in disk.scan(directory):
+            # No other name is one that a broker gives to a queue.
+            is_queue = _QUEUE_NAME.fullmatch(entry.name) and int(entry.name) <= _ID_MAX
+            if entry.is_dir and is_queue:
+                files = disk.scan(f"{directory}/{entry.name}")
+                yield QueueDirectory(topic.name, int(entry.name), files)
+            elif entry.is_dir:
+                yield directory / entry.name
+
+
+def queue_bases(disk: Disk, directory: Path) -> list[int]:
+    """Return the byte positions at which the files in a queue directory start, sorted."""
+    names = (parse_log_file_name(name) for name in disk.list(directory))
+    return [base for base in names if base is not None]

@@ -1,0 +1,228 @@
+"""The index at the safe point: what may be said of it, and how a start goes back to it.
+
+    | header | slots … | 1 … K-1 | K … |      K: entry count of records below the safe point
+      again    again     synced    zeros, and filled again by the walk of the tail
+
+Rule: the safe point counts the entries of records below it and no others, as it does with
+queues. Those were synced and never change; slots and header do, so a start makes them again
+from the entries. That reads one index file at most (400 MB in the usual geometry), however long
+the log is. Where a file is missing or cannot be right, the safe point does not hold, and the
+whole log is walked.
+
+Source: store/index/IndexService.java#load (which deletes the last file after a crash).
+"""
+
+import sys
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from server.store.config import StoreConfig
+from server.store.disk.disk import Disk, DiskFile
+from server.store.disk.zeros import data_parts
+from server.store.index.index import Index
+from server.store.index.index_file import IndexFile
+from server.store.index.usable_files import index_geometry, is_usable, open_index_file
+from server.store.recovery.safe_point import IndexMark
+from server.store.recovery.trust import SafePointWrong
+from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, index_file_size
+from storefmt.index import slot_pos as position_of_slot
+from storefmt.paths import StorePaths
+
+_CHUNK_SIZE: Final = ENTRY.size << 16
+_SLOTS_A_READ: Final = 1 << 16
+_LOOK_BACK: Final = 512
+_UNKNOWN_MS: Final = 0
+
+
+class IndexEnds:
+    """What an index has in its files now, for a thread that may read them later.
+
+    The index must be written.
+    """
+
+    def __init__(self, disk: Disk, index: Index) -> None:
+        self._disk = disk
+        self._slot_count = index.slot_count
+        self._files = [(file.path, file.header) for file in index.files]
+
+    def mark(self, *, below: int) -> IndexMark:
+        """Return what the safe point may say: the entries of records below a log offset.
+
+        Raises:
+            OSError: an index file cannot be read.
+        """
+        files = list(self._files)
+        while files:
+            path, header = files.pop()
+            header = self._header_below(path, header, below)
+            if header.entry_count > 1:
+                return IndexMark(
+                    names=[*(path.name for path, _ in files), path.name], header=tuple(header)
+                )
+        return IndexMark()
+
+    def _header_below(self, path: Path, header: IndexHeader, below: int) -> IndexHeader:
+        """Return a header without the entries of records from ``below`` on."""
+        count, used = header.entry_count, header.slot_count
+        if count <= 1 or header.end_log_offset < below:
+            return header
+        file = self._disk.open(path)
+        try:
+            while count > 1:
+                low = max(1, count - _LOOK_BACK)
+                pos = entry_pos(low, slot_count=self._slot_count)
+                data = file.pread((count - low) * ENTRY.size, pos)
+                for entry in reversed([*map(IndexEntry._make, ENTRY.iter_unpack(data))]):
+                    if entry.log_offset < below:
+                        return header._replace(
+                            end_ms=_UNKNOWN_MS, end_log_offset=entry.log_offset,
+                            slot_count=used, entry_count=count,
+                        )  # fmt: skip
+                    used -= entry.previous == 0
+                    count -= 1
+        finally:
+            file.close()
+        return header._replace(entry_count=count)
+
+
+def load_marked_index(
+    disk: Disk,
+    paths: StorePaths,
+    config: StoreConfig,
+    *,
+    mark: IndexMark,
+    store_ms_at: Callable[[int], int],
+) -> Index:
+    """Return the index as the safe point says.
+
+    Args:
+        mark: the index when the safe point was written.
+        store_ms_at: gives the store time (ms) of the record at a log offset, 0 for none.
+
+    Raises:
+        SafePointWrong: it is not as ``mark`` says.
+        OSError: the disk refused.
+    """
+    names = _names_from(disk, paths, mark)
+    kept = [name for name, wanted in zip(names, mark.names, strict=False) if name == wanted]
+    slot_count, entry_count_max = index_geometry(disk, paths, config, kept)
+    size = index_file_size(slot_count, entry_count_max)
+    files: list[IndexFile] = []
+    for name in mark.names:
+        stat = disk.stat(paths.index / name)
+        is_there = name in kept and stat is not None and stat.size == size
+        is_last = name == mark.names[-1]
+        if is_there and is_last:
+            rewinding = _Rewind(disk, slot_count, entry_count_max, store_ms_at=store_ms_at)
+            is_there = rewinding.run(paths.index / name, IndexHeader(*mark.header))
+        file = None
+        if is_there:
+            file = open_index_file(disk, paths, name, slot_count, entry_count_max)
+        if file is None or not is_usable(file, None) or not (is_last or file.is_full):
+            for known in files:
+                known.close()
+            raise SafePointWrong(f"index file {name} is missing or not as it was")
+        files.append(file)
+    for name in names[len(files) :]:
+        disk.unlink(paths.index / name)
+    return Index(
+        disk, paths.index, slot_count=slot_count, entry_count_max=entry_count_max, files=files
+    )
+
+
+def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
+    """Return the names of the index files; what expired and was said to is deleted now."""
+    names = [name for name in disk.list(paths.index) if name.isdecimal()]
+    if not mark.names or mark.names[0] not in names:
+        return names
+    first = names.index(mark.names[0])
+    for name in names[:first]:
+        disk.unlink(paths.index / name)
+    return names[first:]
+
+
+class _Rewind:
+    def __init__(
+        self,
+        disk: Disk,
+        slot_count: int,
+        entry_count_max: int,
+        *,
+        store_ms_at: Callable[[int], int],
+    ) -> None:
+        self._disk = disk
+        self._slot_count = slot_count
+        self._entry_count_max = entry_count_max
+        self._store_ms_at = store_ms_at
+
+    def run(self, path: Path, header: IndexHeader) -> bool:
+        """Bring a file back to a header; False where it cannot have had that."""
+        if not 1 < header.entry_count <= self._entry_count_max:
+            return False
+        file = self._disk.open(path)
+        try:
+            pos = entry_pos(header.entry_count - 1, slot_count=self._slot_count)
+            last = IndexEntry.decode(file.pread(ENTRY.size, pos))
+            if last.log_offset != header.end_log_offset:
+                return False
+            if header.end_ms == _UNKNOWN_MS:
+                # Of a record that expired meanwhile, to the second.
+                end_ms = self._store_ms_at(last.log_offset)
+                header = header._replace(end_ms=end_ms or header.begin_ms + last.time_diff_s * 1000)
+            self._write_slots(file, header.entry_count)
+            self._erase(file, entry_pos(header.entry_count, slot_count=self._slot_count))
+            if file.pread(HEADER.size, 0) != header.encode():
+                file.pwrite(header.encode(), 0)
+            file.fdatasync()
+            return True
+        finally:
+            file.close()
+
+    def _write_slots(self, file: DiskFile, entry_count: int) -> None:
+        """Let every slot point at its last entry below ``entry_count``."""
+        if not self._points_beyond(file, entry_count):
+            return
+        slot_count = self._slot_count
+        slots = array("i", bytes(4 * slot_count))
+        end = entry_pos(entry_count, slot_count=slot_count)
+        pos, number = entry_pos(1, slot_count=slot_count), 1
+        while pos < end:
+            words = _words(file.pread(min(_CHUNK_SIZE, end - pos), pos))
+            for key_hash in words[:: ENTRY.size // 4]:
+                slots[key_hash % slot_count] = number
+                number += 1
+            pos += 4 * len(words)
+        _swap(slots)
+        wanted = slots.tobytes()
+        for first in range(0, len(wanted), 4 * _SLOTS_A_READ):
+            part = wanted[first : first + 4 * _SLOTS_A_READ]
+            at = position_of_slot(first // 4)
+            if file.pread(len(part), at) != part:
+                file.pwrite(part, at)
+
+    def _points_beyond(self, file: DiskFile, entry_count: int) -> bool:
+        """Tell whether a slot points at what was not synced."""
+        for slot in range(0, self._slot_count, _SLOTS_A_READ):
+            count = min(_SLOTS_A_READ, self._slot_count - slot)
+            words = _words(file.pread(4 * count, position_of_slot(slot)))
+            if max(words) >= entry_count or min(words) < 0:
+                return True
+        return False
+
+    def _erase(self, file: DiskFile, start: int) -> None:
+        size = index_file_size(self._slot_count, self._entry_count_max)
+        for pos, data in data_parts(file, start, size):
+            file.pwrite(bytes(len(data)), pos)
+
+
+def _words(data: bytes) -> "array[int]":
+    words = array("i", data)
+    _swap(words)
+    return words
+
+
+def _swap(words: "array[int]") -> None:
+    if sys.byteorder == "little":
+        words.byteswap()

@@ -1,0 +1,414 @@
+"""Opening a store directory: lock, look, recover, say what was found.
+
+    lock ─> does all hold that the safe point says? ─yes─> walk the log from there
+                                                    └no──> walk the whole log
+
+Rule: a directory is served only when log, queues and index agree. There is one way to start
+for every store that our broker left, stopped in order or not, and one for all others (see
+``trust``). ``abort`` is there from before the first message until a stop in order, so that a
+crash is always known.
+
+Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recoverNormally,
+#recoverAbnormally.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from server.store.commitlog.dispatch import Dispatcher
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_scan import parse_record
+from server.store.config import StoreConfig
+from server.store.disk.disk import OUT_OF_SPACE, Disk, read_file
+from server.store.disk.zeros import is_blank_to
+from server.store.errors import StoreFailed
+from server.store.index.index import Index
+from server.store.index.usable_files import load_index
+from server.store.queues.queue_table import QueueTable
+from server.store.queues.removal import SUFFIX, remove_tree
+from server.store.recovery.file_sizes import log_file_size, queue_file_size_of
+from server.store.recovery.index_rewind import load_marked_index
+from server.store.recovery.progress import Progress, new_point
+from server.store.recovery.queue_rebuild import min_offset_of
+from server.store.recovery.recover import Recovery, drop_late_files
+from server.store.recovery.safe_point import (
+    Listing,
+    SafePoint,
+    Writer,
+    lock_time,
+    read_safe_point,
+    retract_safe_point,
+    write_safe_point,
+)
+from server.store.recovery.trust import SafePointWrong, Trusted, check_point, trusted_queues
+from server.store.results import RecoveryReport
+from storefmt.checkpoint import Checkpoint
+from storefmt.errors import RecordDamaged
+from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
+
+SHORT_TAIL_SIZE: Final = 64 << 20
+"""Bytes of log that the next start may walk again rather than this one wait for syncs."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenedStore:
+    """The parts of a store that is ready to serve."""
+
+    disk: Disk
+    paths: StorePaths
+    log: CommitLog
+    table: QueueTable
+    dispatcher: Dispatcher
+    checkpoint: Checkpoint
+    point: SafePoint
+    """What ``dispatch.json`` says now."""
+    report: RecoveryReport
+    release: Callable[[], None]
+    now_ms: int
+    last_store_ms: int
+
+
+def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
+    """Return a store that is ready to serve; the directory is made when it is absent.
+
+    Raises:
+        StoreLocked: another broker serves it.
+        StoreFailed: the disk refused something.
+    """
+    paths = StorePaths(Path(config.store_path_root_dir))
+    try:
+        disk.mkdir(paths.root)
+        lock_ns = lock_time(disk, paths)
+        release = disk.lock(paths.lock)
+        try:
+            return _Opening(config, disk, paths, lock_ns=lock_ns).run(release, now_ms)
+        except BaseException:
+            release()
+            raise
+    except OSError as error:
+        raise StoreFailed(
+            f"store {paths.root} cannot be opened: {error}; look at the disk and its rights"
+        ) from error
+
+
+@dataclass(slots=True)
+class _Recovered:
+    """What a recovery leaves."""
+
+    table: QueueTable
+    index: Index | None
+    recovery: Recovery
+    progress: Progress
+
+
+class _Opening:
+    def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths, *, lock_ns: int) -> None:
+        self._config = config
+        self._disk = disk
+        self._paths = paths
+        self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
+        self._lock_ns = lock_ns
+        self._point = point = read_safe_point(disk, paths)
+        self._is_ours = point is not None and point.writer is Writer.RUNNING
+        self._is_ours = self._is_ours and point is not None and point.lock_ns == lock_ns
+        self._knows_deletions = (
+            point is not None and point.lock_ns == lock_ns and point.writer is not Writer.RECOVERING
+        )
+        self._checkpoint = self._read_checkpoint()
+        self._cut_at: int | None = None
+        """Log offset at which a file ended too early."""
+        self._listing = Listing(disk, paths)
+        for path in self._listing.strangers:
+            if path.name.endswith(SUFFIX):
+                remove_tree(disk, path)
+
+    def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
+        log = self._open_log()
+        file_size, notes = queue_file_size_of(
+            self._listing.queue_file_sizes, self._config, self._point
+        )
+        self._report.notes += notes
+        try:
+            point = check_point(
+                self._point, self._listing, log,
+                clean=self._report.clean, cut_at=self._cut_at, lock_ns=self._lock_ns,
+            )  # fmt: skip
+            done = self._recover_tail(log, self._table(file_size), now_ms, point=point)
+        except SafePointWrong as error:
+            if self._point is not None:
+                self._report.notes.append(f"the whole log is walked: {error}")
+            done = self._recover_all(log, self._table(file_size), now_ms)
+        table, index, recovery, progress = done.table, done.index, done.recovery, done.progress
+        last_store_ms = recovery.last_store_ms or self._checkpoint.physic_ms
+        is_min_known = self._is_min_known(log) or (
+            progress.is_claimed and len(table.queues) == len(table)
+        )
+        if not is_min_known:
+            self._correct_min(table, log)
+        progress.point.min_of = log.min_offset if is_min_known else -1
+        self._report.log_end = log.end
+        table.rest_after_start()
+        dispatcher = Dispatcher(index, table)
+        if self._config.enable_consume_queue_ext:
+            dispatcher.exts = table.exts
+        dispatcher.resume(recovery.keys)
+        dispatcher.dispatched_offset = log.end
+        dispatcher.last_store_ms = last_store_ms
+        return OpenedStore(
+            disk=self._disk,
+            paths=self._paths,
+            log=log,
+            table=table,
+            dispatcher=dispatcher,
+            checkpoint=self._checkpoint._replace(physic_ms=last_store_ms),
+            point=self._mark_running(log, table, progress.point),
+            report=self._report,
+            release=release,
+            now_ms=now_ms,
+            last_store_ms=last_store_ms,
+        )
+
+    def _is_min_known(self, log: CommitLog) -> bool:
+        """Tell whether what the safe point says of expired entries is still so."""
+        return self._point is not None and self._point.min_of == log.min_offset
+
+    @staticmethod
+    def _correct_min(table: QueueTable, log: CommitLog) -> None:
+        """Find the first kept entries again: log files went, and then the broker."""
+        for slot in table.slots():
+            queue = table.at(slot)
+            if queue is not None:
+                queue.min_offset = min_offset_of(queue, log.min_offset)
+            table.rest_after_start()
+
+    def _recover_tail(
+        self, log: CommitLog, table: QueueTable, now_ms: int, *, point: SafePoint
+    ) -> _Recovered:
+        """Walk what came after the safe point.
+
+        Raises:
+            SafePointWrong: not all that it says holds.
+            OSError: the disk refused.
+        """
+        if self._is_ours:
+            drop_late_files(log, point.safe_log_offset, self._report)
+        trusted = trusted_queues(
+            self._disk, self._paths, table, log,
+            point=point, listing=self._listing, report=self._report,
+        )  # fmt: skip
+        index = self._trusted_index(log, point)
+        done = self._recover(log, table, now_ms, index=index, point=point, trusted=trusted)
+        is_short = log.end - point.safe_log_offset <= SHORT_TAIL_SIZE
+        if not trusted.is_complete:
+            self._claim(done, log)
+        elif done.recovery.no_space is not None:
+            self._note_no_space("queues and index", done.recovery.no_space)
+        elif not is_short:
+            # A short tail is synced with the first upkeep: a start waits for no sync then.
+            self._claim(done, log)
+        return done
+
+    def _recover_all(self, log: CommitLog, table: QueueTable, now_ms: int) -> _Recovered:
+        """Walk the whole log and compare everything with it.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        point = self._point
+        if point is not None and self._is_ours:
+            drop_late_files(log, point.safe_log_offset, self._report)
+        is_known = point is not None
+        point = new_point(log, point, writer=Writer.RECOVERING)
+        if is_known:
+            # What the old one says is not true any more once the walk changes something.
+            retract_safe_point(self._disk, self._paths, point)
+        index = self._open_index()
+        done = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
+        self._claim(done, log)
+        return done
+
+    def _recover(
+        self,
+        log: CommitLog,
+        table: QueueTable,
+        now_ms: int,
+        *,
+        index: Index | None,
+        point: SafePoint,
+        trusted: Trusted | None,
+    ) -> _Recovered:
+        progress = Progress(
+            self._disk, self._paths,
+            log=log, table=table, point=point, sync_log=not self._report.clean,
+        )  # fmt: skip
+        recovery = Recovery(
+            self._disk, self._paths, self._config,
+            log=log, table=table, index=index, point=self._point, checkpoint=self._checkpoint,
+            report=self._report, trusted=trusted, progress=progress, seen=self._listing.queues,
+            is_ours=self._is_ours, knows_deletions=self._knows_deletions,
+        )  # fmt: skip
+        recovery.run(now_ms, cut_at=self._cut_at)
+        return _Recovered(table, index, recovery, progress)
+
+    def _claim(self, done: _Recovered, log: CommitLog) -> None:
+        """Let the safe point say that all of the store is on the disk.
+
+        Raises:
+            OSError: the disk refused, or has no space for all of it.
+        """
+        if done.recovery.no_space is not None:
+            raise done.recovery.no_space
+        done.progress.claim(log_end=log.end, index=done.index)
+
+    def _note_no_space(self, what: str, error: OSError) -> None:
+        self._report.notes.append(f"no space for {what}: {error}; written when there is some")
+
+    def _trusted_index(self, log: CommitLog, point: SafePoint) -> Index | None:
+        """Return the index as the safe point says; it lacks the keys of later records.
+
+        Raises:
+            SafePointWrong: it is not as the safe point says.
+            OSError: the disk refused.
+        """
+        if not self._config.message_index_enable:
+            return None
+        if point.index is None:
+            raise SafePointWrong("no index was kept when dispatch.json was written")
+        if point.writer is Writer.STOPPED:
+            index = self._open_index()
+            if self._report.rebuilt_index_files:
+                raise SafePointWrong("an index file cannot be used")
+            return index
+
+        def store_ms_at(log_offset: int) -> int:
+            pos = log_offset % log.file_size
+            if log_offset - pos not in log.bases:
+                return 0
+            file, left = log.file_at(log_offset - pos), log.file_size - pos
+            size = min(int.from_bytes(file.pread(4, pos), "big"), left)
+            found = parse_record(file.pread(size, pos), 0, log_offset=log_offset, left=left)
+            return 0 if isinstance(found, str) else found.store_ms
+
+        return load_marked_index(
+            self._disk,
+            self._paths,
+            self._config,
+            mark=point.index,
+            store_ms_at=store_ms_at,
+        )
+
+    def _mark_running(self, log: CommitLog, table: QueueTable, point: SafePoint) -> SafePoint:
+        """Leave the trace of a broker that did not stop in order, before the first message."""
+        # A log file is on the disk only when its directory's name is, too.
+        self._disk.mkdir(self._paths.commitlog)
+        self._disk.open(self._paths.abort, create=True).close()
+        point.writer = Writer.RUNNING
+        point.queue_file_size = table.files.file_size
+        point.lock_ns = lock_time(self._disk, self._paths)
+        point.files = ""
+        point.deleted_topics = {
+            topic: end for topic, end in point.deleted_topics.items() if end > log.min_offset
+        }
+        try:
+            write_safe_point(self._disk, self._paths, point)
+        except OSError as error:
+            # What it says since before is still true, if it says that our broker runs.
+            if error.errno not in OUT_OF_SPACE or not self._is_ours:
+                raise
+            self._note_no_space("dispatch.json", error)
+            self._disk.fsync_dir(self._paths.root)
+        return point
+
+    def _read_checkpoint(self) -> Checkpoint:
+        data = read_file(self._disk, self._paths.checkpoint)
+        if data is None:
+            return Checkpoint()
+        try:
+            found = Checkpoint.decode(data)
+        except RecordDamaged as error:
+            self._report.notes.append(f"checkpoint: {error}")
+            return Checkpoint()
+        if min(found) < 0:
+            self._report.notes.append("checkpoint has a negative time; it is not used")
+            return Checkpoint()
+        return found
+
+    def _table(self, file_size: int) -> QueueTable:
+        ext_file_size = self._config.mapped_file_size_consume_queue_ext
+        return QueueTable(self._disk, self._paths, file_size=file_size, ext_file_size=ext_file_size)
+
+    def _open_log(self) -> CommitLog:
+        directory = self._paths.commitlog
+        sizes: dict[int, int] = {}
+        for entry in self._listing.logs:
+            base = parse_log_file_name(entry.name)
+            if base is None:
+                self._report.notes.append(
+                    f"commitlog/{entry.name} is no commit log file; it is ignored"
+                )
+            else:
+                sizes[base] = entry.size
+        file_size = log_file_size(sizes, self._config, self._point)
+        if sizes and file_size != self._config.mapped_file_size_commit_log:
+            self._report.notes.append(
+                f"commit log files have {file_size} bytes, "
+                f"not {self._config.mapped_file_size_commit_log} as configured; "
+                "the files win"
+            )
+        point = self._point
+        is_untouched = (
+            point is not None
+            and point.writer is Writer.STOPPED
+            and point.files == self._listing.digest
+        )
+        if not is_untouched:
+            self._fix_lengths(sizes, file_size)
+        end = point.safe_log_offset if is_untouched and point is not None and sizes else 0
+        log = CommitLog(self._disk, directory, file_size=file_size, bases=list(sizes), end=end)
+        log.warm_size = self._config.warm_size
+        return log
+
+    def _fix_lengths(self, sizes: dict[int, int], file_size: int) -> None:
+        """Give every commit log file its full length; what was cut off comes back as zeros.
+
+        Bytes beyond the length belong to no position in the log; they go unless they say
+        something.
+        """
+        for base, size in sizes.items():
+            if size == file_size:
+                continue
+            if size < file_size:
+                self._cut_at = min(self._cut_at or base + size, base + size)
+            name = log_file_name(base)
+            file = self._disk.open(self._paths.commitlog / name)
+            try:
+                if size < file_size:
+                    file.allocate(file_size)
+                elif is_blank_to(file, file_size, size):
+                    file.truncate(file_size)
+                file.fdatasync()
+            finally:
+                file.close()
+            self._report.notes.append(
+                f"commitlog/{name} had {size} bytes, expected {file_size}; it is "
+                + ("full length again" if size < file_size else "read up to there")
+            )
+
+    def _open_index(self) -> Index | None:
+        if not self._config.message_index_enable:
+            return None
+        sealed_until_ms = None if self._report.clean else self._checkpoint.index_ms
+        point = self._point
+        if self._report.clean and self._listing.is_index_changed(point, self._lock_ns):
+            # No header tells of a wrong entry. The log is walked anyway, and gives all keys.
+            sealed_until_ms = -1
+            self._report.notes.append("index files changed since the stop; they are built again")
+        return load_index(
+            self._disk,
+            self._paths,
+            self._config,
+            sealed_until_ms=sealed_until_ms,
+            report=self._report,
+        )

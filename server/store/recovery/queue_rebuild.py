@@ -1,0 +1,353 @@
+"""Consume queues held against the commit log, and written again where they differ.
+
+    log records ──> expected entries ──compare──> files     equal: nothing is written
+                                                  other: the right bytes replace them
+
+Rule: the log is right. Entries below the first record of a queue that the log still has
+are history and stay; entries that point at nothing become fillers, which readers pass
+over; what lies behind the last one is cut off. The result is what the Java broker would have
+written: same names, same lengths, same bytes. An ext address stays in a store that only Java
+wrote. In one of ours it becomes the plain tags code: after a power cut it may lead to a unit
+that is older, of another message, whose bits would keep this one from who wants it.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirtyLogicFiles.
+"""
+
+import sys
+from enum import Enum
+from typing import Final
+
+from server.store.disk.disk import OUT_OF_SPACE
+from server.store.disk.zeros import data_parts
+from server.store.queues.queue import ConsumeQueue, queue_bases
+from server.store.queues.queue_rows import QueueRow
+from server.store.queues.queue_table import QueueTable
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
+
+_BUFFER_SIZE: Final = 64 << 10
+_UNWRITTEN_MAX: Final = 1 << 20
+"""Bytes of entries that a full disk may leave in memory, of each queue."""
+_NO_ENTRY: Final = (0, 0, 0)
+
+
+class Behind(Enum):
+    """What the files of a queue hold behind the entries that are known to be right."""
+
+    NOTHING = "zeros up to the end of the last file"
+    ENTRIES = "something in the last file, and no other file"
+    ANYTHING = "nobody has looked, or there are other files"
+
+
+class QueueRebuild:
+    """One queue while the log is walked.
+
+    Args:
+        table: gives the files.
+        queue: the queue; its offsets are set by ``finish``.
+        log_min: log offset of the first kept byte.
+        known: the entries that are right, None to compare all of the queue with the log.
+        behind: what the files hold behind those.
+        keeps_units: whether an ext address may stay where offset and size agree.
+    """
+
+    def __init__(
+        self,
+        table: QueueTable,
+        queue: ConsumeQueue,
+        *,
+        log_min: int,
+        known: QueueRow | None = None,
+        behind: Behind = Behind.ANYTHING,
+        keeps_units: bool = False,
+    ) -> None:
+        self.queue = queue
+        # Nothing of what is there is to be synced, but what this writes.
+        queue.synced_count = sys.maxsize
+        self._keeps_units = keeps_units
+        self.changed = False
+        """Something on disk was not as the log says."""
+        self.next: int | None = None
+        """Queue offset the next record should have; None before the first one."""
+        self._start = 0
+        # Entries before ``_start`` were held against the log already.
+        self._believed = False
+        self._files = table.files
+        self._disk = table.files.disk
+        self._log_min = log_min
+        self._buffer = bytearray()
+        self._buffer_start = 0
+        self.no_space: OSError | None = None
+        """Why entries stay in memory; housekeeping writes them when there is space."""
+        self._behind = behind
+        table.files.note_names(str(queue.directory))
+        if known is not None:
+            self._start = self._buffer_start = self.next = known.end
+            self._believed = True
+        if known is not None and behind is not Behind.ANYTHING:
+            pos, end = known.first * ENTRY_SIZE, known.end * ENTRY_SIZE
+            self._bases = list(range(pos, end, self._files.file_size))
+        else:
+            self._bases = self._usable_bases()
+
+    def _usable_bases(self) -> list[int]:
+        """Return the starts of the files that form one row up to the last, all of one size."""
+        file_size = self._files.file_size
+        bases = queue_bases(self._disk, self.queue.directory)
+        row: list[int] = []
+        for base in reversed(bases):
+            if base % file_size or (row and base != row[0] - file_size):
+                self._remove(base)
+            else:
+                row.insert(0, base)
+        return row
+
+    def _remove(self, base: int) -> None:
+        path = self.queue.path_at(base)
+        self._files.forget(path)
+        self._disk.unlink(path)
+        self.changed = True
+
+    def entry_at(self, number: int) -> tuple[int, int, int]:
+        """Return the entry on disk, zeros where there is none."""
+        log_offset, size, tags_code = CQ_ENTRY.unpack(self._on_disk(number, 1))
+        return log_offset, size, tags_code
+
+    def add(self, queue_offset: int, log_offset: int, size: int, tags_code: int) -> None:
+        """Take the entry of a record; ``queue_offset`` is where it belongs."""
+        if self.next is None or queue_offset < self.next:
+            self._go_back(queue_offset)
+        assert self.next is not None
+        if self.next < queue_offset:
+            self._buffer += FILLER * (queue_offset - self.next)
+            self.next = queue_offset
+        self.add_next(log_offset, size, tags_code)
+
+    def _go_back(self, queue_offset: int) -> None:
+        """Let the next record be the first one, or follow entries that were added before it."""
+        self.flush()
+        if self._buffer and self.no_space is not None:
+            raise self.no_space
+        if self.next is None or queue_offset < self._start:
+            self._start = queue_offset
+            self._believed = False
+        self._buffer_start = self.next = queue_offset
+        if self._behind is not Behind.ANYTHING:
+            self._behind = Behind.ANYTHING
+            self._bases = self._usable_bases()
+
+    def add_next(self, log_offset: int, size: int, tags_code: int) -> None:
+        """Take the entry of a record that has the queue offset ``next``."""
+        assert self.next is not None
+        self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
+        self.next += 1
+        if len(self._buffer) >= (_BUFFER_SIZE if self.no_space is None else _UNWRITTEN_MAX):
+            self.flush()
+
+    def flush(self) -> None:
+        """Compare what was collected with the files, and write it where it differs.
+
+        On a full disk it stays in memory, as the entries of a running broker do.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if not self._buffer:
+            return
+        try:
+            self._write()
+        except OSError as error:
+            if error.errno not in OUT_OF_SPACE or len(self._buffer) >= _UNWRITTEN_MAX:
+                raise
+            self.no_space = error
+
+    def _write(self) -> None:
+        wanted = bytes(self._buffer)
+        found = b""
+        if self._behind is not Behind.NOTHING:
+            found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
+        if found != wanted:
+            if self._keeps_units and found != bytes(len(found)):
+                wanted = _keep_ext(found, wanted)
+            if found != wanted:
+                self.changed = True
+                self.queue.put_bytes(self._buffer_start, wanted)
+        # What a dead process wrote can be read and need not be on the disk.
+        pos, size = self._buffer_start * ENTRY_SIZE, self._files.file_size
+        for base in range(pos - pos % size, pos + len(wanted), size):
+            self.queue.note_written(base)
+        self._buffer_start += len(wanted) // ENTRY_SIZE
+        self.queue.written_count = self._buffer_start
+        self._buffer.clear()
+
+    def _on_disk(self, start: int, count: int) -> bytes:
+        """Return ``count`` entries from the files, zeros where a file is short or missing."""
+        file_size = self._files.file_size
+        parts: list[bytes] = []
+        pos, end = start * ENTRY_SIZE, (start + count) * ENTRY_SIZE
+        while pos < end:
+            in_file = pos % file_size
+            size = min(file_size - in_file, end - pos)
+            try:
+                data = self._files.get(self.queue.path_at(pos - in_file)).pread(size, in_file)
+            except FileNotFoundError:
+                data = b""
+            parts.append(data.ljust(size, b"\0"))
+            pos += size
+        return b"".join(parts)
+
+    def finish(self, *, log_end: int) -> None:
+        """Write the rest, cut what is behind it and set the offsets of the queue.
+
+        Args:
+            log_end: of a queue that no record was met of: the first entry that points
+                beyond it is the end, for that record was lost before the queue's file.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.flush()
+        if self.next is None:
+            self._start = self.next = self._end_of_unseen(log_end)
+            first = self._first_entry()
+        else:
+            first = self.settle()
+        if self._behind is not Behind.NOTHING:
+            self._cut(self.next)
+        queue = self.queue
+        queue.first = first
+        queue.max_offset = queue.next_offset = self.next
+        queue.tail = self._buffer
+        queue.tail_start = queue.written_count = self.next - len(self._buffer) // ENTRY_SIZE
+        queue.synced_count = min(queue.synced_count, queue.written_count)
+        queue.min_offset = min_offset_of(queue, self._log_min)
+
+    def settle(self) -> int:
+        """Write what was collected and look at what is before it; returns the first entry.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.flush()
+        first = self._first_entry()
+        if not self._believed:
+            self._check_history(first)
+            self._believed = True
+        return first
+
+    def _first_entry(self) -> int:
+        """Return the first entry that has, or will have, a file."""
+        if self._believed and self._bases:
+            return self._bases[0] // ENTRY_SIZE
+        count = self.queue.file_entry_count
+        wanted = self._start - self._start % count
+        if self._bases and self._bases[0] // ENTRY_SIZE <= wanted <= self._bases[-1] // ENTRY_SIZE:
+            return self._bases[0] // ENTRY_SIZE
+        for base in list(self._bases):
+            if base // ENTRY_SIZE < wanted:
+                self._remove(base)
+                self._bases.remove(base)
+        return wanted
+
+    def _end_of_unseen(self, log_end: int) -> int:
+        """Return the end of a queue none of whose records the log has any more."""
+        for base in self._bases:
+            first = base // ENTRY_SIZE
+            data = self._on_disk(first, self.queue.file_entry_count)
+            for number, (log_offset, size, _) in enumerate(CQ_ENTRY.iter_unpack(data), first):
+                beyond = size != FILLER_SIZE and log_offset + size > log_end
+                if size <= 0 or log_offset < 0 or beyond:
+                    return number
+        return (self._bases[-1] + self._files.file_size) // ENTRY_SIZE if self._bases else 0
+
+    def _check_history(self, first: int) -> None:
+        """Make fillers of entries before the first record that point at no expired one."""
+        for start in range(first, self._start, _BUFFER_SIZE // ENTRY_SIZE):
+            count = min(self._start - start, _BUFFER_SIZE // ENTRY_SIZE)
+            found = self._on_disk(start, count)
+            wanted = b"".join(
+                found[at : at + ENTRY_SIZE] if self._is_history(found, at) else FILLER
+                for at in range(0, len(found), ENTRY_SIZE)
+            )
+            if wanted != found:
+                self.changed = True
+                self.queue.put_bytes(start, wanted)
+
+    def _is_history(self, data: bytes, at: int) -> bool:
+        log_offset, size, _ = CQ_ENTRY.unpack_from(data, at)
+        return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
+
+    def _cut(self, end: int) -> None:
+        """Remove everything from entry ``end`` on, and give what is left its full length."""
+        end_pos = end * ENTRY_SIZE
+        if self._behind is Behind.ENTRIES:
+            in_file = end_pos % self._files.file_size
+            if in_file:
+                self._erase(end_pos - in_file, in_file)
+            return
+        for base in queue_bases(self._disk, self.queue.directory):
+            if base >= end_pos:
+                self._remove(base)
+                continue
+            self._erase(base, end_pos - base)
+            self._fix_length(base)
+
+    def _erase(self, base: int, start: int) -> None:
+        """Make a file zeros from ``start`` on."""
+        file_size = self._files.file_size
+        if start >= file_size:
+            return
+        try:
+            file = self._files.get(self.queue.path_at(base))
+        except FileNotFoundError:
+            # There is no space for it yet.
+            return
+        for pos, data in data_parts(file, start, file_size):
+            self.changed = True
+            file.pwrite(bytes(len(data)), pos)
+            self.queue.note_written(base)
+
+    def _fix_length(self, base: int) -> None:
+        path = self.queue.path_at(base)
+        stat = self._disk.stat(path)
+        if stat is not None and stat.size != self._files.file_size:
+            self._files.get(path).truncate(self._files.file_size)
+            self.queue.note_written(base)
+            self.changed = True
+
+
+def _keep_ext(found: bytes, wanted: bytes) -> bytes:
+    """Return ``wanted`` with the ext addresses of ``found`` where they belong to it."""
+    parts: list[bytes] = []
+    for at in range(0, len(wanted), ENTRY_SIZE):
+        old, new = found[at : at + ENTRY_SIZE], wanted[at : at + ENTRY_SIZE]
+        same_record = old[:12] == new[:12]
+        keep = same_record and is_ext_address(int.from_bytes(old[12:], "big", signed=True))
+        parts.append(old if keep else new)
+    return b"".join(parts)
+
+
+def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
+    """Return the first entry that points at a kept record; ``max_offset`` for none.
+
+    Source: store/ConsumeQueue.java#correctMinOffset (which looks at one file only).
+    """
+    low, high = queue.first, queue.max_offset
+    begin = queue.entry(low)
+    if begin is not None and begin[0] >= log_min and begin[1] != FILLER_SIZE:
+        # Nearly always nothing has expired: one look tells.
+        return low
+    while low < high:
+        middle = probe = (low + high) // 2
+        entry = queue.entry(probe)
+        # A filler in the middle tells nothing; the next message does.
+        while entry is not None and entry[1] == FILLER_SIZE and log_min and probe + 1 < high:
+            probe += 1
+            entry = queue.entry(probe)
+        if entry is None or entry[0] < log_min:
+            low = probe + 1
+        else:
+            high = middle
+    # A queue that starts inside a file begins with fillers.
+    while log_min and low < queue.max_offset and (queue.entry(low) or _NO_ENTRY)[1] == FILLER_SIZE:
+        low += 1
+    return low

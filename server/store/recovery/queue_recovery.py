@@ -1,0 +1,258 @@
+"""The queues' side of recovery: which entry each record of the log should have.
+
+    record says queue_offset 7 ── 7 is next ──────────────> entry 7
+                                └ 0: the topic was deleted and made again, start over
+                                └ else: wait for the next record of this queue to tell
+                                        whether a record was lost or the field is damaged
+
+Rule: within a queue offsets are dense. The CRC of a record does not cover its queue
+offset, so a single record that breaks the row is not believed; two in a row are. A topic
+that was deleted does not come back from its old records.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfo.
+"""
+
+from collections.abc import Sequence
+
+from server.store.commitlog.append import is_queued
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_scan import Found
+from server.store.commitlog.multi_dispatch import copy_offsets, copy_queue_id, may_have_copies
+from server.store.config import StoreConfig
+from server.store.disk.disk import Disk, read_file
+from server.store.queues.queue_rows import QueueRows
+from server.store.queues.queue_table import QueueTable
+from server.store.recovery.queue_rebuild import Behind, QueueRebuild
+from server.store.recovery.safe_point import SafePoint
+from server.store.recovery.trust import SafePointWrong, Trusted
+from server.store.results import DispatchEntry, RecoveryReport
+from storefmt.configs import TopicTable
+from storefmt.errors import BadCall, StoreError
+from storefmt.message import RECORD_SIZE_MIN
+from storefmt.paths import StorePaths
+from storefmt.sysflag import TRANSACTION_MASK
+
+
+class QueueRecovery:
+    """Compares every queue with the records of the log, one after another.
+
+    Args:
+        deleted: log offset below which the records of a topic do not come back; topics that
+            turn out to be deleted are added.
+        knows_deletions: ``deleted`` names every topic that was deleted.
+        seen: the queues that have a directory.
+        trusted: what is known of the queues, None to compare all of them.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        config: StoreConfig,
+        *,
+        log: CommitLog,
+        table: QueueTable,
+        point: SafePoint | None,
+        deleted: dict[str, int],
+        knows_deletions: bool,
+        seen: QueueRows,
+        report: RecoveryReport,
+        trusted: Trusted | None = None,
+    ) -> None:
+        self.lost_size = 0
+        """Bytes of the log so far that are no record: that many records may be missing."""
+        self._table = table
+        self._paths = paths
+        self._disk = disk
+        self._report = report
+        self._log_min = log.min_offset
+        self._config = config
+        self._is_of_java = point is None
+        self._deleted = deleted
+        self._knows_deletions = knows_deletions
+        # Topics that another broker deleted: none of their records comes back.
+        self._gone: set[str] = set()
+        self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
+        """By topic and queue id; None for a queue that is not to be."""
+        self._trusted = {} if trusted is None else trusted.queues
+        self._is_dense = trusted is not None and trusted.is_complete
+        # From here on every queue takes its records.
+        self._old_below = max(self._deleted.values(), default=0)
+        self._suspects: dict[tuple[str, int], DispatchEntry] = {}
+        for topic, queue_id, _ in seen:
+            if not table.has(topic, queue_id):
+                self._add(topic, queue_id)
+        self._known_topics = self._read_topics()
+
+    def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
+        known = self._table.row(topic, queue_id)
+        # What the safe point names and is as it says is in the table.
+        behind = Behind.ANYTHING if known is None else Behind.NOTHING
+        if (topic, queue_id) in self._trusted:
+            known, behind = self._trusted[topic, queue_id]
+        try:
+            queue = self._table.make(topic, queue_id)
+        except BadCall as error:
+            self._report.notes.append(f"queue of a record: {error}; it gets no queue")
+            rebuild = None
+        else:
+            rebuild = QueueRebuild(
+                self._table,
+                queue,
+                log_min=self._log_min,
+                known=known,
+                behind=behind,
+                keeps_units=self._is_of_java,
+            )
+        self.rebuilds[topic, queue_id] = rebuild
+        return rebuild
+
+    def _read_topics(self) -> set[str] | None:
+        """Return the topics the broker knows, None where its file cannot tell."""
+        for name in ("topics.json", "topics.json.bak"):
+            data = read_file(self._disk, self._paths.config_file(name))
+            if not data:
+                continue
+            try:
+                return set(TopicTable.decode(data).topics)
+            except StoreError as error:
+                self._report.notes.append(f"{name}: {error}")
+        return None
+
+    def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[Found]) -> None:
+        """Give records their entries in their queues, and in those that properties name.
+
+        Args:
+            entries: of each of the records, in the same order.
+        """
+        rebuilds, suspects = self.rebuilds, self._suspects
+        for entry, found in zip(entries, records, strict=True):
+            topic, queue_id, queue_offset, log_offset, size, code, _, sys_flag, _ = entry
+            if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
+                continue
+            if may_have_copies(found[-1]):
+                self._take_copies(entry, found.properties)
+            if log_offset < self._old_below and log_offset < self._deleted.get(topic, 0):
+                continue
+            key = topic, queue_id
+            rebuild = rebuilds[key] if key in rebuilds else self._obtain(key)
+            if rebuild is None:
+                if topic in self._gone:
+                    self._deleted[topic] = log_offset + size
+                continue
+            if rebuild.next == queue_offset and not suspects:
+                rebuild.add_next(log_offset, size, code)
+            else:
+                self._place(rebuild, key, entry)
+
+    def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
+        """Return the queue of a record that is the first one of it."""
+        is_known = self._table.has(*key)
+        rebuild = self._add(*key) if is_known or self._may_come_back(key[0]) else None
+        self.rebuilds[key] = rebuild
+        return rebuild
+
+    def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
+        """Give a record its entries in the other queues that its properties name.
+
+        Without enableMultiDispatch only in queues that are there: who made them filled them.
+        """
+        for name, queue_offset in copy_offsets(properties).items():
+            copy = entry._replace(topic=name, queue_offset=queue_offset)
+            key = self._copy_key(copy)
+            if key is None or copy.log_offset < self._deleted.get(name, 0):
+                continue
+            is_known = self._table.has(*key)
+            if key not in self.rebuilds and (is_known or self._may_come_back(name)):
+                self._add(*key)
+            rebuild = self.rebuilds.get(key)
+            if rebuild is not None:
+                self._place(rebuild, key, copy)
+
+    def _copy_key(self, copy: DispatchEntry) -> tuple[str, int] | None:
+        """Return topic and queue id of a copy, None where it gets no entry."""
+        if self._config.enable_multi_dispatch:
+            return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
+        keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
+        there = (key for key in keys if self._table.has(*key))
+        return next(there, None)
+
+    def _may_come_back(self, topic: str) -> bool:
+        """Tell whether a queue that is not on disk is to be made for a record of this topic."""
+        if self._knows_deletions:
+            return True
+        gone = self._known_topics is not None and topic not in self._known_topics
+        directory = self._paths.consumequeue / topic
+        # An empty directory is what a deleted topic leaves.
+        if gone and self._disk.is_dir(directory) and not self._disk.list(directory):
+            self._gone.add(topic)
+            return False
+        return True
+
+    def _place(self, rebuild: QueueRebuild, key: tuple[str, int], entry: DispatchEntry) -> None:
+        if self._is_dense and entry.queue_offset != (rebuild.next or 0):
+            raise SafePointWrong(
+                f"record at {entry.log_offset}: queue offset {entry.queue_offset} in {key[0]} "
+                f"queue {key[1]}, expected {rebuild.next or 0}"
+            )
+        if key in self._suspects:
+            self._settle(rebuild, key, entry)
+        if entry.queue_offset == rebuild.next or self._is_plausible(rebuild, entry):
+            rebuild.add(entry.queue_offset, entry.log_offset, entry.size, entry.tags_code)
+        else:
+            self._suspects[key] = entry
+
+    def _is_plausible(self, rebuild: QueueRebuild, entry: DispatchEntry) -> bool:
+        expected = rebuild.next
+        queue_offset = entry.queue_offset
+        if queue_offset == expected or queue_offset == 0:
+            return True
+        if expected is None:
+            if rebuild.entry_at(queue_offset)[:2] == (entry.log_offset, entry.size):
+                return True
+            late = self._log_min > 0 or self.lost_size > 0
+            return late and queue_offset * RECORD_SIZE_MIN <= entry.log_offset
+        return 0 < (queue_offset - expected) * RECORD_SIZE_MIN <= self.lost_size
+
+    def _settle(
+        self, rebuild: QueueRebuild, key: tuple[str, int], following: DispatchEntry | None
+    ) -> None:
+        """Decide about a record that broke the row, now that the next one is known."""
+        suspect = self._suspects.pop(key)
+        expected = 0 if rebuild.next is None else rebuild.next
+        follows = following is not None and following.queue_offset == suspect.queue_offset + 1
+        slot = suspect.queue_offset if follows else expected
+        self._report.notes.append(
+            f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
+            f"{key[0]} queue {key[1]}, expected {expected}; taken as {slot}"
+        )
+        if slot * RECORD_SIZE_MIN <= suspect.log_offset:
+            rebuild.add(slot, suspect.log_offset, suspect.size, suspect.tags_code)
+
+    def finish(self, log_end: int) -> None:
+        """Bring every queue to its end.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        for key, rebuild in self.rebuilds.items():
+            if rebuild is None:
+                continue
+            if key in self._suspects:
+                self._settle(rebuild, key, None)
+            rebuild.finish(log_end=log_end if self.lost_size else self._log_min)
+            if rebuild.changed:
+                self._report.rebuilt_queues.append(key)
+            if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):
+                self._table.forget(rebuild.queue)
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether every record so far has its place."""
+        return not self._suspects
+
+    @property
+    def no_space(self) -> OSError | None:
+        """Return why some entries are only in memory, None where all are in their files."""
+        errors = (rebuild.no_space for rebuild in self.rebuilds.values() if rebuild)
+        return next((error for error in errors if error), None)

@@ -1,0 +1,362 @@
+"""Recovery: the log is walked, its torn tail cut, queues and index made to agree with it.
+
+    Found … Found  Gap  Found … Found  Gap
+                   │                   └ nothing whole behind it: a torn tail, erased
+                   └ before a place that was on the disk: damage, kept and reported
+                     after a crash, where nothing was synced yet: the tail starts here
+
+Where a start may trust the safe point, all of this begins there (see ``trust``).
+
+Rule: a stop in order leaves no tail, so then nothing but a record that was cut short is
+erased. After a crash the log ends before the first gap that may be an unsynced write;
+records behind it were never acknowledged in SYNC_FLUSH. Whatever is cut is overwritten
+with zeros and synced before the first new record, or it would come back to life.
+
+Source: store/CommitLog.java#recoverNormally, #recoverAbnormally,
+store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import closing
+from operator import itemgetter
+from sys import maxsize
+from typing import Final
+
+from server.store.commitlog.dispatch_requests import Entries
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_scan import ZEROS, Found, Gap, LogWalk
+from server.store.config import StoreConfig
+from server.store.disk.disk import OUT_OF_SPACE, Disk
+from server.store.disk.zeros import is_blank_to
+from server.store.index.index import Index
+from server.store.queues.queue_rows import QueueRows
+from server.store.queues.queue_table import QueueTable
+from server.store.recovery.progress import SAVE_EVERY_SIZE, Progress
+from server.store.recovery.queue_recovery import QueueRecovery
+from server.store.recovery.safe_point import SafePoint
+from server.store.recovery.trust import Trusted
+from server.store.results import DispatchEntry, RecoveryReport
+from storefmt.checkpoint import Checkpoint
+from storefmt.paths import StorePaths
+from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+
+_ENTRIES_A_STEP: Final = 512
+_log_offset: Final = itemgetter(0)
+_KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
+"""Records whose keys may wait in memory when the disk is full."""
+
+
+class Recovery:
+    """One pass over a log whose end, queues or index are not known to be right."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        paths: StorePaths,
+        config: StoreConfig,
+        *,
+        log: CommitLog,
+        table: QueueTable,
+        index: Index | None,
+        point: SafePoint | None,
+        checkpoint: Checkpoint,
+        report: RecoveryReport,
+        trusted: Trusted | None,
+        progress: Progress,
+        seen: QueueRows,
+        is_ours: bool,
+        knows_deletions: bool,
+    ) -> None:
+        self.last_store_ms = 0
+        self._disk = disk
+        self._paths = paths
+        self._log = log
+        self._index = index
+        self._entries = Entries(config.delays_ms())
+        self._report = report
+        self._recover_from_ms = checkpoint.recover_from_ms
+        fits = point is not None and point.log_file_size == log.file_size
+        self._synced_until = point.safe_log_offset if fits and point is not None else 0
+        self._ours = fits and is_ours
+        self._queues = QueueRecovery(
+            disk,
+            paths,
+            config,
+            log=log,
+            table=table,
+            point=point,
+            deleted=progress.point.deleted_topics,
+            knows_deletions=knows_deletions,
+            seen=seen,
+            report=report,
+            trusted=trusted,
+        )
+        self._progress = progress
+        self._start = log.min_offset if trusted is None else trusted.start
+        self._save_at = self._start + SAVE_EVERY_SIZE
+        self._file_number = 0
+        self._index_ended = False
+        self.keys: list[DispatchEntry] = []
+        """Records whose keys the index had no space for, in the end."""
+        self.no_space: OSError | None = None
+        """Why not all of queues and index is in their files; memory has it."""
+        self._zeros_from: int | None = None
+        self._doubtful_from: int | None = None
+        self._now_ms = 0
+
+    def run(self, now_ms: int, *, cut_at: int | None) -> None:
+        """Do it; log, queues and index are ready to serve afterwards.
+
+        Args:
+            cut_at: log offset at which a file ended too early; None where none did.
+
+        Raises:
+            SafePointWrong: a record after the safe point does not follow on what it says.
+            OSError: the disk refused.
+        """
+        self._now_ms = now_ms
+        self._doubtful_from = cut_at
+        if not self._report.clean:
+            until = self._synced_until
+            self._doubtful_from = until if cut_at is None else min(cut_at, until)
+        bases = list(self._log.bases)
+        if not self._report.clean:
+            self._drop_caches(bases)
+        # Read ahead would fill the cache with the zeros of a file that was only reserved,
+        # and what is cached no longer counts as a hole: all of it would be looked at.
+        for base in bases[-2:]:
+            self._log.file_at(base).read_ahead(on=False)
+        end = self._walk(bases)
+        self._erase_from(end)
+        for base in self._log.bases[-2:]:
+            self._log.file_at(base).read_ahead(on=True)
+        self._log.set_end(end)
+        self._queues.finish(end)
+        self._finish_index(end)
+        self.no_space = self._queues.no_space or (self.no_space if self.keys else None)
+
+    def _drop_caches(self, bases: list[int]) -> None:
+        """After a crash, read what may not be synced from the disk and not from memory.
+
+        Pages that a failed sync left behind look written but are on no disk.
+        """
+        for base in bases:
+            if base + self._log.file_size > self._synced_until:
+                self._log.file_at(base).drop_cache()
+
+    def _walk(self, bases: list[int]) -> int:
+        """Take every record; returns where the log ends."""
+        last_data = self._last_base_with_data(bases)
+        walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
+        end = start = self._start
+        gaps: list[Gap] = []
+        with closing(walk.items(start)) as items:
+            for item in items:
+                if isinstance(item, list):
+                    if gaps:
+                        if self._is_tail(gaps[0], item[0], last_data):
+                            return gaps[0].start
+                        for gap in gaps:
+                            self._report_gap(gap)
+                        gaps.clear()
+                    self._take(item)
+                    end = item[-1].log_offset + item[-1].size
+                elif isinstance(item, Gap):
+                    gaps.append(item)
+                elif not gaps:
+                    end = item.end
+        return self._end_of_log(end, gaps, last_data)
+
+    def _last_base_with_data(self, bases: list[int]) -> int:
+        size = self._log.file_size
+        for base in reversed(bases):
+            if not is_blank_to(self._log.file_at(base), 0, size):
+                return base
+        return bases[0] if bases else 0
+
+    def _is_tail(self, gap: Gap, following: Found, last_data: int) -> bool:
+        """Tell whether the log ends at a gap although whole records follow it.
+
+        A flush makes a beginning of the log durable: what follows a hole that was never
+        synced was not synced by any flush either. A store of the Java broker does not say
+        up to where it was synced, so there only the last file can have such holes.
+        """
+        if self._report.clean:
+            return False
+        if self._ours:
+            return gap.start >= self._synced_until
+        return (
+            gap.start >= max(last_data, self._synced_until)
+            and following.store_ms > self._recover_from_ms
+        )
+
+    def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
+        """Return the end of the log when no whole record follows ``gaps``."""
+        if gaps and gaps[-1].reason == ZEROS:
+            self._zeros_from = gaps[-1].start
+        solid = [gap for gap in gaps if gap.reason != ZEROS and gap.reason != "missing file"]
+        if not solid:
+            return end
+        size = self._log.file_size
+        tail_from = last_data
+        if not self._report.clean:
+            tail_from = min(last_data, self._synced_until if self._ours else last_data - size)
+        if gaps[0].start >= tail_from:
+            return end
+        # Bytes in later files, none of them a record: that is no torn write. They stay
+        # where they are, and new records go into a new file behind them.
+        for gap in solid:
+            self._report_gap(gap)
+        return last_data + size
+
+    def _report_gap(self, gap: Gap) -> None:
+        self._report.damaged.append((gap.start, gap.end - gap.start))
+        self._report.notes.append(
+            f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
+            "it is left as it is, look at it with `mqadmin store verify`"
+        )
+        self._queues.lost_size += gap.end - gap.start
+        # Nothing is saved any more: there is no need to look for where.
+        self._save_at = maxsize
+
+    def _take(self, records: Sequence[Found]) -> None:
+        """Take records that lie one behind the other; saves behind the first that is far enough."""
+        while records:
+            count = bisect_left(records, self._save_at, key=_log_offset) + 1
+            self._take_run(records[:count])
+            if count > len(records):
+                return
+            self._save(records[count - 1].log_offset + records[count - 1].size)
+            records = records[count:]
+
+    def _take_run(self, records: Sequence[Found]) -> None:
+        entries = self._entries.of_all(records)
+        last = records[-1]
+        self.last_store_ms = last.store_ms
+        self._report.record_count += len(records)
+        self._report.scanned_size += last.log_offset + last.size - records[0].log_offset
+        self._queues.take_all(entries, records)
+        index = self._index
+        if index is None:
+            return
+        if not self._index_ended:
+            entries = [entry for entry in entries if self._is_for(index, entry)]
+        before = len(self.keys)
+        self.keys += [entry for entry in entries if entry.keys]
+        if before // _ENTRIES_A_STEP < len(self.keys) // _ENTRIES_A_STEP:
+            self._put_keys(index)
+
+    def _is_for(self, index: Index, entry: DispatchEntry) -> bool:
+        """Tell whether the index is to get the keys of a record."""
+        if not entry.keys:
+            return False
+        return self._index_ended or self._index_lacks(index, entry)
+
+    def _save(self, until: int) -> None:
+        """Note how far this is; after damage it is all done again, to be reported again."""
+        if self._report.damaged or not self._queues.is_settled:
+            return
+        if self._index is not None:
+            self._put_keys(self._index)
+        if self.no_space is None:
+            self._progress.save(until, self._queues.rebuilds, self._index)
+        self._save_at = until + SAVE_EVERY_SIZE
+
+    def _put_keys(self, index: Index) -> None:
+        if not self.keys:
+            return
+        try:
+            index.dispatch_all(self.keys, self._now_ms)
+        except OSError as error:
+            if error.errno not in OUT_OF_SPACE or len(self.keys) >= _KEYS_WAITING_MAX:
+                raise
+            self.no_space = error
+        else:
+            self.keys = []
+
+    def _index_lacks(self, index: Index, entry: DispatchEntry) -> bool:
+        """Tell whether a record with keys is in no index file; drops files that skipped it.
+
+        Then all that follow it are in none either.
+        """
+        if entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+            return False
+        files = index.files
+        number = self._file_number
+        while number < len(files) and files[number].end_log_offset < entry.log_offset:
+            number += 1
+        self._file_number = number
+        if number < len(files):
+            if files[number].begin_log_offset <= entry.log_offset:
+                if files[number].end_log_offset > entry.log_offset:
+                    return False
+                # The end of a file may cut the keys of its last record.
+                number += 1
+                following = number < len(files) and files[number].begin_log_offset
+                if following == entry.log_offset or index.has_all(number, entry.keys):
+                    return False
+            self._report.rebuilt_index_files += index.drop_from(number)
+        self._index_ended = True
+        return True
+
+    def _finish_index(self, end: int) -> None:
+        """Build again index files that know records the log has no more."""
+        index = self._index
+        if index is None:
+            return
+        self._put_keys(index)
+        number = len(index.files)
+        while number and index.files[number - 1].end_log_offset >= max(end, 1):
+            number -= 1
+        if number == len(index.files):
+            return
+        self._report.rebuilt_index_files += index.drop_from(number)
+        self.keys = []
+        start = index.files[-1].end_log_offset if index.files else self._log.min_offset
+        for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
+            for found in item if isinstance(item, list) else ():
+                if found.log_offset < end:
+                    self.keys.append(self._entries.of(found))
+                    if len(self.keys) % _ENTRIES_A_STEP == 0:
+                        self._put_keys(index)
+        self._put_keys(index)
+
+    def _erase_from(self, end: int) -> None:
+        """Make everything behind the end of the log zeros, durably, before it is used."""
+        size = self._log.file_size
+        for base in self._log.bases[::-1]:
+            if base >= end and base > self._log.bases[0]:
+                if not is_blank_to(self._log.file_at(base), 0, size):
+                    self._report.cut_size += size
+                self._log.remove(base)
+        for base in self._log.bases[-1:]:
+            if end - base < size and self._zeros_from != end:
+                self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
+        if not self._report.clean:
+            # What was only in memory when the last broker died must not be lost now.
+            for base in self._log.bases:
+                if base + size > self._synced_until:
+                    self._log.file_at(base).fdatasync()
+        if self._disk.is_dir(self._paths.commitlog):
+            self._disk.fsync_dir(self._paths.commitlog)
+
+
+def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
+    """Let a log of ours end at the safe point when it only begins behind it.
+
+    The name of a new file may reach the disk before that of the one before it, and then
+    none of them was synced. Retention leaves no such hole: it deletes what is below ``safe``.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if log.bases and (log.bases[0] <= safe or safe % log.file_size):
+        return
+    for base in reversed(log.bases):
+        report.notes.append(
+            f"commit log file {base} follows one that was never synced and is gone; it goes, too"
+        )
+        report.cut_size += log.file_size
+        log.remove(base)
+    log.set_end(-(-safe // log.file_size) * log.file_size)

@@ -1,0 +1,306 @@
+"""Whether a start may trust the safe point, and what of each queue it then takes as it is.
+
+    dispatch.json ours, and about these log files? ──no───┐
+        └yes─ each queue ends as it says?         ──no───┤
+               └yes─ the index as it says?        ──no───┼──> SafePointWrong:
+                      └yes─ the tail agrees?      ──no───┘    walk the whole log
+                             └yes─> done: only the tail was walked
+
+Rule: there are two ways to start. Either everything that the safe point says holds, and the log
+is walked from there; or something does not, and the whole log is walked and everything is
+compared with it. What is read here does not grow with the number of messages: of each queue the
+ends of its files, and the record that its last entry points at. After a stop in order, names,
+sizes and modification times of all files say that nobody touched them, and no queue is read.
+
+Source: store/ConsumeQueue.java#recover (which looks at the last three files only).
+"""
+
+from typing import Final, NamedTuple
+
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_scan import parse_record
+from server.store.disk.disk import Disk
+from server.store.queues.queue import ConsumeQueue, QueueFiles
+from server.store.queues.queue_rows import QueueRow
+from server.store.queues.queue_table import QueueTable
+from server.store.recovery.queue_rebuild import Behind
+from server.store.recovery.safe_point import Listing, SafePoint, Writer
+from server.store.results import RecoveryReport
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.errors import BadCall
+from storefmt.message import RECORD_SIZE_MIN
+from storefmt.paths import StorePaths, parse_log_file_name
+from storefmt.properties import INNER_MULTI_DISPATCH, parse_properties
+
+_BLOCK: Final = 4096
+_ENTRIES_A_BLOCK: Final = _BLOCK // ENTRY_SIZE
+_ZEROS: Final = bytes(_BLOCK)
+
+
+class SafePointWrong(Exception):
+    """Something is not as the safe point says; the whole log has to be walked."""
+
+
+class TrustedQueue(NamedTuple):
+    """A queue whose files hold more than the entries of its row."""
+
+    row: QueueRow
+    behind: Behind
+
+
+class Trusted(NamedTuple):
+    """What a start takes from the safe point."""
+
+    start: int
+    """Log offset of the first record that no queue and no index has."""
+    is_complete: bool
+    """Every queue with a record below ``start`` is named; not so while a recovery goes on."""
+    queues: dict[tuple[str, int], TrustedQueue]
+    """Queues whose files hold something behind the end that they should have."""
+
+
+def check_point(
+    point: SafePoint | None,
+    listing: Listing,
+    log: CommitLog,
+    *,
+    clean: bool,
+    cut_at: int | None,
+    lock_ns: int,
+) -> SafePoint:
+    """Return the safe point when it speaks of the log files that are there.
+
+    Args:
+        clean: there was no abort file.
+        cut_at: log offset at which a file ended too early.
+        lock_ns: when the lock file was written, looked at before this start locked it.
+
+    Raises:
+        SafePointWrong: it does not.
+    """
+    if point is None:
+        raise SafePointWrong("there is no dispatch.json that can be read")
+    if not point.has_counts:
+        raise SafePointWrong("dispatch.json is of an earlier version")
+    if point.lock_ns != lock_ns:
+        raise SafePointWrong("another broker has started here since dispatch.json was written")
+    if point.writer is Writer.STOPPED and point.files != listing.digest:
+        raise SafePointWrong("files have changed since the broker stopped")
+    if point.writer is Writer.RUNNING and clean:
+        raise SafePointWrong("the file abort is gone although the broker did not stop")
+    safe, bases = point.safe_log_offset, log.bases
+    row = list(range(bases[0], safe, log.file_size)) if bases else []
+    is_there = safe <= (bases[-1] + log.file_size if bases else 0) and bases[: len(row)] == row
+    if point.log_file_size != log.file_size or not is_there or (bases and bases[0] > safe):
+        raise SafePointWrong(f"commit log files below log offset {safe} are not as they were")
+    if cut_at is not None and cut_at < safe:
+        raise SafePointWrong(f"a commit log file ends at log offset {cut_at}, below {safe}")
+    return point
+
+
+def trusted_queues(
+    disk: Disk,
+    paths: StorePaths,
+    table: QueueTable,
+    log: CommitLog,
+    *,
+    point: SafePoint,
+    listing: Listing,
+    report: RecoveryReport,
+) -> Trusted:
+    """Put every queue of the safe point into ``table``, each as it says; returns the others.
+
+    Args:
+        listing: the files that there are.
+
+    Raises:
+        SafePointWrong: a queue is not as the safe point says.
+        OSError: the disk cannot be read.
+    """
+    is_complete = point.writer is not Writer.RECOVERING
+    trusted = Trusted(point.safe_log_offset, is_complete, {})
+    if point.writer is Writer.STOPPED:
+        # The digest of all files tells that nothing was touched.
+        table.put_rows(point.queues)
+        return trusted
+    check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
+    for topic, queue_id, row in point.queues:
+        try:
+            queue = ConsumeQueue(table.files, table.place(topic), queue_id, first=row.first)
+        except BadCall as error:
+            raise SafePointWrong(f"it names a queue that cannot be one: {error}") from error
+        found = check.look_at(queue, row, listing.queues.get(topic, queue_id))
+        if found.behind is Behind.NOTHING:
+            table.put_row(topic, queue_id, found.row)
+        else:
+            trusted.queues[topic, queue_id] = found
+    if is_complete:
+        for topic, queue_id, seen in listing.queues:
+            if seen.first >= 0 and (topic, queue_id) not in point.queues:
+                check.check_unnamed(ConsumeQueue(table.files, table.place(topic), queue_id), seen)
+    report.checked_reads = check.read_count
+    return trusted
+
+
+class QueueCheck:
+    """Compares queues with what the safe point says of them.
+
+    Args:
+        safe: log offset below which it tells of records.
+    """
+
+    def __init__(self, disk: Disk, files: QueueFiles, log: CommitLog, *, safe: int) -> None:
+        self.read_count = 0
+        """Reads of queue files and of the log."""
+        self._disk = disk
+        self._files = files
+        self._log = log
+        self._safe = safe
+        # The last block that was read: in a short queue it holds every entry.
+        self._place: tuple[str, int, int] = "", -1, -1
+        self._window = b""
+
+    def look_at(self, queue: ConsumeQueue, row: QueueRow, seen: QueueRow | None) -> TrustedQueue:
+        """Return a queue that is as its row says, and what its files hold besides.
+
+        Args:
+            seen: the files of the queue as listed.
+
+        Raises:
+            SafePointWrong: the queue is not as its row says.
+            OSError: the disk cannot be read.
+        """
+        size, count = self._files.file_size, queue.file_entry_count
+        if row.end <= row.first or row.first % count:
+            raise _wrong(queue, f"entries from {row.first} to {row.end} cannot be")
+        known = self._sizes(queue, seen)
+        first, last = row.first * ENTRY_SIZE, (row.end - 1) * ENTRY_SIZE // size * size
+        for base in range(first, last + 1, size):
+            if known.get(base) != size:
+                found = f"has {known[base]} bytes" if base in known else "is missing"
+                raise _wrong(queue, f"file {base} {found}, expected {size} bytes")
+        self._check_order(queue, row)
+        self._check_last(queue, row)
+        # Files that retention said to be gone may still be there, in part.
+        if min(known) != first or max(known) != last:
+            return TrustedQueue(row, Behind.ANYTHING)
+        is_end = self._is_end(queue, row.end)
+        return TrustedQueue(row, Behind.NOTHING if is_end else Behind.ENTRIES)
+
+    def _check_order(self, queue: ConsumeQueue, row: QueueRow) -> None:
+        """Check that the first and the last entry of each file are in the order of the log."""
+        count, previous = queue.file_entry_count, -1
+        for low in range(row.first, row.end, count):
+            for number in sorted({low, min(row.end, low + count) - 1}):
+                log_offset, size, _ = self._entry(queue, number)
+                if size <= 0 or log_offset < 0:
+                    raise _wrong(queue, f"entry {number} is empty")
+                if size == FILLER_SIZE:
+                    continue
+                if log_offset < previous:
+                    raise _wrong(queue, f"entry {number} points before an earlier one")
+                previous = log_offset
+
+    def _sizes(self, queue: ConsumeQueue, seen: QueueRow | None) -> dict[int, int]:
+        """Return the size of each file of a queue by its start."""
+        if seen is not None and seen.first == seen.minimum:
+            # One file, as nearly always, was seen by the listing.
+            return {seen.first: seen.end}
+        found: dict[int, int] = {}
+        for entry in self._disk.scan(queue.directory):
+            base = parse_log_file_name(entry.name)
+            if base is not None:
+                found[base] = entry.size
+        return found
+
+    def _check_last(self, queue: ConsumeQueue, row: QueueRow) -> None:
+        """Check that the last entry points at its record, below the safe point.
+
+        Fillers at the end stand for records that the log lost; then the one before them tells.
+        """
+        number = row.end - 1
+        while number >= row.first:
+            log_offset, size, _ = self._entry(queue, number)
+            if size != FILLER_SIZE:
+                reason = self._difference(queue, number, log_offset, size)
+                if reason:
+                    raise _wrong(queue, f"entry {number} points {reason}")
+                return
+            number -= 1
+
+    def _difference(self, queue: ConsumeQueue, number: int, log_offset: int, size: int) -> str:
+        """Return how an entry differs from its record, "" when it does not."""
+        log = self._log
+        if 0 <= log_offset < log.min_offset:
+            return ""
+        base = log_offset - log_offset % log.file_size
+        if log_offset + size > self._safe:
+            return "behind the safe point"
+        if base not in log.bases or not RECORD_SIZE_MIN <= size <= log.file_size:
+            return "at no record"
+        self.read_count += 1
+        pos = log_offset - base
+        data = log.file_at(base).pread(size, pos)
+        found = parse_record(data, 0, log_offset=log_offset, left=log.file_size - pos)
+        if isinstance(found, str):
+            return f"at no record ({found})"
+        names = (found.topic, found.queue_id, found.queue_offset, found.size)
+        if names == (queue.topic, queue.queue_id, number, size):
+            return ""
+        copies = parse_properties(found.properties).get(INNER_MULTI_DISPATCH, "").split(",")
+        is_copy = queue.topic in copies and found.size == size
+        return "" if is_copy else "at another record"
+
+    def _is_end(self, queue: ConsumeQueue, end: int) -> bool:
+        """Tell whether the last file holds nothing from entry ``end`` on."""
+        size = self._files.file_size
+        start = end * ENTRY_SIZE % size
+        if start == 0:
+            return True
+        base = end * ENTRY_SIZE - start
+        block_end = min(start - start % _BLOCK + _BLOCK, size)
+        data = self._read(queue, base, start, block_end - start)
+        if data != _ZEROS[: len(data)]:
+            return False
+        following = self._files.get(queue.path_at(base)).next_data(block_end)
+        return following is None or following >= size
+
+    def check_unnamed(self, queue: ConsumeQueue, seen: QueueRow) -> None:
+        """Check that a queue that the safe point does not name has no record below it.
+
+        Raises:
+            SafePointWrong: it has.
+            OSError: the disk cannot be read.
+        """
+        data = self._read(queue, seen.first, 0, _ENTRIES_A_BLOCK * ENTRY_SIZE)
+        whole_size = len(data) - len(data) % ENTRY_SIZE
+        for log_offset, size, _ in CQ_ENTRY.iter_unpack(data[:whole_size]):
+            if size != FILLER_SIZE:
+                if size > 0 and self._log.min_offset <= log_offset < self._safe:
+                    raise _wrong(queue, "it is not named and has entries of earlier records")
+                return
+
+    def _entry(self, queue: ConsumeQueue, number: int) -> tuple[int, int, int]:
+        pos = number * ENTRY_SIZE
+        start = pos % self._files.file_size
+        data = self._read(queue, pos - start, start, ENTRY_SIZE)
+        log_offset, size, tags_code = CQ_ENTRY.unpack(data.ljust(ENTRY_SIZE, b"\0"))
+        return log_offset, size, tags_code
+
+    def _read(self, queue: ConsumeQueue, base: int, start: int, size: int) -> bytes:
+        """Return bytes of one file of a queue, out of the last block where that has them."""
+        place = queue.topic, queue.queue_id, base
+        if place != self._place:
+            self._place, self._window = place, b""
+        if start + size <= len(self._window):
+            return self._window[start : start + size]
+        file = self._files.get(queue.path_at(base))
+        self.read_count += 1
+        if start + size > _BLOCK:
+            return file.pread(size, start)
+        self._window = file.pread(_BLOCK, 0)
+        return self._window[start : start + size]
+
+
+def _wrong(queue: ConsumeQueue, reason: str) -> SafePointWrong:
+    return SafePointWrong(f"queue {queue.queue_id} of {queue.topic}: {reason}")

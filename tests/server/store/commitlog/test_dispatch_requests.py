@@ -1,0 +1,51 @@
+"""Entries of a run of records are those that each of them gets alone."""
+
+import pytest
+
+from server.store.commitlog.dispatch_requests import Entries
+from server.store.commitlog.log_scan import Found
+from storefmt.javahash import tags_code
+from storefmt.vocabulary import SCHEDULE_TOPIC
+
+STORE_MS = 1_700_000_000_000
+ENTRIES = Entries({1: 1_000, 2: 5_000})
+RUN = [
+    Found(number * 100, 100, topic, number % 3, number, 0, STORE_MS + number, properties)
+    for number, (topic, properties) in enumerate(
+        [
+            ("topic-a", b"TAGS\x01red\x02KEYS\x01a b\x02UNIQ_KEY\x01u1\x02"),
+            ("topic-a", b"TAGS\x01red\x02KEYS\x01c\x02UNIQ_KEY\x01u2\x02"),
+            (SCHEDULE_TOPIC, b"TAGS\x01red\x02DELAY\x012\x02UNIQ_KEY\x01u3\x02"),
+            (SCHEDULE_TOPIC, b"TAGS\x01red\x02UNIQ_KEY\x01u4\x02"),
+            ("topic-b", b""),
+            ("topic-b", b"TAGS\x01blue\x02"),
+            ("topic-a", b"TAGS\x01red\x02UNIQ_KEY\x01u5\x02KEYS\x01d\x02"),
+        ]
+    )
+]
+
+
+def test_a_run_gives_what_each_record_gives() -> None:
+    assert ENTRIES.of_all(RUN) == [ENTRIES.of(found) for found in RUN]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "keys"),
+    [
+        (0, tags_code("red"), ("u1", "a", "b")),
+        (1, tags_code("red"), ("u2", "c")),
+        (2, STORE_MS + 2 + 5_000, ("u3",)),
+        (3, tags_code("red"), ("u4",)),
+        (4, 0, ()),
+        (5, tags_code("blue"), ()),
+        (6, tags_code("red"), ("u5", "d")),
+    ],
+)
+def test_a_record_in_a_run_gets_its_own_code_and_keys(
+    number: int, code: int, keys: tuple[str, ...]
+) -> None:
+    entry = ENTRIES.of_all(RUN)[number]
+
+    assert (entry.tags_code, entry.keys) == (code, keys)
+    assert entry.log_offset == number * 100
+    assert entry.queue_id == number % 3

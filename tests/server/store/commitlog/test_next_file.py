@@ -1,0 +1,171 @@
+"""The next log file is made ahead, once, by a thread or by who needs it first."""
+
+import errno
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.store.commitlog.next_file import NextFile
+from server.store.results import PutStatus
+from server.store.store import MessageStore
+from tests.server.store.simdisk import SimDisk
+from tests.server.store.stores import START_MS, bodies, message, open_store, small_config
+
+ROOT = Path("/store")
+FILE_SIZE = 4096
+SECOND = Path("/store/commitlog/00000000000000004096")
+
+
+def filled_to_three_quarters(disk: SimDisk, *, warm: bool = False) -> MessageStore:
+    """Return a store of which seven messages fill a file and eight do not fit."""
+    config = small_config(ROOT, log_file_size=FILE_SIZE)
+    config.warm_maped_file_enable = warm
+    store = open_store(config, disk=disk)
+    put(store, 6)
+    return store
+
+
+def put(store: MessageStore, count: int) -> list[PutStatus]:
+    statuses = []
+    for _ in range(count):
+        statuses.append(store.put(message(0, body=b"x" * 360), START_MS).status)
+        store.write(START_MS)
+    return statuses
+
+
+def test_file_is_made_by_the_job_and_used_without_another_call() -> None:
+    disk = SimDisk()
+    store = filled_to_three_quarters(disk)
+    job = store.begin_next_file()
+    assert job is not None
+    assert disk.stat(SECOND) is None
+
+    job.run()
+    store.end_flush(job)
+    calls: list[str] = []
+    disk.on_call = lambda name, path: calls.append(name)
+    put(store, 4)
+
+    assert set(calls) == {"pwrite"}
+    assert len(bodies(store, "topic-a", 0)) == 10
+    assert store.begin_next_file() is None
+
+
+def test_file_that_is_needed_at_once_is_made_at_once_and_only_once() -> None:
+    disk = SimDisk()
+    store = filled_to_three_quarters(disk)
+    job = store.begin_next_file()
+    assert job is not None
+
+    put(store, 4)
+    made = disk.stat(SECOND)
+    calls: list[str] = []
+    disk.on_call = lambda name, path: calls.append(name)
+    job.run()
+    store.end_flush(job)
+
+    assert made is not None
+    assert calls == []
+    assert len(bodies(store, "topic-a", 0)) == 10
+
+
+def test_no_job_is_due_early_and_only_one_at_a_time() -> None:
+    store = open_store(small_config(ROOT, log_file_size=FILE_SIZE), disk=SimDisk())
+    assert store.begin_next_file() is None
+    put(store, 2)
+    assert store.begin_next_file() is None
+    put(store, 4)
+
+    assert store.begin_next_file() is not None
+    assert store.begin_next_file() is None
+
+
+def test_without_space_nothing_is_left_and_it_is_tried_again() -> None:
+    disk = SimDisk()
+    store = filled_to_three_quarters(disk)
+
+    def full(name: str, path: Path) -> None:
+        if name == "allocate":
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    disk.on_call = full
+    job = store.begin_next_file()
+    assert job is not None
+    job.run()
+    store.end_flush(job)
+
+    assert disk.stat(SECOND) is None
+    assert not store.failure
+    assert put(store, 1) == [PutStatus.PUT_OK]
+    assert put(store, 3)[-1] is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "free space on its disk" in store.failure
+    disk.on_call = SimDisk().on_call
+    assert put(store, 4) == [PutStatus.PUT_OK] * 4
+
+
+def test_stop_leaves_no_file_that_was_made_ahead() -> None:
+    for is_ended in (True, False):
+        disk = SimDisk()
+        store = filled_to_three_quarters(disk)
+        job = store.begin_next_file()
+        assert job is not None
+        job.run()
+        if is_ended:
+            store.end_flush(job)
+
+        store.close(START_MS)
+
+        assert disk.list(SECOND.parent) == ["00000000000000000000"]
+
+
+def test_warming_writes_zeros_and_syncs_them() -> None:
+    disk = SimDisk()
+    calls: list[str] = []
+    store = filled_to_three_quarters(disk, warm=True)
+    disk.on_call = lambda name, path: calls.append(name)
+    job = store.begin_next_file()
+    assert job is not None
+
+    job.run()
+    store.end_flush(job)
+
+    assert calls == ["create", "allocate", "pwrite"]
+    assert disk.files()[str(SECOND)] == bytes(FILE_SIZE)
+
+
+def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
+    disk = SimDisk()
+    disk.mkdir(ROOT)
+    calls: list[str] = []
+    size, mib = 16 << 20, 1 << 20
+    job = NextFile(disk, ROOT / "next", base=0, size=size, warm_size=4 * mib)
+    taken: list[threading.Thread] = []
+
+    def look(name: str, path: Path) -> None:
+        calls.append(name)
+        if calls.count("fdatasync") == 2 and not taken:
+            taken.append(threading.Thread(target=job.take))
+            taken[0].start()
+            # It says that it needs the file before it waits for it.
+            assert job._needed.wait(60)
+
+    disk.on_call = look
+    job.run()
+    taken[0].join()
+
+    assert calls == ["create", "allocate", *(["pwrite"] * 4 + ["fdatasync"]) * 2]
+
+
+def test_file_that_was_given_up_is_not_made() -> None:
+    disk = SimDisk()
+    store = filled_to_three_quarters(disk)
+    job = store.begin_next_file()
+    assert job is not None
+    job.give_up()
+    job.run()
+
+    assert disk.stat(SECOND) is None
+    with pytest.raises(OSError, match="given up"):
+        job.take()
+    assert put(store, 4)[-1] is PutStatus.PUT_OK

@@ -1,0 +1,132 @@
+"""Much is read in pieces when others wait, and comes out the same."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_read import read_merged
+from server.store.commitlog.read_in_slices import (
+    BEGUN_MAX,
+    PAUSES_MAX,
+    PIECE_SIZE,
+    Begun,
+    OthersWait,
+    Pieces,
+)
+from server.store.disk.disk import RealDisk
+
+FILE_SIZE = 1 << 21
+SIZE, FAR = 8_000, 50_000
+PICKED = [(at, SIZE) for at in range(0, FILE_SIZE - SIZE, FAR)]
+CONTENT = bytes(range(251)) * (FILE_SIZE // 251 + 1)
+WHOLE = b"".join(CONTENT[at : at + size] for at, size in PICKED)
+
+
+def scripted(*answers: bool) -> Callable[[], bool]:
+    """Return what gives these answers and then no for ever."""
+    rest: Iterator[bool] = chain(answers, repeat(False))
+    return lambda: next(rest)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[CommitLog]:
+    (tmp_path / f"{0:020d}").write_bytes(CONTENT)
+    log = CommitLog(RealDisk(), tmp_path, file_size=FILE_SIZE, bases=[0], end=FILE_SIZE)
+    yield log
+    log.close()
+
+
+def interrupted(log: CommitLog, pieces: Pieces) -> Begun:
+    with pieces, pytest.raises(OthersWait) as caught:
+        read_merged(log, PICKED)
+    return caught.value.begun
+
+
+def test_a_read_goes_on_where_others_went_first(log: CommitLog) -> None:
+    pieces = Pieces(scripted(True, False, True))
+    begun = interrupted(log, pieces)
+    first = sum(map(len, begun.chunks))
+    assert PIECE_SIZE <= first <= PIECE_SIZE + SIZE
+
+    assert pieces.may_go_on(begun)
+    again = interrupted(log, pieces)
+    assert again is begun
+    assert first < sum(map(len, begun.chunks)) < len(PICKED) * SIZE
+
+    assert pieces.may_go_on(begun)
+    with pieces:
+        found = b"".join(read_merged(log, PICKED))
+    assert found == WHOLE
+
+
+def test_without_pieces_nobody_goes_first(log: CommitLog) -> None:
+    pieces = Pieces(scripted(*[True] * 100))
+    interrupted(log, pieces)
+
+    assert b"".join(read_merged(log, PICKED)) == WHOLE
+
+
+def test_other_records_are_read_from_the_first_on(log: CommitLog) -> None:
+    pieces = Pieces(scripted(True))
+    assert pieces.may_go_on(interrupted(log, pieces))
+
+    with pieces:
+        found = b"".join(read_merged(log, PICKED[1:]))
+        assert found == WHOLE[SIZE:]
+        # What was begun is gone with the read that had no use for it.
+        assert not pieces.begin(PICKED, size=0).chunks
+
+
+def test_a_read_that_had_no_use_for_what_was_begun_leaves_nothing(log: CommitLog) -> None:
+    pieces = Pieces(scripted(True))
+    assert pieces.may_go_on(interrupted(log, pieces))
+
+    with pieces:
+        pass
+
+    assert not pieces.begin(PICKED, size=0).chunks
+
+
+def test_a_read_that_starts_again_keeps_count_of_who_went_first(log: CommitLog) -> None:
+    pieces = Pieces(lambda: True)
+    begun = interrupted(log, pieces)
+    while not pieces.may_go_on(begun):
+        continue
+
+    assert pieces.begin(PICKED[1:], size=0).pause_count == PAUSES_MAX
+
+
+def test_room_that_was_given_up_is_used_again(log: CommitLog) -> None:
+    pieces = Pieces(scripted())
+    begun = pieces.begin(PICKED, size=len(PICKED) * SIZE)
+    pieces.give_up(begun)
+
+    again = pieces.begin(PICKED, size=len(PICKED) * SIZE)
+    assert again.buffer is begun.buffer
+    assert pieces.begin(PICKED, size=10).buffer is not begun.buffer
+
+
+def test_who_waits_goes_first_a_number_of_times(log: CommitLog) -> None:
+    pieces = Pieces(lambda: True)
+    begun = interrupted(log, pieces)
+
+    asked = [pieces.may_go_on(begun) for _ in range(PAUSES_MAX)]
+
+    assert asked == [False] * (PAUSES_MAX - 1) + [True]
+    with pieces:
+        assert b"".join(read_merged(log, PICKED)) == WHOLE
+
+
+def test_few_reads_are_begun_at_a_time(log: CommitLog) -> None:
+    pieces = Pieces(lambda: True)
+    begun = [interrupted(log, pieces) for _ in range(BEGUN_MAX)]
+    with pieces:
+        assert b"".join(read_merged(log, PICKED)) == WHOLE
+
+    pieces.is_waited_for = lambda: False
+    assert pieces.may_go_on(begun[0])
+    pieces.is_waited_for = lambda: True
+    interrupted(log, pieces)

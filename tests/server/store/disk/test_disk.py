@@ -1,0 +1,185 @@
+"""Reads that must not wait for a disk."""
+
+import errno
+import os
+import resource
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.store.disk.disk import DiskFile, RealDisk, open_files_max
+from server.store.disk.nowait import ColdRead, no_wait
+
+SIZE = 1 << 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "file").write_bytes(bytes(range(256)) * (SIZE // 256))
+    return tmp_path / "file"
+
+
+def forget(path: Path) -> None:
+    """Drop a file from the page cache."""
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def open_cold(path: Path) -> DiskFile:
+    """Return an open file of which nothing is cached; skips where the system cannot tell."""
+    forget(path)
+    file = RealDisk().open(path)
+    try:
+        with no_wait():
+            file.pread(10, 0)
+    except ColdRead as cold:
+        # The kernel has begun to read what was asked for: end that, and forget it again.
+        cold.warm()
+        forget(path)
+        return file
+    pytest.skip("this file system does not tell what it has in memory")
+
+
+def test_cached_read_returns_the_bytes(path: Path) -> None:
+    file = RealDisk().open(path)
+
+    with no_wait():
+        assert file.pread(300, 256) == path.read_bytes()[256:556]
+        assert file.pread(100, SIZE - 10) == path.read_bytes()[-10:]
+        assert file.pread(100, SIZE + 10) == b""
+    file.close()
+
+
+def test_cold_read_raises_until_it_was_warmed(path: Path) -> None:
+    file = open_cold(path)
+    with no_wait(), pytest.raises(ColdRead) as raised:
+        file.pread(1000, 4096)
+
+    raised.value.warm()
+
+    with no_wait():
+        assert file.pread(1000, 4096) == path.read_bytes()[4096:5096]
+    file.close()
+
+
+def test_read_of_which_a_part_is_cached_is_cold(path: Path) -> None:
+    # The system may keep some pages that it was told to forget, when it is busy.
+    for _ in range(20):
+        file = open_cold(path)
+        file.read_ahead(on=False)
+        file.pread(4096, 0)
+        try:
+            with no_wait():
+                file.pread(65536, 0)
+        except ColdRead as cold:
+            cold.warm()
+            return
+        finally:
+            file.close()
+    pytest.fail("never cold")
+
+
+def test_other_threads_and_plain_reads_wait(path: Path) -> None:
+    file = open_cold(path)
+    found: list[bytes] = []
+    other = threading.Thread(target=lambda: found.append(file.pread(256, 0)))
+
+    with no_wait():
+        other.start()
+        other.join()
+
+    forget(path)
+    assert found == [bytes(range(256))] == [file.pread(256, 0)]
+    file.close()
+
+
+def test_read_is_warmed_after_its_file_is_closed_and_deleted(path: Path) -> None:
+    file = open_cold(path)
+    with no_wait(), pytest.raises(ColdRead) as raised:
+        file.pread(1000, 0)
+    file.close()
+    path.unlink()
+
+    raised.value.warm()
+
+
+def test_what_was_read_first_tells_what_is_read_then(path: Path) -> None:
+    found: list[bytes] = []
+    for size, pos in ((10, 5), (10, SIZE + 10)):
+        with path.open("rb") as file:
+            cold = ColdRead(file.fileno(), size, pos)
+        cold.also(20, 0)
+        cold.then = found.append
+        cold.warm()
+
+    assert found == [bytes(range(5, 15))]
+
+
+def test_system_that_cannot_tell_is_read_as_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = os.preadv
+
+    def refuse(fd: int, views: list[memoryview], pos: int, flags: int = 0) -> int:
+        if flags:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        return known(fd, views, pos)
+
+    file = RealDisk().open(path)
+    monkeypatch.setattr(os, "preadv", refuse)
+
+    with no_wait():
+        assert file.pread(256, 0) == bytes(range(256))
+    file.close()
+
+
+@pytest.mark.parametrize("is_asked_politely", [True, False])
+def test_a_buffer_is_filled_as_far_as_the_file_goes(path: Path, is_asked_politely: bool) -> None:
+    file = RealDisk().open(path)
+    for pos, count in ((256, 300), (SIZE - 10, 10), (SIZE + 10, 0)):
+        data = bytearray(300)
+        with no_wait(is_asked_politely):
+            assert file.read_into(memoryview(data), pos) == count
+        assert bytes(data) == path.read_bytes()[pos : pos + count].ljust(300, b"\0")
+    file.close()
+
+
+def test_a_read_that_the_system_cuts_short_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda fd, views, pos: known(fd, [views[0][:100]], pos))
+    file = RealDisk().open(path)
+    data = bytearray(1000)
+
+    assert file.read_into(memoryview(data), 20) == 1000
+    assert data == path.read_bytes()[20:1020]
+    file.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(resource.RLIM_INFINITY, 256), (65_536, 256), (1_024, 64), (16, 4)]
+)
+def test_caches_keep_few_files_open_where_few_may_be(
+    monkeypatch: pytest.MonkeyPatch, limit: int, expected: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+
+    assert open_files_max(256) == expected
+
+
+def test_lock_that_could_not_be_written_is_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*words: object) -> int:
+        raise OSError(errno.ENOSPC, "told to fail")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", fail)
+        with pytest.raises(OSError, match="told to fail"):
+            RealDisk().lock(tmp_path / "lock")
+
+    RealDisk().lock(tmp_path / "lock")()

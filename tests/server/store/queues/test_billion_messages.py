@@ -1,0 +1,159 @@
+"""A backlog of 10^9 messages, made up as it is read: searches and pulls are counted.
+
+    commit log file, queue file ── sparse and empty ── pread ──> the bytes that belong there
+
+Rule: nothing here is timed. Time search, minimum, maximum and pulls take a number of reads
+that does not grow with the backlog, or grows as its logarithm.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from server.store.config import StoreConfig
+from server.store.disk.disk import DiskFile, FilePath, RealDisk
+from server.store.queues.queue_rows import QueueRow, QueueRows
+from server.store.recovery.safe_point import SafePoint, lock_time, write_safe_point
+from server.store.results import GetStatus
+from server.store.store import MessageStore
+from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.javahash import tags_code
+from storefmt.message import decode_record, encode_record
+from storefmt.paths import StorePaths, log_file_name
+from tests.server.store.stores import HOST, START_MS, abandon
+
+QUEUES = 4
+LOG_FILE_SIZE, QUEUE_FILE_SIZE = 1 << 30, 6_000_000
+CODE = tags_code("even")
+
+
+def record(number: int, log_offset: int) -> bytes:
+    return encode_record(
+        topic=b"topic-a", queue_id=number % QUEUES, queue_offset=number // QUEUES,
+        log_offset=log_offset, flag=0, sys_flag=0, born_ms=START_MS, born_host=HOST,
+        store_ms=START_MS + number, store_host=HOST, reconsume_times=0,
+        prepared_transaction_offset=0, body=b"%012d" % number, properties=b"TAGS\x01even",
+    )  # fmt: skip
+
+
+SIZE = len(record(0, 0))
+PER_FILE = (LOG_FILE_SIZE - 8) // SIZE
+
+
+def place(number: int) -> int:
+    return number // PER_FILE * LOG_FILE_SIZE + number % PER_FILE * SIZE
+
+
+class MadeUpFile:
+    """A file of the backlog; only reads are answered out of nothing."""
+
+    def __init__(self, disk: "MadeUpDisk", file: DiskFile, path: Path) -> None:
+        self._disk = disk
+        self._file = file
+        self._is_log = path.parent.name == "commitlog"
+        self._base = int(path.name) if path.name.isdecimal() else -1
+        self._queue_id = 0 if self._is_log or self._base < 0 else int(path.parent.name)
+
+    def pread(self, size: int, pos: int) -> bytes:
+        self._disk.read_count += 1
+        if self._base < 0:
+            return self._file.pread(size, pos)
+        parts = self._records(size, pos) if self._is_log else self._entries(size, pos)
+        return parts[:size].ljust(size, b"\0")
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return partial(self.pread, size, pos)
+
+    def read_into(self, view: memoryview, pos: int) -> int:
+        data = self.pread(len(view), pos)
+        view[: len(data)] = data
+        return len(data)
+
+    def _records(self, size: int, pos: int) -> bytes:
+        low, high = pos // SIZE, -(-(pos + size) // SIZE)
+        first = self._base // LOG_FILE_SIZE * PER_FILE
+        numbers = range(first + low, min(first + high, first + PER_FILE, self._disk.count))
+        return b"".join(record(number, place(number)) for number in numbers)[pos - low * SIZE :]
+
+    def _entries(self, size: int, pos: int) -> bytes:
+        first = (self._base + pos) // ENTRY_SIZE
+        ends = min(first + size // ENTRY_SIZE, self._disk.count // QUEUES)
+        numbers = (number * QUEUES + self._queue_id for number in range(first, ends))
+        return b"".join(CQ_ENTRY.pack(place(number), SIZE, CODE) for number in numbers)
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        return None
+
+    def next_data(self, pos: int) -> int | None:
+        return None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+
+class MadeUpDisk(RealDisk):
+    """The real disk with a backlog that is on none."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.read_count = 0
+
+    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
+        return MadeUpFile(self, super().open(path, create=create), Path(path))  # type: ignore[return-value]
+
+
+def sparse(directory: Path, end: int, file_size: int) -> None:
+    directory.mkdir(parents=True)
+    for base in range(0, end, file_size):
+        with (directory / log_file_name(base)).open("wb") as file:
+            file.truncate(file_size)
+
+
+def backlog(root: Path, count: int) -> tuple[MessageStore, MadeUpDisk]:
+    """Open a store of ``count`` messages that was killed with nothing in its tail."""
+    paths, rows = StorePaths(root), QueueRows()
+    sparse(paths.commitlog, place(count), LOG_FILE_SIZE)
+    for queue_id in range(QUEUES):
+        end = count // QUEUES
+        sparse(paths.queue_dir("topic-a", queue_id), end * ENTRY_SIZE, QUEUE_FILE_SIZE)
+        rows.put("topic-a", queue_id, QueueRow(0, 0, end))
+    paths.abort.touch()
+    paths.lock.write_bytes(b"lock")
+    point = SafePoint(
+        safe_log_offset=place(count), log_file_size=LOG_FILE_SIZE, queues=rows, min_of=0
+    )
+    point.lock_ns = lock_time(RealDisk(), paths)
+    write_safe_point(RealDisk(), paths, point)
+    disk = MadeUpDisk(count)
+    config = StoreConfig(store_path_root_dir=root, message_index_enable=False)
+    return MessageStore.open(config, now_ms=START_MS + count, disk=disk), disk
+
+
+@pytest.mark.parametrize("count", [1_000_000, 1_000_000_000])
+def test_reads_of_a_backlog_do_not_grow_with_it(tmp_path: Path, count: int) -> None:
+    store, disk = backlog(tmp_path / "store", count)
+    chance = random.Random(1)
+    end = count // QUEUES
+
+    disk.read_count = 0
+    assert (store.min_offset("topic-a", 1), store.max_offset("topic-a", 1)) == (0, end)
+    assert disk.read_count == 0
+
+    for _ in range(20):
+        queue_offset = chance.randrange(end - 32)
+        disk.read_count = 0
+        found = store.get_message("topic-a", 1, queue_offset, count_max=8)
+        assert (found.status, found.next_offset) == (GetStatus.FOUND, queue_offset + 8)
+        assert decode_record(found.chunks[0]).queue_offset == queue_offset
+        # One of the queue, and one for each of the records that do not lie together.
+        assert disk.read_count <= 9
+
+        disk.read_count = 0
+        time_ms = START_MS + queue_offset * QUEUES + 1
+        assert store.offset_by_time("topic-a", 1, time_ms) == queue_offset
+        # Halving: an entry and a record each time, among files and within one.
+        assert disk.read_count <= 2 * (end.bit_length() + 4)
+    abandon(store)

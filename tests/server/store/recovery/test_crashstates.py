@@ -1,0 +1,272 @@
+"""What a kill or a power cut may leave, at every call of runs of all kinds: over 100,000 states.
+
+SYNC_FLUSH: nothing that was acknowledged is lost. ASYNC_FLUSH: a power cut loses nothing that
+a finished flush covered, and what is left is a beginning of the log; a kill loses nothing at
+all. Both: what a recovery discarded never comes back, queues are dense, derived files are those
+of a fresh rebuild.
+
+"stalls" lets every piece of work that a thread does (flush, round of syncs, retention, deletion
+of a topic) begin, run and end at moments of its own, in any order, while the clock jumps;
+"failing" lets any sync fail, after which the store is opened again.
+"""
+
+import contextlib
+import errno
+import os
+import random
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from multiprocessing import get_context
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from server.store.commitlog.flush import SyncJob
+from server.store.config import StoreConfig
+from server.store.errors import StoreFailed
+from server.store.queues import queue_table as queuetable
+from server.store.results import PutStatus
+from server.store.store import MessageStore
+from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
+from tests.server.store.simdisk import SimDisk
+from tests.server.store.stores import (
+    START_MS,
+    delete_topic,
+    make_ahead,
+    message,
+    open_store,
+    small_config,
+)
+
+ROOT = Path("/store")
+KINDS = ("sync", "async", "retention", "deletion", "stalls", "failing")
+DELETED = "topic-gone"
+MESSAGES = 40
+LIMIT = 16
+SEEDS_IN_CI = 8
+STATES_IN_CI = 100_000
+SEEDS_IN_SOAK = 300
+
+
+def config_for(*, sync: bool = True) -> StoreConfig:
+    """Return settings with which everything rolls, is synced and said within 40 messages."""
+    config = small_config(ROOT, sync=sync, log_file_size=4096)
+    config.flush_interval_consume_queue_ms = 5
+    config.flush_consume_queue_thorough_interval_ms = 15
+    config.file_reserved_time_h = 0
+    config.delete_commit_log_files_interval_ms = 0
+    config.delete_consume_queue_files_interval_ms = 0
+    return config
+
+
+def flush(store: MessageStore, promise: Promise) -> None:
+    """Flush; who sent before it began is told afterwards."""
+    job = store.begin_flush()
+    written = len(promise.sent)
+    if job is not None:
+        job.run()
+        store.end_flush(job)
+        promise.acknowledged = written
+
+
+def upkeep(store: MessageStore, now_ms: int) -> None:
+    """Do what is due, as the broker's timer does."""
+    make_ahead(store)
+    job = store.housekeeping(now_ms)
+    if job is not None:
+        job.run()
+        store.end_flush(job)
+
+
+def clean(store: MessageStore, promise: Promise, now_ms: int) -> None:
+    """Let retention delete whatever it may."""
+    store.cleaner.delete_by_hand()
+    for _ in range(4):
+        # While the queues still have the entries, a get passes over what is deleted.
+        promise.expired = max(promise.expired, messages_below(store, promise))
+        job = store.cleaner.step(now_ms)
+        if job is not None:
+            job.run()
+            store.cleaner.end(job)
+
+
+def messages_below(store: MessageStore, promise: Promise) -> int:
+    """Return how many messages are in files that are full: those may go."""
+    active = store.written_offset - store.written_offset % 4096
+    ends = [0, 0]
+    for number, (queue_id, _) in enumerate(promise.sent):
+        found = store.get_message(TOPIC, queue_id, ends[queue_id], count_max=1)
+        ends[queue_id] += 1
+        if found.chunks and int.from_bytes(found.chunks[0][28:36], "big") >= active:
+            return number
+    return len(promise.sent)
+
+
+def scenario(disk: SimDisk, explorer: Explorer, chance: random.Random, kind: str) -> None:
+    """Send, flush, sync, delete, stop in order and go on."""
+    promise = explorer.promise
+    config = config_for(sync=kind != "async")
+    size = chance.choice([0, 0, 150, 700])
+    now_ms = START_MS
+    for part in (1, 2):
+        store = open_store(config, disk=disk)
+        while len(promise.sent) < part * MESSAGES // 2:
+            for _ in range(chance.randrange(1, 4)):
+                send(store, promise, chance, size=size)
+            if kind != "async" or chance.random() < 0.4:
+                flush(store, promise)
+            now_ms += chance.randrange(10)
+            upkeep(store, now_ms)
+            if kind == "retention" and chance.random() < 0.3:
+                clean(store, promise, now_ms)
+            if kind == "deletion":
+                make_and_delete(store, promise, now_ms)
+        store.close(now_ms)
+        promise.acknowledged = len(promise.sent)
+
+
+class Threads:
+    """The work of one store that other threads do, each piece at a time that chance decides."""
+
+    def __init__(self, store: MessageStore, promise: Promise, chance: random.Random) -> None:
+        self._store = store
+        self._promise = promise
+        self._chance = chance
+        self._waiting: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+        self._done: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+
+    def step(self, now_ms: int) -> None:
+        """Begin, run or end something."""
+        store, chance = self._store, self._chance
+        action = chance.randrange(6)
+        if action == 0:
+            job = store.begin_flush()
+            if job is not None:
+                written = self._promise.written
+                self._waiting.append((job, lambda job: self._end_flush(job, written)))
+        elif action == 1:
+            sync = store.housekeeping(now_ms)
+            if sync is not None:
+                self._waiting.append((sync, store.end_flush))
+        elif action == 2:
+            make_ahead(store)
+        elif action < 5 and self._waiting:
+            self._run(chance.randrange(len(self._waiting)))
+        elif self._done:
+            ended, end = self._done.pop(chance.randrange(len(self._done)))
+            end(ended)
+
+    def _run(self, place: int) -> None:
+        job, end = self._waiting.pop(place)
+        job.run()
+        self._done.append((job, end))
+
+    def _end_flush(self, job: SyncJob, written: int) -> None:
+        self._store.end_flush(job)
+        self._promise.acknowledged = written
+
+    def finish(self) -> None:
+        """Run and end what is under way, before the store stops."""
+        while self._waiting:
+            self._run(0)
+        for job, end in self._done:
+            end(job)
+
+
+def stalls(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
+    """Send while other threads take their time, and the clock jumps; stop, and go on."""
+    promise = explorer.promise
+    config = config_for(sync=False)
+    now_ms = START_MS
+    for part in (1, 2):
+        store = open_store(config, disk=disk)
+        threads = Threads(store, promise, chance)
+        while len(promise.sent) < part * MESSAGES // 2:
+            if chance.random() < 0.3:
+                send(store, promise, chance)
+            threads.step(now_ms)
+            now_ms += chance.choice([0, 1, 5, 10, -7, 1_000, -3_600_000, 3_600_000])
+        threads.finish()
+        store.close(now_ms)
+        promise.acknowledged = len(promise.sent)
+
+
+def failing(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
+    """Send while any sync may fail; then the broker starts again on the same machine."""
+    promise = explorer.promise
+    config = config_for(sync=chance.random() < 0.5)
+    now_ms = START_MS
+    look = disk.on_call
+
+    def fail(name: str, path: Path) -> None:
+        look(name, path)
+        if name in ("fdatasync", "fsync_dir", "rename") and chance.random() < 0.02:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    while len(promise.sent) < MESSAGES:
+        disk.on_call = look
+        store = open_store(config, disk=disk)
+        check(store, promise)
+        disk.on_call = fail
+        with contextlib.suppress(StoreFailed):
+            while len(promise.sent) < MESSAGES:
+                send(store, promise, chance)
+                flush(store, promise)
+                now_ms += chance.randrange(10)
+                upkeep(store, now_ms)
+    disk.on_call = look
+
+
+def make_and_delete(store: MessageStore, promise: Promise, now_ms: int) -> None:
+    """Store a message in another topic and delete the topic: it must not come back."""
+    promise.gone = ""
+    assert store.put(message(1, topic=DELETED, queue_id=0), now_ms).status is PutStatus.PUT_OK
+    store.write(now_ms)
+    if now_ms % 2:
+        upkeep(store, now_ms + 20)
+    delete_topic(store, DELETED)
+    promise.gone = DELETED
+
+
+def explore(kind: str, seed: int) -> int:
+    """Run one scenario; returns how many states were tried."""
+    disk = SimDisk()
+    explorer = Explorer(config_for(sync=kind != "async"), limit=LIMIT, seed=seed)
+    explorer.watch(disk)
+    # In every other run queues rest between any two messages, as one of very many does.
+    none = dict.fromkeys(("AWAKE_PUT_MAX", "AWAKE_MAX", "AWAKE_IDLE_MAX", "SLACK"), 0)
+    some = mock.patch.multiple(queuetable, **none)
+    chance = random.Random(seed)
+    with some if seed % 2 else nullcontext():
+        if kind == "stalls":
+            stalls(disk, explorer, chance)
+        elif kind == "failing":
+            failing(disk, explorer, chance)
+        else:
+            scenario(disk, explorer, chance, kind)
+        explorer.look(disk)
+    return explorer.count
+
+
+def explore_all(seeds: range) -> int:
+    """Share the runs among the processors; an assertion of any of them is raised here."""
+    tasks = [(kind, seed) for seed in seeds for kind in KINDS]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        return sum(pool.map(explore, *zip(*tasks, strict=True)))
+
+
+@pytest.mark.timeout(3600)
+def test_every_state_that_a_power_cut_may_leave_keeps_the_promise() -> None:
+    count = explore_all(range(SEEDS_IN_CI))
+
+    print(f"{count} states")
+    assert count >= STATES_IN_CI
+
+
+@pytest.mark.soak
+def test_many_more_states_keep_the_promise() -> None:
+    count = explore_all(range(SEEDS_IN_CI, SEEDS_IN_SOAK))
+
+    print(f"{count} states")

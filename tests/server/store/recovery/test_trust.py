@@ -1,0 +1,497 @@
+"""Starts after a crash of our own: only what came after the safe point is walked."""
+
+import copy
+import os
+import random
+import shutil
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.store.commitlog.log_scan import Found
+from server.store.config import StoreConfig
+from server.store.disk.disk import FilePath, FileStat, RealDisk
+from server.store.queues.queue_rows import QueueRow
+from server.store.recovery import opening, recover
+from server.store.recovery.safe_point import SafePoint, Writer, read_safe_point, write_safe_point
+from server.store.recovery.trust import SafePointWrong
+from server.store.store import MessageStore
+from storefmt.consumequeue import FILLER
+from storefmt.paths import StorePaths
+from tests.server.store.simdisk import PowerCut, SimDisk
+from tests.server.store.stores import (
+    LOG_FILE_SIZE,
+    START_MS,
+    abandon,
+    bodies,
+    delete_topic,
+    flush,
+    index_contents,
+    message,
+    open_store,
+    put_all,
+    small_config,
+    tree,
+)
+
+SYNCED, COUNT = 90, 100
+FOLDERS = ("commitlog", "consumequeue")
+
+
+def sync(store: MessageStore) -> None:
+    """Let everything reach the disk, as the upkeep of once a minute does."""
+    flush(store)
+    job = store.housekeeping(START_MS + 3_600_000)
+    assert job is not None
+    job.run()
+    store.end_flush(job)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that was killed after 100 messages, 90 of them below its safe point."""
+    root = tmp_path_factory.mktemp("killed") / "store"
+    store = open_store(small_config(root))
+    put_all(store, range(SYNCED))
+    sync(store)
+    put_all(store, range(SYNCED, COUNT))
+    # Queues and index are in the page cache, and nothing says that they are on the disk.
+    assert store.housekeeping(START_MS + 3_602_000) is None
+    abandon(store)
+    return root
+
+
+@pytest.fixture(scope="module")
+def whole(killed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same store, recovered by a walk of all of its log and stopped in order."""
+    root = tmp_path_factory.mktemp("whole") / "store"
+    shutil.copytree(killed, root)
+    (root / "dispatch.json").unlink()
+    store = open_store(small_config(root))
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    return root
+
+
+@pytest.fixture
+def root(killed: Path, tmp_path: Path) -> Path:
+    """A private copy of ``killed``; times of files stay."""
+    shutil.copytree(killed, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def check_equal(root: Path, whole: Path) -> None:
+    """The bytes are those that a walk of the whole log leaves."""
+    assert tree(root, *FOLDERS) == tree(whole, *FOLDERS)
+    assert index_contents(root) == index_contents(whole)
+
+
+def test_start_after_a_kill_walks_the_tail_alone(root: Path, whole: Path) -> None:
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT - SYNCED
+    assert store.recovery.rebuilt_queues == []
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    for number in range(COUNT):
+        assert len(store.query("topic-a", f"k{number}", count_max=9).records) == 1
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_kill_right_after_a_start_keeps_the_tail_short_without_any_key(tmp_path: Path) -> None:
+    config = small_config(tmp_path / "store")
+    store = open_store(config)
+    for number in range(SYNCED):
+        store.put(replace(message(number), keys=(), properties=b""), START_MS)
+        store.write(START_MS)
+    sync(store)
+    abandon(store)
+
+    for _ in range(3):
+        store = open_store(config)
+        assert store.recovery.record_count == 0
+        abandon(store)
+
+
+def test_kill_right_after_a_start_costs_the_same_tail_again(root: Path, whole: Path) -> None:
+    for _ in range(3):
+        store = open_store(small_config(root))
+        assert store.recovery.record_count == COUNT - SYNCED
+        abandon(store)
+
+    store = open_store(small_config(root))
+    sync(store)
+    abandon(store)
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == 0
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_start_after_a_java_broker_came_in_between_walks_everything(root: Path) -> None:
+    (root / "lock").write_bytes(b"lock")
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    abandon(store)
+
+
+def queue_file(root: Path, number: int) -> Path:
+    return sorted((root / "consumequeue" / "topic-a" / "0").iterdir())[number]
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "all queues gone": lambda root: shutil.rmtree(root / "consumequeue"),
+    "queue gone": lambda root: shutil.rmtree(root / "consumequeue/topic-a/0"),
+    "first file gone": lambda root: queue_file(root, 0).unlink(),
+    "middle file gone": lambda root: queue_file(root, 1).unlink(),
+    "last file gone": lambda root: queue_file(root, -1).unlink(),
+    "all but the first gone": lambda root: [queue_file(root, -1).unlink() for _ in range(2)],
+    "file short": lambda root: os.truncate(queue_file(root, 1), 399),
+    "file long": lambda root: os.truncate(queue_file(root, 1), 401),
+    "file empty": lambda root: os.truncate(queue_file(root, -1), 0),
+    "garbage": lambda root: queue_file(root, 1).write_bytes(b"\xa5" * 400),
+    "zeros": lambda root: queue_file(root, 0).write_bytes(bytes(400)),
+    "another file's content": lambda root: shutil.copyfile(
+        queue_file(root, 0), queue_file(root, 1)
+    ),
+    "last entries gone": lambda root: queue_file(root, -1).write_bytes(bytes(400)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_queue_that_is_not_as_it_was_is_built_again_from_the_whole_log(
+    root: Path, whole: Path, damage: str
+) -> None:
+    other = root / "consumequeue" / "topic-a" / "1"
+    DAMAGES[damage](root)
+    before = {path: path.stat().st_mtime_ns for path in sorted(other.glob("*"))[:-1]}
+
+    store = open_store(small_config(root))
+
+    if before:
+        # What agrees with the log is not written.
+        assert store.recovery.rebuilt_queues == [("topic-a", 0)]
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert store.recovery.record_count == COUNT
+    assert any("the whole log is walked: queue 0 of topic-a" in n for n in store.recovery.notes)
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+INDEX_DAMAGES: dict[str, Callable[[list[Path]], object]] = {
+    "all gone": lambda files: [file.unlink() for file in files],
+    "first gone": lambda files: files[0].unlink(),
+    "last gone": lambda files: files[-1].unlink(),
+    "last short": lambda files: os.truncate(files[-1], 500),
+    "first header zero": lambda files: files[0].write_bytes(bytes(40) + files[0].read_bytes()[40:]),
+    "last header zero": lambda files: files[-1].write_bytes(
+        bytes(40) + files[-1].read_bytes()[40:]
+    ),
+    "last slots garbage": lambda files: files[-1].write_bytes(
+        files[-1].read_bytes()[:40] + b"\x7f" * 64 + files[-1].read_bytes()[104:]
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", INDEX_DAMAGES)
+def test_damaged_index_gets_every_key_back(root: Path, whole: Path, damage: str) -> None:
+    INDEX_DAMAGES[damage](sorted((root / "index").iterdir()))
+
+    store = open_store(small_config(root))
+
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path) -> None:
+    path = root / "dispatch.json"
+    text = path.read_bytes()
+    assert b'"safeLogOffset": ' in text
+    at = text.index(b'"safeLogOffset": ') + len(b'"safeLogOffset": ')
+    path.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_safe_point_that_names_what_cannot_be_a_queue_is_not_trusted(
+    root: Path, whole: Path
+) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    point.queues.put("../topic-a", 0, QueueRow(0, 0, 5))
+    write_safe_point(disk, paths, point)
+
+    store = open_store(small_config(root))
+
+    assert any("names a queue that cannot be one" in note for note in store.recovery.notes)
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def change_row(root: Path, end: int) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    row = point.queues.get("topic-a", 0)
+    assert row is not None
+    point.queues.put("topic-a", 0, row._replace(end=row.end + end))
+    write_safe_point(disk, paths, point)
+
+
+@pytest.mark.parametrize("by", [-SYNCED // 2, -20, -1, 1, 5, 20])
+def test_safe_point_that_counts_wrongly_costs_a_walk_and_no_message(
+    root: Path, whole: Path, by: int
+) -> None:
+    change_row(root, by)
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count >= COUNT
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_safe_point_that_leaves_out_a_queue_costs_a_walk_and_no_message(
+    root: Path, whole: Path
+) -> None:
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    point.queues.pop("topic-a", 1)
+    write_safe_point(disk, paths, point)
+
+    store = open_store(small_config(root))
+
+    assert store.recovery.record_count == COUNT
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_store_whose_entries_became_fillers_is_healed_by_the_start_of_this_version(
+    root: Path, whole: Path
+) -> None:
+    """An earlier version turned sound entries into fillers, and said that all was well."""
+    path = queue_file(root, 0)
+    path.write_bytes(FILLER * (path.stat().st_size // len(FILLER)))
+    text = (root / "dispatch.json").read_bytes().rpartition(b', "crc": ')[0]
+    text = text.replace(b'"version": 4', b'"version": 3')
+    (root / "dispatch.json").write_bytes(text + b', "crc": %d}' % zlib.crc32(text))
+
+    store = open_store(small_config(root))
+
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    assert any("of an earlier version" in note for note in store.recovery.notes)
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
+    root: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue_file(root, -1).unlink()
+
+    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recover.Recovery, "_take", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_store(small_config(root))
+    point = read_safe_point(RealDisk(), StorePaths(root))
+
+    store = open_store(small_config(root))
+
+    assert point is not None
+    assert point.writer is Writer.RECOVERING
+    assert not len(point.queues)
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_interrupted_recovery_goes_on_where_it_was(
+    root: Path, whole: Path, is_foreign: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_every_size = LOG_FILE_SIZE // 4
+    monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", save_every_size)
+    if is_foreign:
+        (root / "dispatch.json").unlink()
+    else:
+        shutil.rmtree(root / "consumequeue")
+    taken: list[Found] = []
+
+    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+        left = 80 - len(taken)
+        taken.extend(records)
+        take(self, records[: left - 1] if left > 0 else records)
+        if 0 < left <= len(records):
+            raise KeyboardInterrupt
+
+    take = recover.Recovery._take
+    monkeypatch.setattr(recover.Recovery, "_take", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        open_store(small_config(root))
+
+    store = open_store(small_config(root))
+
+    # No more is read again than what came after the last save.
+    rest_size = store.recovery.log_end - taken[79].log_offset
+    assert rest_size < store.recovery.scanned_size <= rest_size + save_every_size + taken[79].size
+    assert store.recovery.record_count < COUNT // 2
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+def small(disk: SimDisk) -> StoreConfig:
+    config = small_config(Path("/store"), sync=True, log_file_size=4096)
+    config.flush_interval_consume_queue_ms = 10
+    config.flush_consume_queue_thorough_interval_ms = 40
+    return config
+
+
+def run(disk: SimDisk, chance: random.Random) -> None:
+    """Put, flush, sync, delete a topic, until the power goes."""
+    now_ms = START_MS
+    store = open_store(small(disk), disk=disk)
+    for number in range(200):
+        topic = chance.choice(["topic-a", "topic-a", "topic-b", "gone"])
+        body = b"%d:" % number + b"x" * chance.randrange(600)
+        store.put(message(number, topic=topic, body=body), now_ms)
+        store.write(now_ms)
+        if chance.random() < 0.5:
+            flush(store)
+        now_ms += chance.randrange(20)
+        job = store.housekeeping(now_ms)
+        if job is not None:
+            job.run()
+            store.end_flush(job)
+        if chance.random() < 0.02:
+            delete_topic(store, "gone")
+
+
+class Counting(RealDisk):
+    """A disk that counts looks at directories and files of queues."""
+
+    def __init__(self) -> None:
+        self.looks: list[str] = []
+
+    def list(self, path: FilePath) -> list[str]:
+        self._note(path)
+        return super().list(path)
+
+    def stat(self, path: FilePath) -> FileStat | None:
+        self._note(path)
+        return super().stat(path)
+
+    def _note(self, path: FilePath) -> None:
+        if "consumequeue" in Path(path).parts:
+            self.looks.append(str(path))
+
+
+@pytest.mark.parametrize("are_entries_written", [False, True])
+def test_queues_that_all_go_on_are_listed_once(tmp_path: Path, are_entries_written: bool) -> None:
+    """The listing of all queues at the start knows their files: thousands need no second look."""
+    config = small_config(tmp_path / "store")
+    store = open_store(config)
+    for number in range(2):
+        for queue_id in range(30):
+            store.put(message(queue_id, queue_id=queue_id), START_MS)
+        store.write(START_MS)
+        if not number:
+            sync(store)
+    if are_entries_written:
+        assert store.housekeeping(START_MS + 3_602_000) is None
+    abandon(store)
+    disk = Counting()
+
+    store = open_store(config, disk=disk)
+
+    assert [store.max_offset("topic-a", queue_id) for queue_id in range(30)] == [2] * 30
+    assert len(bodies(store, "topic-a", 29)) == 2
+    assert disk.looks == []
+    store.close(START_MS)
+
+
+def contents(disk: SimDisk) -> dict[str, bytes]:
+    """Every file that counts; index files by their order."""
+    files = {path: data for path, data in disk.files().items() if Path(path).parent.name != "store"}
+    index = [path for path in sorted(files) if Path(path).parent.name == "index"]
+    return {
+        f"index {index.index(path)}" if path in index else path: data
+        for path, data in files.items()
+    }
+
+
+def distrust(*args: object, **names: object) -> SafePoint:
+    raise SafePointWrong("told so")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fast_start_leaves_the_bytes_of_a_whole_walk(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    for number in range(12):
+        disk = SimDisk()
+        cut = chance.randrange(20, 900)
+
+        def stop(name: str, path: Path, *, disk: SimDisk = disk, cut: int = cut) -> None:
+            if disk.clock == cut:
+                raise PowerCut
+
+        disk.on_call = stop
+        with pytest.raises(PowerCut):
+            run(disk, random.Random(seed * 100 + number))
+        # A kill leaves all that was written, a power cut any part of what was not synced.
+        fast = disk.crash(cut) if number % 3 else copy.deepcopy(disk)
+        fast.on_call = SimDisk().on_call
+        slow = copy.deepcopy(fast)
+
+        store = open_store(small(fast), disk=fast)
+        with monkeypatch.context() as patch:
+            patch.setattr(opening, "check_point", distrust)
+            other = open_store(small(slow), disk=slow)
+
+        assert store.recovery.record_count <= other.recovery.record_count
+        assert store.queues() == other.queues()
+        store.close(START_MS)
+        other.close(START_MS)
+        assert contents(fast) == contents(slow)
+
+
+def test_kill_while_a_flush_took_long_loses_nothing_to_readers(tmp_path: Path) -> None:
+    """Entries of records that are not flushed are in queue files when a round of syncs begins."""
+    config = StoreConfig(store_path_root_dir=tmp_path / "store")
+    config.mapped_file_size_commit_log = 1 << 20
+    store = open_store(config)
+    put_all(store, range(400))
+    flush(store)
+    put_all(store, range(400, 450))
+    late = store.begin_flush()
+    assert late is not None
+    # The upkeep of once a second writes the queues; the log is still being flushed.
+    assert store.housekeeping(START_MS + 5_000) is None
+    put_all(store, range(10_001, 12_001, 2))
+    round_of_syncs = store.housekeeping(START_MS + 60_000)
+    assert round_of_syncs is not None
+    round_of_syncs.run()
+    store.end_flush(round_of_syncs)
+    abandon(store)
+
+    store = open_store(config)
+
+    assert [len(bodies(store, "topic-a", n)) for n in (0, 1)] == [225, 1_225]
+    store.close(START_MS)
