@@ -29,7 +29,7 @@ from server.broker.acl.accounts import AclError, account_of
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
-from server.broker.livesettings import CHANGEABLE, without_meaning
+from server.broker.files.live_settings import CHANGEABLE, without_meaning
 from server.namesrv.gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 

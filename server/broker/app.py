@@ -25,19 +25,19 @@ from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
-from server.broker.coldhandler import beside_reads
+from server.broker.cold_handler import beside_reads
 from server.broker.config import BrokerConfig
-from server.broker.haresync import before_start
-from server.broker.livesettings import FILE_NAME as SETTINGS_FILE
-from server.broker.livesettings import LiveSettings
-from server.broker.loads import absent, load_state, losses, offset_files
+from server.broker.files.live_settings import FILE_NAME as SETTINGS_FILE
+from server.broker.files.live_settings import LiveSettings
+from server.broker.files.loads import absent, load_state, losses, offset_files
+from server.broker.files.saves import StateFiles
+from server.broker.ha.epoch import EpochFile
+from server.broker.ha.ha_file import before_start
+from server.broker.ha.replication import Replication
 from server.broker.ports import server_of
-from server.broker.register import Registration
-from server.broker.replication import Replication
-from server.broker.saves import StateFiles
+from server.broker.registration import Registration
 from server.broker.startup import log_opening, run
 from server.broker.state import Broker
-from server.ha.epoch import EpochFile
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
 from server.runtime.limits import process_resources

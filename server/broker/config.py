@@ -21,7 +21,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from server.broker.hold import HELD_COUNT_MAX
 from server.runtime.gate import address_list
 from server.runtime.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
@@ -43,6 +42,8 @@ LOG = logging.getLogger(__name__)
 
 NAME_SIZE_MAX = 127
 """Broker and cluster names are topics too, and a record holds no longer topic."""
+HELD_COUNT_MAX: Final = 65_536
+"""Pulls that may wait in all, by default: one for each connection that may be open."""
 
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "enableDLegerCommitLog": ("false",),

@@ -8,7 +8,11 @@
 Rule: every topic and group that comes from outside passes ``topic_fault`` or
 ``group_fault`` before it becomes a key, a path or a message. The texts are Java's.
 
-Source: common/topic/TopicValidator.java, common/MixAll.java, common/help/FAQUrl.java.
+A permission has three bits: 4 to read, 2 to write, 1 to inherit (topics may be created after
+this one).
+
+Source: common/constant/PermName.java, common/topic/TopicValidator.java, common/MixAll.java,
+common/help/FAQUrl.java.
 """
 
 from collections.abc import Sequence
@@ -16,6 +20,36 @@ from typing import Final
 
 from storefmt.errors import BadCall
 from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_group_name, check_topic_name
+
+READ: Final = 4
+WRITE: Final = 2
+INHERIT: Final = 1
+READ_WRITE: Final = READ | WRITE
+
+
+def is_readable(perm: int) -> bool:
+    """True when messages may be pulled."""
+    return bool(perm & READ)
+
+
+def is_writable(perm: int) -> bool:
+    """True when messages may be sent."""
+    return bool(perm & WRITE)
+
+
+def is_inherited(perm: int) -> bool:
+    """True when a topic may serve as a template."""
+    return bool(perm & INHERIT)
+
+
+def perm_text(perm: int) -> str:
+    """Return three characters as Java prints them: ``RW-``, ``R--``, ``RWX``."""
+    return (
+        ("R" if perm & READ else "-")
+        + ("W" if perm & WRITE else "-")
+        + ("X" if perm & INHERIT else "-")
+    )
+
 
 AUTO_CREATE_TOPIC: Final = "TBW102"
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"

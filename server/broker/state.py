@@ -22,32 +22,30 @@ from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
-from server.broker.answers import SendAnswers
-from server.broker.calls import ClientCalls
-from server.broker.clients import Consumers, Member, Producers
-from server.broker.cold import ColdReads
+from server.broker.clients.client_requests import ClientCalls
+from server.broker.clients.filter_servers import FilterServers
+from server.broker.clients.groups import Groups
+from server.broker.clients.members import Consumers, Member, Producers
+from server.broker.clients.offsets import Offsets
+from server.broker.clients.queue_locks import LockTable
 from server.broker.config import BrokerConfig, BrokerRole
-from server.broker.delay import DelayLevels, DelayService
+from server.broker.delay.schedule import DelayLevels, DelayService
+from server.broker.files.live_settings import LiveSettings
+from server.broker.files.loads import Stored, built_in, filter_table
+from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
-from server.broker.filterservers import FilterServers
-from server.broker.fromsettings import Stored, built_in, filter_table
-from server.broker.groups import Groups
-from server.broker.hold import Hold
-from server.broker.livesettings import LiveSettings
-from server.broker.locks import LockTable
 from server.broker.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, some, topic_fault
-from server.broker.offsets import Offsets
-from server.broker.overload import Overload
-from server.broker.pull import Puller, Waiting
-from server.broker.pullcheck import PullChecks
-from server.broker.saves import StateFiles, done_when_saved
-from server.broker.send import Sender
-from server.broker.stats import Statistics
+from server.broker.pull.pull_check import PullChecks
+from server.broker.pull.pull_hold import Hold
+from server.broker.pull.puller import Puller, Waiting
+from server.broker.send.sender import Sender
+from server.broker.serving.answers import SendAnswers
+from server.broker.serving.cold_reads import ColdReads
+from server.broker.serving.group_commit import Done, Sends, Turn
+from server.broker.serving.overload import Overload
+from server.broker.stats.counters import Statistics
 from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
-from server.broker.transactioncheck import TransactionChecks
-from server.broker.transactionrounds import run_round
-from server.broker.transactionrules import HOUR_MS, CheckRules
-from server.broker.turn import Done, Sends, Turn
+from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
 from server.runtime.clock import Clock, Times, read_together
 from server.runtime.slices import Slices, pieces
 from server.store.config import FlushDiskType

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from server.broker import names
-from server.broker.permissions import INHERIT, READ_WRITE, is_inherited
+from server.broker.names import INHERIT, READ_WRITE, is_inherited
 from storefmt.configs import DataVersion, TopicConfig, TopicTable
 from storefmt.vocabulary import is_light
 

@@ -20,8 +20,11 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
-from server.broker import app, cold, saves, turn
+from server.broker import app
 from server.broker.config import BrokerConfig
+from server.broker.files import saves
+from server.broker.serving import cold_reads as cold
+from server.broker.serving import group_commit as turn
 from storefmt.errors import StoreError
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create, running
 from tests.server.nursery import Nursery, nursery

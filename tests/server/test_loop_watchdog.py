@@ -29,7 +29,7 @@ from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
 from server.broker import handlers
 from server.broker.app import BrokerApp
-from server.broker.clients import ConsumerGroup, Member
+from server.broker.clients.members import ConsumerGroup, Member
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.topics import topic_config
 from server.namesrv import handlers as namesrv_handlers

@@ -18,9 +18,9 @@ from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import has_all
 from server.broker.filters.sql import OPERANDS_MAX, Expression
 from server.broker.filters.table import Filter, FilterTable
+from server.broker.filters.tags import Accepts, accepts_subscription, is_tag_type
 from server.broker.filters.terms import Properties
 from server.broker.names import RETRY_PREFIX
-from server.broker.subscription import Accepts, accepts_subscription, is_tag_type
 from storefmt.consumequeue_ext import ExtUnit
 from storefmt.message import MAGIC_V2
 from storefmt.properties import RETRY_TOPIC, parse_properties

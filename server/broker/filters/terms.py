@@ -10,15 +10,21 @@ Rule: what the real broker refuses when it builds an expression is refused here,
 text; what it does when it evaluates is in ``values``. NULL is None: neither true nor false.
 AND and OR take many parts, so that a long chain is not a deep tree.
 
+LIKE is not in the real 4.9.7 broker; its meaning is that of ISO/IEC 9075. Each piece of a
+pattern is looked for once, so a pattern takes at most pattern size times text size:
+
+    'a_c%d'  ->  pieces  a.c | d      the first at the start, the last at the end,
+                                      those between where they are found first
+
 Source: filter/expression/*.java (4.9.7).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
 from server.broker.filters.lexer import BadExpression
-from server.broker.filters.like import LikePattern
 from server.broker.filters.values import (
     Fault,
     Long,
@@ -32,6 +38,59 @@ from server.broker.filters.values import (
     read_long,
 )
 from storefmt.fastjson import java_double
+
+
+class _Piece(NamedTuple):
+    size: int
+    pattern: re.Pattern[str]
+
+
+class LikePattern:
+    """One pattern.
+
+    Args:
+        escape: makes the ``%``, ``_`` or escape behind it plain; empty for none.
+
+    Raises:
+        ValueError: the escape is longer than one character or stands before another.
+    """
+
+    def __init__(self, pattern: str, escape: str = "") -> None:
+        if len(escape) > 1:
+            raise ValueError(f"escape {escape!r} of LIKE, expected one character")
+        pieces: list[list[str]] = [[]]
+        chars = iter(pattern)
+        for char in chars:
+            if escape and char == escape:
+                plain = next(chars, "")
+                if plain not in ("%", "_", escape):
+                    raise ValueError(f"escape {escape!r} of LIKE before {plain!r}, expected % or _")
+                pieces[-1].append(re.escape(plain))
+            elif char == "%":
+                pieces.append([])
+            else:
+                pieces[-1].append("." if char == "_" else re.escape(char))
+        self._first, *self._more = (
+            _Piece(len(piece), re.compile("".join(piece), re.DOTALL)) for piece in pieces
+        )
+
+    def matches(self, text: str) -> bool:
+        """Tell whether the whole text is like the pattern."""
+        if not self._more:
+            return self._first.pattern.fullmatch(text) is not None
+        found = self._first.pattern.match(text)
+        for piece in self._more[:-1]:
+            if found is None:
+                return False
+            found = piece.pattern.search(text, found.end())
+        last = self._more[-1]
+        start = len(text) - last.size
+        return (
+            found is not None
+            and found.end() <= start
+            and last.pattern.fullmatch(text, start) is not None
+        )
+
 
 Properties = Mapping[str, str]
 Evaluate = Callable[[Properties], Value]

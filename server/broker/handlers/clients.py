@@ -33,11 +33,11 @@ from remoting.headers import (
 )
 from server.broker import names
 from server.broker.acl.gate import require_group
-from server.broker.clients import Member
+from server.broker.clients.members import Member
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.table import compiled
+from server.broker.filters.tags import is_tag_type
 from server.broker.state import Broker
-from server.broker.subscription import is_tag_type
 from server.broker.topics import UNIT_SUB_FLAG
 from server.runtime.registry import handles
 from server.runtime.request import Request

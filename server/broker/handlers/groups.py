@@ -8,7 +8,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import DeleteSubscriptionGroup
 from server.broker import names
-from server.broker.saves import answer_when_saved
+from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

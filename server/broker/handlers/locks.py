@@ -12,7 +12,7 @@ from remoting.bodies import (
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
 from server.broker import names
-from server.broker.locks import LOCK_LIFE_MS, HeldLock
+from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

@@ -26,8 +26,8 @@ from remoting.headers import (
     UpdateConsumerOffsetResponse,
 )
 from server.broker import names
-from server.broker.coldhandler import reads_cold
-from server.broker.offsets import LONG_MAX, NO_OFFSET
+from server.broker.clients.offsets import LONG_MAX, NO_OFFSET
+from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

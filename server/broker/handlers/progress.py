@@ -23,9 +23,9 @@ from remoting.headers import (
     QueryConsumeTimeSpan,
     ViewBrokerStatsData,
 )
-from server.broker.coldhandler import each
+from server.broker.cold_handler import each
 from server.broker.state import Broker
-from server.broker.stats import Snapshot
+from server.broker.stats.counters import Snapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large

@@ -9,11 +9,11 @@ from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
-from server.broker.coldhandler import reads_cold
+from server.broker.cold_handler import reads_cold
 from server.broker.filters.bloom import bit_text
 from server.broker.filters.messagefilter import MessageFilter, subscribed
-from server.broker.recode import index_keys
 from server.broker.state import Broker
+from server.broker.stored_properties import index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.reader import RawEntry

@@ -10,7 +10,7 @@ from remoting.acl import OF_THE_SIGNATURE
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
-from server.broker.coldhandler import reads_cold
+from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage, SendMessage, SendMessageResponse, SendMessageV2
-from server.broker.recode import in_java_order, index_keys
-from server.broker.refusal import Refused
-from server.broker.sendroutes import Route, SendFields
+from server.broker.send.topic_rules import Route, SendFields
+from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
+from server.broker.stored_properties import in_java_order, index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.results import PutMessage

@@ -24,9 +24,9 @@ from remoting.codes import LanguageCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
-from server.broker.clients import ConsumerGroup, Member
-from server.broker.coldhandler import each
-from server.broker.offsets import NO_OFFSET
+from server.broker.clients.members import ConsumerGroup, Member
+from server.broker.clients.offsets import NO_OFFSET
+from server.broker.cold_handler import each
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

@@ -12,8 +12,8 @@ from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import SendMessage, SendMessageV2
 from remoting.kernels import SendV2, parse_send_v2
-from server.broker.retry import RETRY_TIMES_VERSION
-from server.broker.sendroutes import SendFields
+from server.broker.send.send_back import RETRY_TIMES_VERSION
+from server.broker.send.topic_rules import SendFields
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

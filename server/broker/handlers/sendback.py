@@ -6,9 +6,9 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
-from server.broker.coldhandler import reads_cold
-from server.broker.refusal import Refused
-from server.broker.retry import given_back
+from server.broker.cold_handler import reads_cold
+from server.broker.send.send_back import given_back
+from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

@@ -1,23 +1,177 @@
 """The broker's own settings and numbers: read (26), change (25), runtime information (28).
 
-Rule: what may change, and where a change is kept, is decided in ``server.broker.livesettings``.
+Rule: ``server.broker.files.live_settings`` decides what may change and where it is kept.
 
-Source: broker/processor/AdminBrokerProcessor.java.
+Runtime information has every key of Java's broker; where this broker has nothing to measure
+(thread pools that it does not have) the value is what Java shows when idle. Ours are
+``storeFailure``, which says why messages are refused, and those of replication, which begin
+with ``ha``.
+
+Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
+store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
 """
 
+import os
+import shutil
+
 from remoting.bodies import KVTable
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import VERSION, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetBrokerConfigResponse
-from server.broker.coldhandler import reads_cold
-from server.broker.livesettings import FILE_NAME
-from server.broker.runtimeinfo import runtime_info
-from server.broker.saves import answer_when_saved
+from server.broker.cold_handler import reads_cold
+from server.broker.files.live_settings import FILE_NAME
+from server.broker.files.saves import answer_when_saved
+from server.broker.ha.slave_synchronize import DELIVERED_KEY, LEVEL_KEY
+from server.broker.names import SCHEDULE_TOPIC
 from server.broker.state import Broker
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.settings import SettingsError, Value
+from server.store.disk.disk import DiskUsage, RealDisk
+from server.store.store import MessageStore
+from storefmt.errors import RecordDamaged
+from storefmt.message import decode_record
+
+VERSION_TEXT = "V4_9_7"
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
+    """Return every key and value."""
+    failure = {"storeFailure": broker.store.failure} if broker.store.failure else {}
+    return {
+        **failure,
+        **_store_numbers(broker, now_ms),
+        **_broker_numbers(broker, now_ms),
+        **_disk_numbers(broker),
+        **_delay_numbers(broker),
+        **broker.ha_numbers(),
+    }
+
+
+def readable_size(size: int) -> str:
+    """Return a size as Java prints it: ``17 B``, ``1.7 MiB``."""
+    if size < 1024:
+        return f"{size} B"
+    exponent = min((size.bit_length() - 1) // 10, len(_UNITS))
+    return f"{size / 1024**exponent:.1f} {_UNITS[exponent - 1]}"
+
+
+def running_time(elapsed_ms: int) -> str:
+    """Return how long the broker runs as Java prints it."""
+    seconds = max(0, elapsed_ms) // 1000
+    days, seconds = divmod(seconds, 86_400)
+    hours, seconds = divmod(seconds, 3_600)
+    minutes, seconds = divmod(seconds, 60)
+    return f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]"
+
+
+def disk_ratio(usage: DiskUsage) -> str:
+    """Return how full a disk is as Java prints it: what is kept for root is no room."""
+    return str(usage.percent / 100)
+
+
+def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
+    stats, store = broker.stats, broker.store
+    put_count = store.put_count
+    times = stats.put_times
+    return {
+        "bootTimestamp": str(stats.boot_ms),
+        "runtime": running_time(now_ms - stats.boot_ms),
+        "putMessageEntireTimeMax": str(times.longest_ms),
+        # Java shows 1 before the first message, because it divides by it.
+        "putMessageTimesTotal": str(put_count or 1),
+        "putMessageFailedTimes": str(stats.put_failed_count),
+        "putMessageSizeTotal": str(store.put_size),
+        "putMessageDistributeTime": times.text(),
+        "putMessageAverageSize": str(store.put_size / (put_count or 1)),
+        "dispatchMaxBuffer": "0",
+        "getMessageEntireTimeMax": str(stats.longest_get_ms),
+        "putTps": stats.put.text(),
+        "getFoundTps": stats.get_found.text(),
+        "getMissTps": stats.get_missed.text(),
+        "getTotalTps": stats.get_total.text(missing="0.0"),
+        "getTransferedTps": stats.transferred.text(),
+        "putLatency99": f"{times.percentile(0.99):.2f}",
+        "putLatency999": f"{times.percentile(0.999):.2f}",
+        "commitLogMinOffset": str(store.min_log_offset),
+        "commitLogMaxOffset": str(store.written_offset),
+        # What waits for the disk with SYNC_FLUSH; everything else is dispatched when written.
+        "dispatchBehindBytes": str(_unflushed(store) if store.waiting_count else 0),
+        "remainHowManyDataToFlush": readable_size(_unflushed(store)),
+        "remainTransientStoreBufferNumbs": "2147483647",
+        "pageCacheLockTimeMills": str(broker.turn.sync_ms(now_ms)),
+        "earliestMessageTimeStamp": str(_earliest_ms(store)),
+    }
+
+
+def _unflushed(store: MessageStore) -> int:
+    return store.written_offset - store.flushed_offset
+
+
+def _earliest_ms(store: MessageStore) -> int:
+    """Return when the first kept message was stored, -1 without one."""
+    data = store.read_record(store.min_log_offset)
+    try:
+        return -1 if data is None else decode_record(data, check_crc=False).store_ms
+    except RecordDamaged:
+        return -1
+
+
+def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
+    stats, config = broker.stats, broker.config
+    return {
+        "brokerVersionDesc": VERSION_TEXT,
+        "brokerVersion": str(VERSION),
+        "msgPutTotalYesterdayMorning": str(stats.put_day.yesterday_morning),
+        "msgPutTotalTodayMorning": str(stats.put_day.today_morning),
+        "msgPutTotalTodayNow": str(broker.store.put_count),
+        "msgGetTotalYesterdayMorning": str(stats.get_day.yesterday_morning),
+        "msgGetTotalTodayMorning": str(stats.get_day.today_morning),
+        "msgGetTotalTodayNow": str(stats.transferred.count),
+        # There is no queue in front of threads: what waits, waits for the disk.
+        "sendThreadPoolQueueSize": str(broker.store.waiting_count),
+        "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
+        "sendThreadPoolQueueHeadWaitTimeMills": str(broker.turn.sync_ms(now_ms)),
+        "pullThreadPoolQueueSize": "0",
+        "pullThreadPoolQueueCapacity": "100000",
+        "pullThreadPoolQueueHeadWaitTimeMills": "0",
+        "queryThreadPoolQueueSize": "0",
+        "queryThreadPoolQueueCapacity": "20000",
+        "queryThreadPoolQueueHeadWaitTimeMills": "0",
+        "EndTransactionQueueSize": "0",
+        "EndTransactionThreadPoolQueueCapacity": "100000",
+        "startAcceptSendRequestTimeStamp": "0",
+    }
+
+
+def _disk_numbers(broker: Broker) -> dict[str, str]:
+    root = broker.config.store.store_path_root_dir
+    usage = shutil.disk_usage(root)
+    ratio = disk_ratio(RealDisk().usage(root))
+    log_path = os.path.join(root, "commitlog")
+    return {
+        "commitLogDirCapacity": f"Total : {readable_size(usage.total)}, "
+        f"Free : {readable_size(usage.free)}.",
+        "commitLogDiskRatio": ratio,
+        f"commitLogDiskRatio_{log_path}": ratio,
+        "consumeQueueDiskRatio": ratio,
+    }
+
+
+def _delay_numbers(broker: Broker) -> dict[str, str]:
+    progress = broker.delay.offsets()
+    found = {
+        f"{LEVEL_KEY}{level}": (
+            f"{queue_offset},{broker.store.max_offset(SCHEDULE_TOPIC, level - 1)}"
+        )
+        for level, queue_offset in progress.offsets.items()
+    }
+    if progress.log_offset is not None:
+        # Ours: with it a slave knows what its log has as delivered when it is promoted.
+        found[DELIVERED_KEY] = str(progress.log_offset)
+    return found
 
 
 @handles(RequestCode.GET_BROKER_CONFIG)

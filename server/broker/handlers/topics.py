@@ -24,8 +24,8 @@ from remoting.headers import (
     QueryTopicConsumeByWho,
 )
 from server.broker import names
-from server.broker.coldhandler import each
-from server.broker.saves import answer_when_saved
+from server.broker.cold_handler import each
+from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.broker.topics import MULTI_TAG, SINGLE_TAG
 from server.runtime.registry import handles

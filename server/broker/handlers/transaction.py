@@ -23,11 +23,11 @@ from typing import Final
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
-from server.broker.coldhandler import reads_cold
-from server.broker.delay import redirect
-from server.broker.refusal import Refused
+from server.broker.cold_handler import reads_cold
+from server.broker.delay.schedule import redirect
+from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
-from server.broker.transaction import (
+from server.broker.transaction.half_messages import (
     Event,
     Half,
     check_times,
@@ -38,7 +38,7 @@ from server.broker.transaction import (
     state_of,
     step,
 )
-from server.broker.transactionlist import OpenLook
+from server.broker.transaction.open_messages import OpenLook
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.disk.nowait import ColdRead

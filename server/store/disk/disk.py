@@ -3,6 +3,12 @@
 Rule: every byte the store reads or writes goes through a ``Disk``. A real disk may lose,
 keep or tear what was not synced; tests replace it by one that does so on purpose.
 ``pwrite`` writes all or raises; a file grows by ``allocate`` or ``truncate`` only.
+
+A store directory is locked as Java locks it, by a POSIX lock on byte 0 of ``lock``. Such a lock
+does not keep out its own process, and closing any descriptor of the file drops it; therefore two
+stores of one directory in one process are refused here.
+
+Source: store/DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
 
 import ctypes
@@ -11,15 +17,79 @@ import fcntl
 import os
 import re
 import resource
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Final, NamedTuple, Protocol
 
-from server.store.disk.lock_file import lock_file
 from server.store.disk.mapped import Mapped
 from server.store.disk.nowait import MODE, ColdRead
-from server.store.disk.read_ahead import begin
+from server.store.errors import StoreLocked
+
+
+class _Reading:
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+        self._data = b""
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._run, name="read ahead", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._data = self._read()
+        except OSError as error:
+            self._error = error
+
+    def wait(self) -> bytes:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._data
+
+
+def begin(read: Callable[[], bytes]) -> Callable[[], bytes]:
+    """Let a thread read; returns what waits for the bytes, and raises what the read raised."""
+    return _Reading(read).wait
+
+
+_LOCKED: Final[set[tuple[int, int]]] = set()
+
+
+def lock_file(path: Path) -> Callable[[], None]:
+    """Lock a file, made if it is absent; returns what releases it.
+
+    Raises:
+        StoreLocked: another process, or this one, holds it.
+    """
+    known = path.stat() if path.exists() else None
+    if known is not None and (known.st_dev, known.st_ino) in _LOCKED:
+        raise StoreLocked(f"{path} is locked by this process; close its other store first")
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        # Its time tells who was the last to open the store: ours is the first that counts.
+        if os.pread(fd, 5, 0) != b"lock":
+            os.pwrite(fd, b"lock", 0)
+            os.fsync(fd)
+    except OSError as error:
+        os.close(fd)
+        if error.errno not in (errno.EACCES, errno.EAGAIN):
+            raise
+        raise StoreLocked(
+            f"{path} is locked by another broker, ours or Java; stop it first"
+        ) from None
+    found = os.fstat(fd)
+    identity = (found.st_dev, found.st_ino)
+    _LOCKED.add(identity)
+
+    def release() -> None:
+        _LOCKED.discard(identity)
+        os.close(fd)
+
+    return release
+
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 """Error numbers of a disk that has no space; everything else goes on."""

@@ -8,12 +8,18 @@ for every store that our broker left, stopped in order or not, and one for all o
 ``trust``). ``abort`` is there from before the first message until a stop in order, so that a
 crash is always known.
 
+The sizes of the files are found first. No file says its own size and the Java broker refuses
+files of another size than it is configured for, so a size on disk wins over a configured one,
+and a size is never taken from files that were cut short: then ``dispatch.json`` has it.
+
 Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recoverNormally,
 #recoverAbnormally.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +34,6 @@ from server.store.index.index import Index
 from server.store.index.usable_files import load_index
 from server.store.queues.queue_table import QueueTable
 from server.store.queues.removal import SUFFIX, remove_tree
-from server.store.recovery.file_sizes import log_file_size, queue_file_size_of
 from server.store.recovery.index_rewind import load_marked_index
 from server.store.recovery.progress import Progress, new_point
 from server.store.recovery.queue_rebuild import min_offset_of
@@ -47,6 +52,54 @@ from server.store.results import RecoveryReport
 from storefmt.checkpoint import Checkpoint
 from storefmt.errors import RecordDamaged
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
+
+
+def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint | None) -> int:
+    """Return the size of the commit log files that are there.
+
+    Args:
+        sizes: length of each file by its start.
+
+    A size is believed when a file has it and every file starts at a multiple of it: the
+    configured one, the one noted by the last start, the most frequent one. Where a size is
+    noted, a lone file of another one was cut short. A single file that was cut short at an odd
+    place counts for nothing; then the distance between files does.
+    """
+    configured = config.mapped_file_size_commit_log
+    noted = point.log_file_size if point is not None else 0
+    frequent = [
+        size
+        for size, count in Counter(sizes.values()).most_common()
+        if size % 512 == 0 and (count > 1 or not noted)
+    ]
+    for size in (configured, noted, *frequent):
+        if size > 0 and size in sizes.values() and all(base % size == 0 for base in sizes):
+            return size
+    if noted > 0:
+        return noted
+    steps = [later - base for base, later in pairwise(sorted(sizes))]
+    return min(steps, default=configured)
+
+
+def queue_file_size_of(
+    sizes: Counter[int], config: StoreConfig, point: SafePoint | None
+) -> tuple[int, list[str]]:
+    """Return the size of consume queue files, and what there is to say of it.
+
+    Args:
+        sizes: how many files have each size.
+
+    The configured one, unless no file has it; then the noted one, then the most frequent.
+    """
+    configured = config.consume_queue_file_size
+    noted = 0 if point is None else point.queue_file_size
+    if not sizes or sizes[configured] or noted == configured or not max(sizes.values()):
+        return configured, []
+    found = noted or sizes.most_common(1)[0][0]
+    return found, [
+        f"consume queue files have {found} bytes, not {configured} as configured; the files win"
+    ]
+
 
 SHORT_TAIL_SIZE: Final = 64 << 20
 """Bytes of log that the next start may walk again rather than this one wait for syncs."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from remoting.codes import RequestCode
 from server.broker.config import BrokerRole
 from tests.mqadmin.conftest import Result
-from tests.server.broker.pairs import Pair, equal_ends, pair_in, state_of
+from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.waiting import until
 
 Run = Callable[..., Result]

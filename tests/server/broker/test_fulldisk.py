@@ -14,7 +14,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from server.broker.config import BrokerRole
 from tests.server.broker.desk import Desk, broker_settings, running
-from tests.server.broker.pairs import equal_ends, pair_in, state_of
+from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
 from tests.waiting import TIMEOUT_S, until
 
 DISK_SIZE = 24 << 20

@@ -9,8 +9,8 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
 from server.broker.app import BrokerApp
+from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig, broker_config
-from server.broker.offsets import Offsets
 from server.runtime.clock import SystemClock, Times, read_together
 from server.runtime.settings import Value
 from storefmt.configs import ConsumerOffsets

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from server.store.commitlog.raw_properties import texts_of
+from server.store.commitlog.dispatch_requests import texts_of
 from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk.disk import Disk
 from server.store.results import PutMessage, PutResult, PutStatus

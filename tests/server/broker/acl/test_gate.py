@@ -13,7 +13,7 @@ from server.broker.acl.gate import topic_at
 from server.store.disk.nowait import ColdRead
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
-from tests.server.broker.test_cold import forget
+from tests.server.broker.serving.test_cold_reads import forget
 
 
 async def ask(desk: Desk, command: Command, by: str | None) -> Command:

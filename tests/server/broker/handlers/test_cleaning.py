@@ -9,7 +9,7 @@ from remoting.codes import RequestCode, ResponseCode
 from server.store.cleanup.jobs import DeleteLogJob
 from server.store.disk.nowait import ColdRead
 from tests.server.broker.desk import Desk, broker_settings, running
-from tests.server.broker.test_cold import forget
+from tests.server.broker.serving.test_cold_reads import forget
 from tests.waiting import until
 
 

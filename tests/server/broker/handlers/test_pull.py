@@ -249,7 +249,7 @@ def queue_of(header: PullMessage) -> GetMaxOffset:
 def test_connection_may_hold_only_so_many_pulls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.broker.hold.OWNED_COUNT_MAX", 1)
+    monkeypatch.setattr("server.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
 
     async def run() -> Command:
         async with running(tmp_path) as desk:

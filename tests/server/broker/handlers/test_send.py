@@ -8,7 +8,7 @@ import pytest
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import SendMessage, SendMessageV2
-from server.broker.sendforms import LEARN_AFTER
+from server.broker.send.send_forms import LEARN_AFTER
 from storefmt.batch import BatchEntry, join_batch
 from storefmt.hosts import host_text
 from storefmt.message import Record

@@ -9,7 +9,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from remoting.command import Command
 from server.broker.config import broker_config
-from server.broker.livesettings import FILE_NAME, LiveSettings
+from server.broker.files.live_settings import FILE_NAME, LiveSettings
 from server.runtime.settings import Value
 from tests.golden import Golden
 from tests.server.broker.desk import running

@@ -13,7 +13,7 @@ from server.runtime.clock import SystemClock
 from server.store.disk.nowait import ColdRead
 from storefmt.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.test_cold import forget
+from tests.server.broker.serving.test_cold_reads import forget
 from tests.waiting import eventually, until
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.store.commitlog.raw_properties import _READER, texts_of
+from server.store.commitlog.dispatch_requests import _READER, texts_of
 from storefmt.properties import parse_properties
 
 NAMES = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "XTAGS", "MYKEYS", "K", "", "CLUSTER"])

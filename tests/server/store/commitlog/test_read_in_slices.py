@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_read import read_merged
-from server.store.commitlog.read_in_slices import (
+from server.store.commitlog.log_read import (
     BEGUN_MAX,
     PAUSES_MAX,
     PIECE_SIZE,
     Begun,
     OthersWait,
     Pieces,
+    read_merged,
 )
 from server.store.disk.disk import RealDisk
 

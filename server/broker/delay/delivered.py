@@ -1,0 +1,168 @@
+"""Which delayed messages were delivered before a crash: the log itself says it.
+
+    delayOffset.json   level 1 -> 7, level 2 -> 3        deliveredLogOffset 4096
+    log from 4096 on   | delivery of 7 | new | delivery of 8 | new | waiting | end of the log
+    so                 level 1 -> 9, level 2 -> 3
+
+delayOffset.json is written now and then, so a crash leaves it behind what was delivered. A
+delivery is a record under the real topic that keeps the properties of the waiting one, its
+level (DELAY) among them; it needs no mark of ours, and its bytes are those of the real broker.
+A level delivers in the order of its queue, and ``deliveredLogOffset`` parts the deliveries that
+the file counts from those that it does not. So reading the log from there on and comparing each
+delivery with the next message that its level waits for gives the progress exactly: what is in
+the log is not delivered again, and what the crash took out of the log is.
+
+Rule: only the next waiting message of a level is compared, and a level moves on only where
+topic, queue, body, birth and unique key are equal. Where they are not, the message is delivered
+again: in doubt it comes twice, never not at all.
+
+Source: ours; the bytes are those of store/schedule/ScheduleMessageService.java#messageTimeup.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
+from server.broker.stored_properties import in_java_order, index_keys
+from server.store.commitlog.log_scan import Found
+from server.store.results import GetStatus, PutMessage
+from server.store.store import MessageStore
+from storefmt.configs import DelayOffsets
+from storefmt.errors import RecordDamaged
+from storefmt.javahash import tags_code
+from storefmt.message import Record, decode_record
+from storefmt.properties import (
+    DELAY,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    TAGS,
+    UNIQUE_KEY,
+    parse_properties,
+)
+
+LOG = logging.getLogger(__name__)
+
+_NAMES_LEVEL = f"{DELAY}\x01".encode()
+
+
+def restored(record: Record) -> PutMessage | None:
+    """Return the message that a waiting record becomes, None when it says nowhere to go."""
+    named = parse_properties(record.properties_raw)
+    topic, queue = named.get(REAL_TOPIC), named.get(REAL_QUEUE_ID, "")
+    if topic is None or topic_fault(topic) is not None or not queue.isdecimal():
+        return None
+    if topic in (HALF_TOPIC, SCHEDULE_TOPIC):
+        return None
+    return PutMessage(
+        topic,
+        topic.encode(),
+        int(queue),
+        record.body,
+        in_java_order(named).encode(),
+        record.flag,
+        record.sys_flag,
+        record.born_ms,
+        record.born_host,
+        record.store_host,
+        record.reconsume_times,
+        0,
+        tags_code(named.get(TAGS)),
+        index_keys(named),
+    )
+
+
+@dataclass(slots=True)
+class _Level:
+    """The queue of one level, and how far its deliveries were found."""
+
+    store: MessageStore
+    queue_id: int
+    next_offset: int
+    """Queue offset of the first message whose delivery was not found."""
+    head: tuple[int, PutMessage] | None = None
+    """The next message that is delivered, with its queue offset, once it was read."""
+
+    def take(self, delivery: Record) -> None:
+        """Move on where a record is the delivery of the next message."""
+        self.head = self.head or self._read()
+        if self.head is not None and _is_delivery(delivery, self.head[1]):
+            self.next_offset, self.head = self.head[0] + 1, None
+
+    def _read(self) -> tuple[int, PutMessage] | None:
+        """Return the next message that can be delivered, passing over those that cannot."""
+        queue_offset = self.next_offset
+        while True:
+            found = self.store.get_message(SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1)
+            if found.status is GetStatus.FOUND:
+                try:
+                    record = decode_record(b"".join(found.chunks))
+                except RecordDamaged:
+                    record = None
+                message = record and restored(record)
+                if record is not None and message is not None:
+                    return record.queue_offset, message
+            if found.next_offset <= queue_offset:
+                return None
+            queue_offset = found.next_offset
+
+
+def _is_delivery(record: Record, message: PutMessage) -> bool:
+    """Tell whether a record is what a delivery made of a message."""
+    return (
+        (record.topic, record.queue_id, record.flag, record.born_ms, record.born_host)
+        == (message.topic, message.queue_id, message.flag, message.born_ms, message.born_host)
+        and record.reconsume_times == message.reconsume_times
+        and record.body == message.body
+        and _unique_key(record.properties_raw) == _unique_key(message.properties)
+    )
+
+
+def _unique_key(properties: bytes) -> str | None:
+    return parse_properties(properties).get(UNIQUE_KEY)
+
+
+class DeliveredTail:
+    """Looks for deliveries in the end of a log, from where delayOffset.json leaves off.
+
+    Args:
+        progress: what delayOffset.json says; its log offset is known.
+        levels: those that may have delivered something.
+    """
+
+    def __init__(self, store: MessageStore, progress: DelayOffsets, levels: Iterable[int]) -> None:
+        self._store = store
+        self._levels: dict[int, _Level] = {}
+        for level in levels:
+            queue_offset = max(0, progress.offsets.get(level, 0))
+            if queue_offset < store.max_offset(SCHEDULE_TOPIC, level - 1):
+                self._levels[level] = _Level(store, level - 1, queue_offset)
+        assert progress.log_offset is not None
+        # Where nothing waits, nothing can have been delivered beyond what the file says.
+        self._walk: Iterator[list[Found]] = iter(())
+        if self._levels:
+            self._walk = store.records_from(progress.log_offset)
+
+    def step(self) -> bool:
+        """Look at some records; return True while there may be more."""
+        try:
+            found = next(self._walk, None)
+        except OSError as error:
+            LOG.error("the log cannot be read, delayed messages may come twice: %s", error)
+            return False
+        for one in found or ():
+            if _NAMES_LEVEL in one.properties and one.topic != SCHEDULE_TOPIC:
+                self._take(one)
+        return found is not None
+
+    def offsets(self) -> dict[int, int]:
+        """Return for each level the queue offset of the first message that was not delivered."""
+        return {level: known.next_offset for level, known in self._levels.items()}
+
+    def _take(self, found: Found) -> None:
+        text = parse_properties(found.properties).get(DELAY, "")
+        level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
+        data = None if level is None else self._store.read_record(found.log_offset)
+        if level is not None and data is not None:
+            # The walk has just found it whole.
+            level.take(decode_record(data))

@@ -1,0 +1,492 @@
+"""Delayed messages: they wait in the schedule topic until their time has come.
+
+    put:      topic, queue -> SCHEDULE_TOPIC_XXXX, queue level - 1
+              properties   -> + REAL_TOPIC, REAL_QID     tag code -> due time (ms)
+    due:      record read, put again under its real topic, progress of the level moved on
+
+Rule: never early, never lost. A message is due when the delay of its level has passed since
+it was stored. That is counted by the steady clock: setting the wall clock of a running broker
+makes nothing early or late. After a start the stored times count, by the wall clock of the
+start; whatever that says, a message is due at most one delay after the start. All times in
+here are the steady clock's, but those called ``store_ms``.
+
+``ClockSkew`` compares the two clocks, so that a wall clock that somebody sets is noticed:
+
+    wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      somebody sets it an hour forward
+    steady       100       101 │      101       102
+    skew           a         a │   a + 1h    a + 1h
+
+A message was stored in the past. Of the skews of the last minutes, the right one for a message
+is the one that gives the latest time of storing that is not in the future; where none does, the
+message counts as stored now. Steps of less than a tenth of a second are ignored.
+
+Progress moves only when the new message is safe, and it is saved only when the disk has that
+message, also with ASYNC_FLUSH: it is never ahead of the log. Where a crash leaves it behind, the
+log says what was delivered since (``delivered``), and that is not delivered again. Within a level
+order is kept.
+
+Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
+"""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from remoting.codes import ResponseCode
+from server.broker.delay.delivered import DeliveredTail, restored
+from server.broker.names import SCHEDULE_TOPIC
+from server.broker.serving.cold_reads import ColdReads
+from server.broker.serving.refusal import Refused
+from server.broker.stored_properties import in_java_order
+from server.runtime.clock import Times
+from server.store.disk.nowait import ColdRead
+from server.store.results import GetResult, GetStatus, PutMessage, PutResult
+from server.store.store import MessageStore
+from storefmt.configs import DelayOffsets
+from storefmt.errors import RecordDamaged
+from storefmt.message import Record, decode_records
+from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
+
+LOG = logging.getLogger(__name__)
+
+
+STEP_MS: Final = 100
+LATELY_MS: Final = 600_000
+"""Longest time from when a message got its store time to when it is dispatched."""
+_MARGIN_MS: Final = 250
+
+
+class ClockSkew:
+    """The skews (ms) of one running broker, the one of now last."""
+
+    def __init__(self, times: Times) -> None:
+        self.on_step: Callable[[int], None] = lambda step_ms: None
+        """Called with the ms that the wall clock was set by."""
+        self._skews = [times.now_ms - times.steady_ms]
+        self._ended_ms: list[int] = []
+        """When each but the last one ended, by the steady clock."""
+
+    @property
+    def now_ms(self) -> int:
+        """The skew of now."""
+        return self._skews[-1]
+
+    def observe(self, times: Times) -> None:
+        """Look at both clocks; to be called many times a second."""
+        skew_ms = times.now_ms - times.steady_ms
+        step_ms = skew_ms - self._skews[-1]
+        if abs(step_ms) >= STEP_MS:
+            self._ended_ms.append(times.steady_ms)
+            self._skews.append(skew_ms)
+            self.on_step(step_ms)
+        while self._ended_ms and times.steady_ms - self._ended_ms[0] > LATELY_MS:
+            del self._ended_ms[0], self._skews[0]
+
+    def of(self, store_ms: int, *, steady_ms: int) -> int:
+        """Return the skew by which a message got its store time.
+
+        Args:
+            steady_ms: now; the message was just dispatched.
+        """
+        until_ms = steady_ms + _MARGIN_MS
+        fits = [skew_ms for skew_ms in self._skews if store_ms - skew_ms <= until_ms]
+        return min(fits, default=store_ms - steady_ms)
+
+
+READ_COUNT: Final = 32
+READ_SIZE: Final = 256 * 1024
+TURN_COUNT_MAX: Final = 128
+"""Messages a level delivers before sends and pulls get their turn: about 2 ms."""
+TAIL_SIZE_MAX: Final = 64 << 20
+"""Bytes by which the log grows before its end is noted again, though nothing was delivered:
+a start after a crash reads no more than about this much to find what was delivered."""
+TAIL_STEPS: Final = 8
+"""Steps of that reading between which sends and pulls get their turn: about 2 ms."""
+RETRY_MS: Final = 1_000
+"""How long a level waits after the store refused a message."""
+_FOR_EVER: Final = (1 << 63) - 1
+_SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_NONE: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
+_MOVED: Final = _NONE | {GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY}
+
+Put = Callable[[PutMessage, int], PutResult]
+"""Puts a message at ``now_ms``; raises Refused."""
+WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
+
+
+class DelayLevels:
+    """The delay of each level, from level 1."""
+
+    def __init__(self, delays_ms: Sequence[int]) -> None:
+        self._delays_ms = tuple(delays_ms)
+
+    @property
+    def highest(self) -> int:
+        """The last level; a higher one counts as this."""
+        return len(self._delays_ms)
+
+    def delay_ms(self, level: int) -> int:
+        """Return the delay of a level."""
+        return self._delays_ms[level - 1]
+
+    def level_of(self, text: str) -> int:
+        """Return the level that a DELAY property asks for, 0 for none.
+
+        Raises:
+            Refused: it is no number.
+        """
+        if _NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
+            remark = f'java.lang.NumberFormatException: For input string: "{text[:80]}"'
+            raise Refused(ResponseCode.SYSTEM_ERROR, remark + ", property DELAY")
+        return min(max(int(text), 0), self.highest)
+
+
+def redirect(
+    message: PutMessage, named: Mapping[str, str], *, level: int, delay_ms: int, now_ms: int
+) -> None:
+    """Turn a message into one that waits in the schedule topic.
+
+    Args:
+        named: its properties in the map's insertion order, WAIT included.
+        level: delay level, 1 to the highest.
+    """
+    changed = dict(named)
+    if int(changed[DELAY]) != level:
+        changed[DELAY] = str(level)
+    changed[REAL_TOPIC] = message.topic
+    changed[REAL_QUEUE_ID] = str(message.queue_id)
+    message.properties = in_java_order(changed).encode()
+    message.topic, message.topic_bytes = SCHEDULE_TOPIC, _SCHEDULE_BYTES
+    message.queue_id = level - 1
+    message.tags_code = now_ms + delay_ms
+
+
+@dataclass(slots=True)
+class _Level:
+    level: int
+    delay_ms: int
+    queue_offset: int
+    """First message that was not put again yet."""
+    skews: deque[tuple[int, int]]
+    """By what skew store times are to be read, each from a queue offset on."""
+    live_from: int = _FOR_EVER
+    """Queue offset of the first message that was stored since the start."""
+    look_ms: int = 0
+    """When to look at the queue next."""
+    head_offset: int = -1
+    head_due_ms: int = 0
+    """When the first waiting message is due, fixed at the first look."""
+    cold_count: int = 0
+    """Reads in a row that were left to a thread."""
+
+
+class DelayService:
+    """Delivers the delayed messages of one broker.
+
+    Args:
+        times: of the start.
+        put: puts a restored message.
+        when_safe: calls back when what was put is safe.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        levels: DelayLevels,
+        *,
+        times: Times,
+        stored: DelayOffsets | None,
+        put: Put,
+        when_safe: WhenSafe,
+    ) -> None:
+        self.cold: ColdReads | None = None
+        """Who reads what is not in memory; without one the loop waits."""
+        self._store = store
+        self._put = put
+        self._when_safe = when_safe
+        self._started_ms = times.steady_ms
+        self.skew = skew = ClockSkew(times)
+        """What is known of the wall clock."""
+        known = {} if stored is None else stored.offsets
+        self._levels = [
+            _Level(
+                level,
+                levels.delay_ms(level),
+                queue_offset=max(0, known.get(level, 0)),
+                skews=deque([(0, skew.now_ms)]),
+            )
+            for level in range(1, levels.highest + 1)
+        ]
+        self._safe = dict(known)
+        self._unsafe: deque[int] = deque()
+        """Log offsets of the deliveries that are not safe yet, as they were put."""
+        log_offset = None if stored is None else stored.log_offset
+        if log_offset is None:
+            # What was delivered since the real broker wrote the file is delivered again, as
+            # there; what is delivered from here on is known.
+            log_offset = store.flushed_offset
+        self._durable = DelayOffsets(dict(known), log_offset=log_offset)
+        self._settling: tuple[int, DelayOffsets] | None = None
+        self.is_caught_up = False
+        """The log was asked what was delivered before this broker began to deliver."""
+        self._tail: DeliveredTail | None = None
+        self.change_count = 0
+        """Moves with what ``durable_offsets`` returns."""
+
+    def offsets(self) -> DelayOffsets:
+        """Return the progress of every level that has delivered something, as safe now."""
+        log_offset = self._durable.log_offset
+        if self.is_caught_up:
+            log_offset = min([self._store.written_offset, *islice(self._unsafe, 1)])
+        return DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
+
+    def durable_offsets(self) -> DelayOffsets:
+        """Return the progress that may be saved: the disk has what was delivered up to it."""
+        return self._durable
+
+    def look_again(self) -> None:
+        """Look at every level soon: this broker delivers from now on."""
+        self.is_caught_up = False
+        for level in self._levels:
+            level.look_ms = 0
+
+    def adopt(self, told: DelayOffsets) -> None:
+        """Take the progress of a master, where it is further; this log has all it counts."""
+        is_further = False
+        for level in self._levels:
+            queue_offset = told.offsets.get(level.level, 0)
+            if queue_offset > self._safe.get(level.level, 0):
+                self._move(level, queue_offset)
+                is_further = True
+        # What the master says of its log fits its own table only.
+        log_offset = told.log_offset if self._safe == told.offsets else None
+        if is_further or log_offset not in (None, self._durable.log_offset):
+            self._durable = DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
+            self.change_count += 1
+
+    def settle(self) -> None:
+        """Let progress count as durable once the log is flushed so far; call it often."""
+        if not self.is_caught_up:
+            return
+        # Twice when more was delivered since the last call, and the log is flushed so far, too.
+        while self._settling is not None or self._is_unsettled():
+            if self._settling is None:
+                self._settling = self._store.written_offset, self.offsets()
+            log_offset, safe = self._settling
+            if log_offset > self._store.flushed_offset:
+                return
+            self._durable, self._settling = safe, None
+            self.change_count += 1
+
+    def _is_unsettled(self) -> bool:
+        """Tell whether there is progress to save, or the log has grown much without any."""
+        saved, now = self._durable, self.offsets()
+        if saved.offsets != now.offsets or saved.log_offset is None or now.log_offset is None:
+            return True
+        return now.log_offset - saved.log_offset >= TAIL_SIZE_MAX
+
+    def stranded(self) -> dict[int, int]:
+        """Return how many messages wait in levels that the table no longer has, by level."""
+        found = {}
+        for topic, queue_id in self._store.queues():
+            level = queue_id + 1
+            if topic == SCHEDULE_TOPIC and level > len(self._levels):
+                count = self._store.max_offset(topic, queue_id) - self._safe.get(level, 0)
+                if count > 0:
+                    found[level] = count
+        return found
+
+    def arrived(self, queue_id: int, queue_offset: int, *, store_ms: int, times: Times) -> None:
+        """Learn that a message was stored in a queue of the schedule topic."""
+        self.skew.observe(times)
+        if queue_id >= len(self._levels):
+            return
+        level = self._levels[queue_id]
+        level.live_from = min(level.live_from, queue_offset)
+        skew_ms = self.skew.of(store_ms, steady_ms=times.steady_ms)
+        if skew_ms != level.skews[-1][1]:
+            level.skews.append((queue_offset, skew_ms))
+        if level.head_offset < 0:
+            level.look_ms = min(level.look_ms, store_ms - skew_ms + level.delay_ms)
+
+    def next_look_ms(self) -> int:
+        """Return when ``deliver`` has something to look at."""
+        return min(level.look_ms for level in self._levels)
+
+    def observe(self, times: Times) -> None:
+        """Look at both clocks: whether somebody set one. For when nothing can be delivered."""
+        self.skew.observe(times)
+
+    def deliver(self, times: Times) -> int:
+        """Put again every message that is due; return how many. Call it every 50 ms."""
+        self.skew.observe(times)
+        if not self.is_caught_up and not self._catch_up():
+            return 0
+        return sum(
+            self._deliver_level(level, times)
+            for level in self._levels
+            if level.look_ms <= times.steady_ms
+        )
+
+    def _catch_up(self) -> bool:
+        """Move on over what the log has as delivered; return False while there is more to read."""
+        if self._tail is None and self._durable.log_offset is not None:
+            levels = [level.level for level in self._levels]
+            self._tail = DeliveredTail(self._store, self._durable, levels)
+        if self._tail is not None:
+            for _ in range(TAIL_STEPS):
+                if not self._tail.step():
+                    break
+            else:
+                return False
+            found, self._tail = self._tail.offsets(), None
+            for level in self._levels:
+                count = found.get(level.level, 0) - self._safe.get(level.level, 0)
+                if count > 0:
+                    LOG.info("delay level %d: the log has %d deliveries more", level.level, count)
+                    self._move(level, found[level.level])
+        self.is_caught_up = True
+        return True
+
+    def _move(self, level: _Level, queue_offset: int) -> None:
+        """Let a level go on at a queue offset: what is before it was delivered."""
+        level.queue_offset = self._safe[level.level] = queue_offset
+        level.head_offset = -1
+
+    def _deliver_level(self, level: _Level, times: Times) -> int:
+        count, steady_ms = 0, times.steady_ms
+        while count < TURN_COUNT_MAX:
+            try:
+                records = self._read(level)
+            except ColdRead as cold:
+                self._warm(level, cold, steady_ms)
+                return count
+            for record in records:
+                due_ms = self._due_ms(level, record)
+                if due_ms > steady_ms:
+                    level.look_ms = due_ms
+                    return count
+                if not self._deliver_record(level, record, times.now_ms):
+                    level.look_ms = steady_ms + RETRY_MS
+                    return count
+                count += 1
+            if not records:
+                # Nothing waits: the next message to come is due one delay later.
+                level.head_offset = -1
+                level.look_ms = steady_ms + level.delay_ms
+                return count
+        level.look_ms = steady_ms
+        return count
+
+    def _warm(self, level: _Level, cold: ColdRead, steady_ms: int) -> None:
+        """Look at the level again when a thread has read what it needs."""
+
+        def again(at_ms: int) -> None:
+            level.look_ms = 0
+
+        level.cold_count += 1
+        level.look_ms = steady_ms + RETRY_MS
+        if self.cold is None:
+            cold.drop()
+        else:
+            self.cold.warm(cold, again)
+
+    def _read(self, level: _Level) -> list[Record]:
+        """Return the next waiting records, moving on over what is gone.
+
+        Raises:
+            ColdRead: they are not in memory.
+        """
+        found = self._get(level, READ_COUNT)
+        if found.status is GetStatus.FOUND:
+            try:
+                return decode_records(b"".join(found.chunks))
+            except RecordDamaged:
+                return self._read_one(level)
+        if found.status in _MOVED and found.next_offset != level.queue_offset:
+            LOG.warning(
+                "delay level %d was at %d, its queue has %d to %d; going on at %d",
+                level.level, level.queue_offset, found.min_offset, found.max_offset,
+                found.next_offset,
+            )  # fmt: skip
+            level.queue_offset = found.next_offset
+            if self._safe.get(level.level, 0) > found.next_offset:
+                # Else the next start would pass over whatever waits up to there.
+                self._safe[level.level] = found.next_offset
+        return []
+
+    def _read_one(self, level: _Level) -> list[Record]:
+        """Return the next record that is whole, moving on over those that are not.
+
+        Java, too, leaves out a message that it cannot read: one must not hold up all others.
+        """
+        while (found := self._get(level, 1)).status is GetStatus.FOUND:
+            try:
+                return decode_records(b"".join(found.chunks))
+            except RecordDamaged as error:
+                LOG.error(
+                    "delay level %d: message %d of its queue cannot be read and is left out: %s",
+                    level.level, level.queue_offset, error,
+                )  # fmt: skip
+                level.queue_offset += 1
+        return []
+
+    def _get(self, level: _Level, count_max: int) -> GetResult:
+        found = self._store.get_message(
+            SCHEDULE_TOPIC,
+            level.level - 1,
+            level.queue_offset,
+            count_max=count_max,
+            size_max=READ_SIZE,
+            accept=None,
+            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
+        )
+        level.cold_count = 0
+        return found
+
+    def _due_ms(self, level: _Level, record: Record) -> int:
+        if level.head_offset != record.queue_offset:
+            skews = level.skews
+            while len(skews) > 1 and skews[1][0] <= record.queue_offset:
+                skews.popleft()
+            stored_ms = record.store_ms - skews[0][1]
+            if record.queue_offset < level.live_from:
+                stored_ms = min(stored_ms, self._started_ms)
+            level.head_offset = record.queue_offset
+            level.head_due_ms = stored_ms + level.delay_ms
+        return level.head_due_ms
+
+    def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:
+        message = restored(record)
+        next_offset, log_offset = record.queue_offset + 1, self._store.written_offset
+        if message is None:
+            LOG.error(
+                "delayed message at log offset %d names no topic or queue to go to; left out",
+                record.log_offset,
+            )
+        else:
+            try:
+                log_offset = self._put(message, now_ms).log_offset
+            except Refused as refused:
+                LOG.warning("delay level %d waits: %s", level.level, refused)
+                return False
+        level.queue_offset = next_offset
+        self._unsafe.append(log_offset)
+        self._when_safe(lambda code: self._delivered(level, next_offset, log_offset, code))
+        return True
+
+    def _delivered(
+        self, level: _Level, next_offset: int, log_offset: int, code: ResponseCode
+    ) -> None:
+        self._unsafe.remove(log_offset)
+        if code is ResponseCode.SUCCESS:
+            self._safe[level.level] = max(next_offset, self._safe.get(level.level, 0))
+        elif next_offset <= level.queue_offset:
+            level.queue_offset = next_offset - 1
+            level.look_ms = 0
+            level.head_offset = -1

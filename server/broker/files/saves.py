@@ -1,0 +1,215 @@
+"""Writes the JSON state files of a broker without stopping its loop.
+
+    mark("topics")  ->  one worker thread writes the newest content  ->  who waits is told
+    close()         ->  every file is written once more
+
+Rule: one write at a time; a file that is marked while it is written is written again. The loop
+only takes a snapshot, the worker makes the text of it.
+A write that fails is told to who waits, logged and tried again by the next mark.
+
+Source: common/ConfigManager.java#persist.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remoting.codes import ResponseCode
+from server.broker.serving.answers import with_code
+from server.broker.serving.group_commit import Done, Sink
+from server.runtime.jsonfile import write_atomic
+from server.runtime.request import Request
+
+LOG = logging.getLogger(__name__)
+
+Saved = Callable[[OSError | None], None]
+"""Told once the content at the time of the mark is on disk, or why it is not."""
+
+Content = Callable[[], Callable[[], str]]
+"""Takes a snapshot on the loop, and returns what makes the text of it in a thread."""
+
+
+@dataclass(slots=True)
+class _File:
+    path: Path
+    content: Content
+    is_needed: bool
+    """False for one that is only there when it was marked once."""
+    marked: bool = False
+    waiting: list[Saved] = field(default_factory=list)
+
+
+class StateFiles:
+    """The state files of one broker.
+
+    Args:
+        write: puts a text into a file so that a crash leaves the old or the new one.
+    """
+
+    def __init__(self, *, write: Callable[[Path, str], None] = write_atomic) -> None:
+        self._write = write
+        self._files: dict[str, _File] = {}
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state-files")
+        self._task: asyncio.Task[None] | None = None
+        self._is_open = False
+
+    def add(
+        self,
+        path: Path,
+        content: Content,
+        *,
+        name: str | None = None,
+        is_needed: bool = True,
+    ) -> None:
+        """Declare a file and who gives its content.
+
+        Args:
+            name: by which it is marked, the file name's stem by default.
+            is_needed: whether it is written at the end even if it was never marked.
+        """
+        self._files[name or path.stem] = _File(path, content, is_needed)
+
+    def file_name(self, name: str) -> str:
+        """Return the file name of a file that was declared."""
+        return self._files[name].path.name
+
+    def open(self) -> None:
+        """Allow writing; until then marks are only remembered (nothing is saved before load)."""
+        self._is_open = True
+        if any(file.marked for file in self._files.values()):
+            self._start()
+
+    def mark(self, name: str, saved: Saved | None = None) -> None:
+        """Ask for one file to be written soon."""
+        file = self._files[name]
+        file.marked = file.is_needed = True
+        if saved is not None:
+            file.waiting.append(saved)
+        if self._is_open:
+            self._start()
+
+    async def settle(self) -> None:
+        """Return when every file that was marked up to now is written."""
+        if self._task is not None:
+            await self._task
+
+    async def close(self) -> None:
+        """Write every file a last time and end the worker.
+
+        Raises:
+            OSError: a file could not be written; the others were.
+        """
+        self._is_open = False
+        await self.settle()
+        failed: OSError | None = None
+        for file in self._files.values():
+            if not file.is_needed:
+                continue
+            try:
+                self._write(file.path, file.content()())
+            except OSError as error:
+                LOG.error("cannot write %s: %s", file.path, error)
+                failed = error
+        self._worker.shutdown()
+        if failed is not None:
+            raise failed
+
+    def _write_text(self, path: Path, text: Callable[[], str]) -> None:
+        self._write(path, text())
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="state-files")
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            # Requests of one turn of the loop share one write.
+            await asyncio.sleep(0)
+            file = next((file for file in self._files.values() if file.marked), None)
+            if file is None:
+                return
+            file.marked = False
+            waiting, file.waiting = file.waiting, []
+            text = file.content()
+            error: OSError | None = None
+            try:
+                await loop.run_in_executor(self._worker, self._write_text, file.path, text)
+            except OSError as failure:
+                LOG.error("cannot write %s: %s", file.path, failure)
+                error = failure
+            for saved in waiting:
+                saved(error)
+
+
+class SavedFirst:
+    """Stands for the connection of an answer that also waits for a state file.
+
+    Args:
+        name: of the file; what it holds now has to be on the disk first.
+    """
+
+    __slots__ = ("_code", "_frame", "_is_saved", "_sink")
+
+    def __init__(self, sink: Sink, files: StateFiles, name: str) -> None:
+        self._sink = sink
+        self._frame: bytes | None = None
+        self._is_saved = False
+        self._code: ResponseCode | None = None
+        files.mark(name, self._saved)
+
+    def send(self, frame: bytes) -> None:
+        """Let the frame leave when the file is written; code 10 where that cannot be done."""
+        if not self._is_saved:
+            self._frame = frame
+            return
+        self._sink.send(frame if self._code is None else with_code(frame, self._code))
+
+    def _saved(self, error: OSError | None) -> None:
+        self._is_saved = True
+        self._code = None if error is None else ResponseCode.FLUSH_DISK_TIMEOUT
+        if self._frame is not None:
+            self.send(self._frame)
+
+
+def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
+    """Return what calls ``done`` when it was called and a state file is on the disk, too."""
+    codes: list[ResponseCode] = []
+
+    def told(code: ResponseCode) -> None:
+        codes.append(code)
+        if len(codes) == 2:
+            done(next((code for code in codes if code is not ResponseCode.SUCCESS), code))
+
+    doubt = ResponseCode.FLUSH_DISK_TIMEOUT
+    files.mark(name, lambda error: told(ResponseCode.SUCCESS if error is None else doubt))
+    return told
+
+
+def answer_when_saved(
+    files: StateFiles,
+    request: Request,
+    *,
+    name: str,
+    remark: str | None = None,
+    then: Callable[[Callable[[], None]], None] = lambda answer: answer(),
+) -> None:
+    """Answer a change of state when its file is on disk, or say why it is not.
+
+    Args:
+        remark: of the good answer.
+        then: called once the file is there, with what sends the answer.
+    """
+
+    def saved(error: OSError | None) -> None:
+        if error is None:
+            then(lambda: request.reply(request.command.response(remark=remark)))
+            return
+        file = files.file_name(name)
+        fault = f"changed in memory, and {file} could not be written: {error}"
+        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault))
+
+    files.mark(name, saved)

@@ -1,0 +1,236 @@
+"""What a broker does about promotions that it hears of; the rule is in ``server.broker.ha.epoch``.
+
+    answer of a name server of ours ─────────────┐
+    slave or promoted broker, on the HA port ────┼─ heard ─ higher than ours? ── FENCED
+    other brokers of this name, which are asked ─┘
+        FENCED   nothing is put, no slave is served, no name server is told of this broker
+
+Who is asked: ``brokerAddresses``, whom this broker replaced, and whoever the name servers say
+has this broker name. A master with a lower epoch is told, too.
+
+Rule: a master that starts takes messages when it has asked; who does not answer in time is
+not waited for. Java brokers and Java name servers know no epoch and say nothing.
+
+Source: ours.
+"""
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from remoting.aio.client import RemotingClient
+from remoting.errors import RemotingError
+from server.broker.ha.epoch import START, EpochFile, Event, Standing, step
+from server.broker.ha.receiving import tell_epoch
+from server.broker.ha.slave_synchronize import MasterCalls
+from server.broker.registration import cluster_info
+from server.broker.state import Broker
+
+LOG = logging.getLogger(__name__)
+
+ASK_S: Final = 3.0
+IS_ASKING: Final = "this master has just started and asks whether another one was promoted"
+
+
+class Peer(NamedTuple):
+    """What another broker of this name says of itself; ``problem`` is why it takes nothing."""
+
+    address: str
+    epoch: int
+    role: str
+    ha_address: str
+    problem: str
+
+    @property
+    def is_master(self) -> bool:
+        """Tell whether it is, or was, a master."""
+        return self.role != "SLAVE"
+
+
+def peer_of(address: str, numbers: Mapping[str, str], *, broker_name: str) -> Peer | None:
+    """Return what the runtime information of a broker says of its epoch.
+
+    Returns:
+        None for a broker that knows no epochs, or has another name.
+    """
+    epoch = numbers.get("haEpoch", "")
+    if not epoch.isdecimal() or numbers.get("haBrokerName") != broker_name:
+        return None
+    return Peer(
+        address,
+        int(epoch),
+        numbers.get("haRole", ""),
+        numbers.get("haServerAddress", ""),
+        numbers.get("haFence", ""),
+    )
+
+
+class Fence:
+    """The standing of one broker, and what follows from it.
+
+    Args:
+        keys: access key and secret key to ask other brokers with; None to sign nothing.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        client: RemotingClient,
+        file: EpochFile,
+        keys: tuple[str, str] | None,
+    ) -> None:
+        self.file = file
+        self.on_fenced: Callable[[], None] = lambda: None
+        """Called when this broker is to be known to nobody as a master any more."""
+        self.peers: list[Peer] = []
+        """Masters of this name, besides this one, that answered when they were asked last."""
+        self.standing = START[not broker.config.is_slave, file.is_outranked]
+        self._broker = broker
+        self._client = client
+        self._keys = keys
+        if self.standing is not Standing.FOLLOWS:
+            self._refuse(IS_ASKING)
+        if self.standing is Standing.FENCED:
+            self._close("it is kept in epoch.json")
+
+    @property
+    def is_fenced(self) -> bool:
+        """Tell whether another master was promoted."""
+        return self.standing is Standing.FENCED
+
+    def heard(self, epoch: int, source: str) -> None:
+        """Take an epoch that somebody told for this broker name."""
+        if epoch <= self.file.heard:
+            return
+        try:
+            self.file = self.file.saying(heard=epoch)
+        except OSError as error:
+            LOG.error("epoch %d is not kept, and is forgotten with this process: %s", epoch, error)
+            self.file = dataclasses.replace(self.file, heard=epoch)
+        if self.file.is_outranked:
+            was_fenced, self.standing = self.is_fenced, step(self.standing, Event.HIGHER)
+            if self.is_fenced and not was_fenced:
+                self._close(f"{source} told it")
+                self.on_fenced()
+
+    def asked(self) -> None:
+        """Take messages, if nobody has told a higher epoch."""
+        if self.standing in (Standing.ASKING, Standing.FENCED):
+            self.standing = step(self.standing, Event.ASKED)
+        if self.standing is Standing.LEADS:
+            self._open()
+
+    def promoted(self, now_ms: int, *, role: str, former_master: str) -> None:
+        """Keep the epoch of a promotion that is ordered now; ``lead`` is to follow.
+
+        Raises:
+            OSError: the disk refused; nothing has changed.
+        """
+        self.file = self.file.saying(
+            epoch=self.file.next_epoch(now_ms), master_role=role, former_master=former_master
+        )
+
+    def lead(self) -> None:
+        """Take messages: the promotion is carried out."""
+        self.standing = step(self.standing, Event.PROMOTED)
+        self._open()
+
+    def follows(self, epoch: int, role: str) -> bool:
+        """Note that this store has the log of a master; True when its epoch is a higher one.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        is_newer = epoch > self.file.epoch
+        self.file = self.file.saying(epoch=max(epoch, self.file.epoch), master_role=role)
+        return is_newer
+
+    def _open(self) -> None:
+        self._broker.store.is_copy = False
+        self._broker.sender.refusal = ""
+        self._broker.sender.forget_routes()
+
+    def _refuse(self, why: str) -> None:
+        self._broker.store.is_copy = True
+        self._broker.sender.refusal = why
+        self._broker.sender.forget_routes()
+
+    def _close(self, source: str) -> None:
+        """Take no messages any more, because another master was promoted."""
+        # What was put in this turn is written, and answered as ever.
+        self._broker.turn.commit()
+        text = (
+            f"this broker is no longer the master of {self._broker.config.broker_name}: its "
+            f"epoch is {self.file.epoch}, and epoch {self.file.heard} was promoted ({source}); "
+            "`mqadmin broker demote` makes it a slave of the new master"
+        )
+        LOG.error("%s", text)
+        self._refuse(text)
+
+    # Other brokers.
+
+    async def round(self, now_ms: int) -> None:
+        """Ask the other brokers of this name for their epochs, and tell older masters ours."""
+        config = self._broker.config
+        if config.is_slave:
+            return
+        addresses = {*config.other_brokers, self.file.former_master, *await self._named()}
+        asked = sorted(addresses - {"", config.broker_addr})
+        found = await asyncio.gather(*(self._ask(address) for address in asked))
+        answered = [peer for peer in found if peer is not None]
+        self.peers = [peer for peer in answered if peer.is_master]
+        for peer in answered:
+            self.heard(peer.epoch, peer.address)
+        for peer in self.peers:
+            await self._tell(peer)
+
+    async def _named(self) -> set[str]:
+        """Return where the name servers say that brokers of this name are."""
+        name = self._broker.config.broker_name
+        found: set[str] = set()
+        for info in await asyncio.gather(
+            *(cluster_info(self._client, at) for at in self._broker.config.namesrv_addrs)
+        ):
+            if info is not None and name in info.broker_addr_table:
+                found |= set(info.broker_addr_table[name].broker_addrs.values())
+        return found
+
+    async def _ask(self, address: str) -> Peer | None:
+        calls = MasterCalls(self._client, address, keys=self._keys, timeout_s=ASK_S)
+        try:
+            numbers = await calls.numbers()
+        except (OSError, RemotingError) as error:
+            LOG.debug("broker %s does not tell its epoch: %s", address, error)
+            return None
+        return peer_of(address, numbers, broker_name=self._broker.config.broker_name)
+
+    async def _tell(self, peer: Peer) -> None:
+        if self.is_fenced or peer.problem or not peer.ha_address or peer.epoch >= self.file.epoch:
+            return
+        LOG.error(
+            "%s is a master of the same name, with epoch %d; it is told epoch %d",
+            peer.address, peer.epoch, self.file.epoch,
+        )  # fmt: skip
+        try:
+            await tell_epoch(peer.ha_address, self.file.epoch)
+        except OSError as error:
+            LOG.warning("%s was not told: %s; is this machine in its slaveAddresses?",
+                        peer.address, error)  # fmt: skip
+
+    def numbers(self) -> dict[str, str]:
+        """Return what the runtime information tells of epochs."""
+        config = self._broker.config
+        found = {
+            "haEpoch": str(self.file.epoch),
+            "haEpochHeard": str(self.file.heard),
+            "haBrokerName": config.broker_name,
+            "haFence": self._broker.sender.refusal,
+        }
+        if not config.is_slave:
+            found["haServerAddress"] = config.ha_server_addr
+        for number, peer in enumerate(self.peers):
+            found[f"haPeer_{number}"] = peer.address
+        return found

@@ -1,0 +1,171 @@
+"""What a master knows of its slaves, and who waits for them.
+
+    connected ──first report──> SENDING ──report──> acknowledged up to there
+        │                          └── a report beyond what was sent, or backwards: closed
+        └── asks for more than there is: closed, its log is another one
+
+Rule: no socket, no clock of its own. A slave counts once it has acknowledged bytes that were
+sent to it on this connection, and never for more: what anybody may send first is no
+acknowledgement. The best slave counts for those who wait.
+
+Source: store/ha/HAService.java (isSlaveOK, notifyTransferSome, GroupTransferService),
+store/ha/HAConnection.java#ReadSocketService (which takes any first report).
+"""
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from server.broker.ha.frames import BadStream
+
+
+class Outcome(Enum):
+    """How waiting for a slave ended."""
+
+    REPLICATED = auto()
+    NO_SLAVE = auto()
+    """No slave was connected, or none was near enough to wait for."""
+    TIMED_OUT = auto()
+
+
+class LinkState(Enum):
+    """What a connection of a slave is at."""
+
+    SILENT = auto()
+    """It has not said yet where it wants to begin."""
+    SENDING = auto()
+
+
+Done = Callable[[Outcome], None]
+
+
+class SlaveLink:
+    """One connection of a slave.
+
+    Args:
+        address: ``ip:port``, for people.
+        now_ms: when it connected.
+    """
+
+    def __init__(self, address: str, *, now_ms: int) -> None:
+        self.address = address
+        self.state = LinkState.SILENT
+        self.sent_offset = 0
+        """Log offset up to which bytes were sent."""
+        self.acked_offset = 0
+        """What it said last."""
+        self.confirmed_offset = 0
+        """The same, once it has taken bytes on this connection; 0 until then."""
+        self.heard_ms = now_ms
+
+    def reported(self, log_offset: int, *, log_min: int, log_end: int, last_file: int) -> None:
+        """Take a report.
+
+        Args:
+            log_min: first kept log offset, ``log_end`` the end of what is written.
+            last_file: log offset at which the last file starts.
+
+        Raises:
+            BadStream: no slave of this master says so; the connection is to be closed.
+        """
+        if self.state is LinkState.SILENT:
+            if not 0 <= log_offset <= log_end:
+                raise BadStream(
+                    f"it has {log_offset} bytes of a log that has {log_end} here: its log is "
+                    "another one"
+                )
+            start = log_offset or last_file
+            if start < log_min:
+                raise BadStream(
+                    f"it asks for log offset {start}, and the log begins at {log_min}: it has to "
+                    "begin anew, with an empty store"
+                )
+            self.state = LinkState.SENDING
+            self.sent_offset = start
+        elif not self.acked_offset <= log_offset <= self.sent_offset:
+            raise BadStream(
+                f"it acknowledges {log_offset} after {self.acked_offset}, and {self.sent_offset} "
+                "was sent"
+            )
+        elif log_offset > self.acked_offset:
+            self.confirmed_offset = log_offset
+        self.acked_offset = log_offset
+
+
+class _Wait(NamedTuple):
+    begin: int
+    log_offset: int
+    deadline_ms: int
+    done: Done
+
+
+class Links:
+    """All slaves of one master.
+
+    Args:
+        behind_max: bytes that a slave may be behind and still be waited for.
+        timeout_ms: how long a message waits for a slave.
+    """
+
+    def __init__(self, *, behind_max: int, timeout_ms: int) -> None:
+        self.links: list[SlaveLink] = []
+        self.behind_max = behind_max
+        self.timeout_ms = timeout_ms
+        self._waiting: deque[_Wait] = deque()
+
+    @property
+    def acked_offset(self) -> int:
+        """Log offset up to which some connected slave says that it has everything."""
+        return max((link.acked_offset for link in self.links), default=0)
+
+    @property
+    def confirmed_offset(self) -> int:
+        """Log offset up to which a connected slave has acknowledged what was sent."""
+        return max((link.confirmed_offset for link in self.links), default=0)
+
+    @property
+    def waiting_count(self) -> int:
+        """How many wait for a slave."""
+        return len(self._waiting)
+
+    def answered_offset(self, log_end: int) -> int:
+        """Return the log offset below which no message waits for a slave any more."""
+        return self._waiting[0].begin if self._waiting else log_end
+
+    def has_near(self, log_offset: int) -> bool:
+        """Tell whether a slave is there that a message ending at ``log_offset`` may wait for."""
+        return bool(self.links) and log_offset - self.acked_offset < self.behind_max
+
+    def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:
+        """Call ``done`` when a slave has all below ``log_offset``, or when that takes too long.
+
+        Offsets rise from call to call; what waits begins at ``begin``.
+        """
+        if not self.has_near(log_offset):
+            done(Outcome.NO_SLAVE)
+        elif self.confirmed_offset >= log_offset:
+            done(Outcome.REPLICATED)
+        else:
+            self._waiting.append(_Wait(begin, log_offset, now_ms + self.timeout_ms, done))
+
+    def settle(self) -> int:
+        """Release whoever a slave has caught up with; returns how many."""
+        acked, count = self.confirmed_offset, 0
+        while self._waiting and self._waiting[0].log_offset <= acked:
+            self._waiting.popleft().done(Outcome.REPLICATED)
+            count += 1
+        return count
+
+    def expire(self, now_ms: int) -> int:
+        """Release whoever has waited long enough; returns how many."""
+        count = 0
+        while self._waiting and self._waiting[0].deadline_ms <= now_ms:
+            self._waiting.popleft().done(Outcome.TIMED_OUT)
+            count += 1
+        return count
+
+    def close(self) -> None:
+        """Release everybody: nothing is sent any more."""
+        while self._waiting:
+            self._waiting.popleft().done(Outcome.TIMED_OUT)

@@ -1,0 +1,579 @@
+"""The part one broker plays in replication, and how it becomes another one.
+
+    master   port for slaves, answers that wait for them (SYNC_MASTER)
+    slave    log from the master, tables from the master, nothing put, nothing delivered
+                 └─ promote ──> log ends at its last whole record ──> master
+    fenced   a master that was replaced: no port for slaves, nothing put, not registered
+                 └─ demote ──> kept in ha.json ──> starts anew as a slave
+
+Rule: a slave becomes a master by an order and by nothing else. It refuses while its master
+lives, when it is behind what the master last said, and when its log parts from the master's;
+an order that insists is carried out and logged. What two masters know of each other, and which
+of them may take messages, is in ``server.broker.ha.fence``.
+
+Source: broker/BrokerController.java#handleSlaveSynchronize, #changeToMaster.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
+from remoting.aio.server import RemotingServer, ServerConn
+from remoting.codes import ResponseCode
+from remoting.frame import RawFrame
+from server.broker.config import BrokerConfig, BrokerRole, SlaveStart
+from server.broker.ha.epoch import EpochFile
+from server.broker.ha.fence import Fence, Peer, peer_of
+from server.broker.ha.ha_file import HaFile
+from server.broker.ha.links import Links
+from server.broker.ha.log_compare import Parting, compare
+from server.broker.ha.receiving import (
+    Diverged,
+    Receiver,
+    ReceivingSettings,
+    SlaveState,
+    tell_epoch,
+)
+from server.broker.ha.sending import SendingSettings, SlaveServer
+from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_below
+from server.broker.ha.sync_master_wait import hold
+from server.broker.ports import open_fast_port
+from server.broker.serving.group_commit import Ack
+from server.broker.serving.refusal import Refused
+from server.broker.state import Broker
+from server.runtime.gate import address_list
+from server.runtime.hostaddress import is_loopback
+from server.runtime.service import Services
+from storefmt.errors import StoreError
+
+OnFrame = Callable[[ServerConn, RawFrame], None]
+LOG = logging.getLogger(__name__)
+
+SYNC_MS: Final = 10_000
+SYNC_FIRST_MS: Final = 1_000
+EXPIRE_MS: Final = 100
+
+
+class Replication:
+    """Replication of one broker.
+
+    Args:
+        client: connections to the master.
+        file: what is kept about it between two runs.
+        epochs: what is kept about promotions.
+        restart: lets the broker stop and start anew; None where nobody would start it.
+
+    Raises:
+        OSError: the keys of a slave cannot be read.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        client: RemotingClient,
+        file: HaFile,
+        epochs: EpochFile,
+        restart: Callable[[], None] | None = None,
+    ) -> None:
+        config = broker.config
+        self.links = Links(
+            behind_max=config.ha_slave_fallbehind_max, timeout_ms=config.slave_timeout_ms
+        )
+        self.receiver: Receiver | None = None
+        self.sync = SlaveSync(
+            topics=broker.topics, groups=broker.groups, offsets=broker.offsets, delay=broker.delay
+        )
+        self.master: MasterCalls | None = None
+        self._broker = broker
+        self._client = client
+        self._file = file
+        self._restart = restart
+        self._server: SlaveServer | None = None
+        self._fast: RemotingServer | None = None
+        self._on_frame: OnFrame = lambda conn, raw: conn.close()
+        self._any_port = False
+        self._keys = self._read_keys()
+        self._resources: Resources | None = None
+        broker.store.is_copy = config.is_slave
+        self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
+        self._letting_go: asyncio.Task[None] | None = None
+        broker.ha_numbers = self.numbers
+        broker.promote = self._answer_promotion
+        broker.when_settings_change.append(self._settings_changed)
+        broker.demote = self._answer_demotion
+        broker.pull_checks.slave_refusal = self._pull_refusal
+        broker.store.raw.topic_remade = self._topic_remade
+
+    def _read_keys(self) -> tuple[str, str] | None:
+        try:
+            return keys_below(self._broker.config.rocketmq_home)
+        except OSError as error:
+            if self._broker.config.is_slave:
+                raise
+            LOG.warning("other brokers are asked for their epochs without keys: %s", error)
+            return None
+
+    async def start(
+        self, on_frame: OnFrame, *, any_port: bool, resources: Resources | None = None
+    ) -> None:
+        """Listen for slaves, or follow the master.
+
+        Args:
+            on_frame: takes the requests of the second port.
+            resources: what the second port shares with the first.
+            any_port: take any port where the usual one cannot be had.
+
+        Raises:
+            OSError: the port cannot be had.
+        """
+        self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
+        if self._broker.config.is_slave:
+            self._follow()
+        else:
+            await self._lead()
+
+    async def _lead(self) -> None:
+        """Take requests of clients on the second port, and serve slaves unless fenced.
+
+        Raises:
+            OSError: the port for slaves cannot be had.
+        """
+        broker, config = self._broker, self._broker.config
+        if not self.fence.is_fenced:
+            await self._serve_slaves()
+        self._fast = self._fast or await open_fast_port(
+            config,
+            on_frame=self._on_frame,
+            on_close=broker.connection_closed,
+            resources=self._resources,
+        )
+        if config.broker_role is BrokerRole.SYNC_MASTER:
+            broker.turn.hold = self._hold
+
+    async def _serve_slaves(self) -> None:
+        broker, config = self._broker, self._broker.config
+        server = SlaveServer(
+            broker.store,
+            self.links,
+            settings=_sending(config),
+            clock=broker.clock,
+            may_connect=self._may_connect,
+            refused_hint="slaveAddresses",
+            heard_epoch=lambda epoch, slave: self.fence.heard(epoch, f"slave {slave}"),
+        )
+        port = config.ha_listen_port or config.listen_port + 1
+        try:
+            config.ha_listen_port = await server.start(config.bind_address, port)
+        except OSError as error:
+            if not self._any_port:
+                raise OSError(error.errno, f"port {port}, where slaves connect: {error}") from error
+            config.ha_listen_port = await server.start(config.bind_address, 0)
+        self._server = server
+        broker.turn.on_written = server.notify
+
+    def let_go(self) -> None:
+        """Serve no slaves any more: they are to follow the broker that was promoted."""
+        server, self._server = self._server, None
+        if server is not None:
+            self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
+
+    def _hold(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
+        return hold(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
+
+    def _may_connect(self, ip: str, local_ip: str) -> bool:
+        key = "slaveAddresses"
+        allowed = address_list(self._broker.config.slave_addresses, key=key)
+        return is_loopback(ip) or ip == local_ip or allowed.matches(ip)
+
+    def _follow(self) -> None:
+        broker, config = self._broker, self._broker.config
+        self.receiver = Receiver(
+            broker.store,
+            settings=_receiving(config),
+            clock=broker.clock,
+            compare=self._compare,
+            written=self._written,
+        )
+        self.receiver.start()
+        if config.ha_master_address:
+            self.receiver.set_master(config.ha_master_address)
+
+    def _settings_changed(self) -> None:
+        config = self._broker.config
+        self.links.behind_max = config.ha_slave_fallbehind_max
+        self.links.timeout_ms = config.slave_timeout_ms
+        if self._server is not None:
+            self._server.settings = _sending(config)
+        if self.receiver is not None:
+            self.receiver.settings = _receiving(config)
+
+    async def stop_following(self) -> None:
+        """Take nothing from the master any more; the log ends with a whole record then."""
+        if self.receiver is not None:
+            await self.receiver.stop()
+            self._broker.store.raw.cut()
+
+    async def stop(self) -> None:
+        """Give slaves a moment for what is waited for, then close their connections."""
+        if self._server is not None:
+            await self._server.drain()
+            await self._server.stop()
+        if self._letting_go is not None:
+            await self._letting_go
+        if self._fast is not None:
+            await self._fast.stop()
+
+    # Following a master.
+
+    def told(self, master_addr: str | None, ha_addr: str | None) -> None:
+        """Learn from a name server where the master is."""
+        if self.receiver is None or not self._broker.config.is_slave:
+            return
+        if master_addr and (self.master is None or self.master.address != master_addr):
+            self.master = MasterCalls(self._client, master_addr, keys=self._keys)
+        if ha_addr and not self._broker.config.ha_master_address:
+            self.receiver.set_master(ha_addr)
+
+    def _written(self) -> None:
+        now_ms = self._broker.clock.now_ms()
+        self.sync.settle(self._broker.store.flushed_offset)
+        self._broker.puller.answer_woken(now_ms)
+
+    async def _compare(self) -> None:
+        """Hold this log against the master's before anything is asked for.
+
+        Raises:
+            Diverged: it is another one.
+            OSError: the master does not say.
+        """
+        self._broker.store.raw.cut()
+        if self.master is None:
+            if not self._broker.config.ha_master_address:
+                raise OSError("no name server has said where the master's other port is")
+            LOG.warning("without a name server neither logs nor epochs are compared")
+            return
+        found = await self.master.log_range()
+        name = self._broker.config.broker_name
+        peer = peer_of(self.master.address, found.numbers, broker_name=name)
+        if peer is not None:
+            await self._compare_epochs(peer)
+        self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
+        # A slave may have to take over before the first round is due.
+        await self.round(self._broker.clock.now_ms())
+        await self._compare_logs(self.master, found)
+        if peer is not None and self.fence.follows(peer.epoch, peer.role):
+            # What a master that was replaced changed in its tables since then does not count.
+            self.sync.takes_all = True
+            await self.round(self._broker.clock.now_ms())
+
+    async def _compare_epochs(self, master: Peer) -> None:
+        """Follow no master that was replaced, and tell it.
+
+        Raises:
+            OSError: the master was replaced.
+        """
+        own = self.fence.file.epoch
+        self.fence.heard(master.epoch, f"master {master.address}")
+        if master.epoch < own:
+            await tell_epoch(master.ha_address, own)
+            raise OSError(
+                f"master {master.address} has epoch {master.epoch} and was told {own}, which is "
+                "that of this slave's log: another master was promoted"
+            )
+        if master.problem:
+            raise OSError(f"master {master.address}: {master.problem}")
+
+    async def _compare_logs(self, master: MasterCalls, found: MasterRange) -> None:
+        """Hold this log against the master's; errors as ``_compare``."""
+        store = self._broker.store
+        if store.raw.is_empty:
+            # Of an empty log the last file is the first.
+            wants_all = self._broker.config.slave_starts_at is SlaveStart.FIRST_FILE
+            if wants_all and found.log_end:
+                self._begin_at(found.log_min)
+            return
+        try:
+            await compare(
+                store.raw,
+                log_min=store.min_log_offset,
+                master_min=found.log_min,
+                record_at=master.record_at,
+            )
+        except Parting as parting:
+            file = self._file = self._file.saying(
+                parts_at=parting.log_offset,
+                demoted=self._file.demoted,
+                cut_tail=self._file.cut_tail,
+            )
+            if file.cut_tail and self._restart is not None:
+                LOG.warning("%s; it starts anew to copy them out and cut them", parting)
+                self._restart()
+            raise Diverged(
+                f"{parting}; look at both with `mqadmin store diff`, then let `mqadmin broker "
+                "demote --cut-tail` copy them out and cut them, or promote this one"
+            ) from parting
+        if self._file.parts_at is not None or self._file.cut_tail:
+            self._file = self._file.saying(demoted=self._file.demoted)
+
+    def _begin_at(self, log_offset: int) -> None:
+        """Let this empty log begin where the master's does."""
+        if log_offset:
+            self._broker.store.raw.start_at(log_offset)
+            return
+        # A report of 0 asks for the last file. The first byte of a log is that of the size of
+        # its first record: 0 in every log, for no record has 16 MiB.
+        self._broker.store.raw.append(b"\0")
+        self._broker.store.write(self._broker.clock.now_ms())
+
+    def _topic_remade(self, topic: str, log_offset: int) -> None:
+        """Let the queues of a topic begin anew: the master has deleted it in between."""
+        LOG.info("topic %s begins anew at log offset %d, as on the master", topic, log_offset)
+        self._broker.store.write(self._broker.clock.now_ms())
+        self._broker.drop_queues(topic, log_end=log_offset)
+
+    def schedule(self, services: Services) -> None:
+        """Add what is to be done now and then."""
+        first_ms = SYNC_FIRST_MS
+        services.every(SYNC_MS, self.round, name="tables of the master", first_ms=first_ms)
+        services.every(EXPIRE_MS, self.expire, name="slaves waited for")
+        period_ms = self._broker.config.register_name_server_period_ms
+        services.every(period_ms, self.fence.round, name="epochs of other brokers")
+
+    async def round(self, now_ms: int) -> None:
+        """Copy the tables of the master."""
+        if self.receiver is None or self.master is None or not self._broker.config.is_slave:
+            return
+        try:
+            gone = await self.sync.round(self.master)
+        except (OSError, StoreError) as error:
+            LOG.info("tables of the master are not copied: %s", error)
+            return
+        for topic in gone:
+            if not self._broker.topics.is_system(topic):
+                self._broker.drop_queues(topic, log_end=self._broker.store.written_offset)
+        self.sync.settle(self._broker.store.flushed_offset)
+
+    def expire(self, now_ms: int) -> None:
+        """Answer whoever has waited for a slave for too long."""
+        self.links.expire(now_ms)
+
+    # Becoming a master.
+
+    def _pull_refusal(self) -> str:
+        """Why nothing may be read here; empty when all is well."""
+        receiver = self.receiver
+        # Also while the logs are compared once more: until they were seen to be the same.
+        if receiver is None or not receiver.divergence:
+            return ""
+        return f"the log of this slave is not its master's: {receiver.divergence}"
+
+    def staleness(self) -> str:
+        """Return why this slave should not become the master; empty when it may."""
+        receiver, end = self.receiver, self._broker.store.raw.whole_offset
+        if receiver is None:
+            return ""
+        if receiver.state is SlaveState.RECEIVING:
+            return "its master is alive and would be a master, too: stop that one first"
+        if receiver.divergence:
+            return receiver.divergence
+        if self.sync.answered_end < 0:
+            return "it has not heard of a master since it started: nobody knows what it lacks"
+        if end < self.sync.answered_end:
+            return f"it lacks {self.sync.answered_end - end} bytes of its master's log"
+        return ""
+
+    def _heard(self) -> str:
+        """Return how old is what this slave knows of its master, for people."""
+        if self.receiver is None or not self.receiver.heard_ms:
+            return "its master was not heard since the start"
+        elapsed_ms = self._broker.clock.now_ms() - self.receiver.heard_ms
+        return f"its master was heard {max(0, elapsed_ms) // 1000} s ago"
+
+    def _role_after(self, role: BrokerRole | None) -> BrokerRole:
+        """Return what a promoted slave becomes: what its master was, unless it is said.
+
+        Raises:
+            Refused: nobody knows.
+        """
+        known = BrokerRole.__members__.get(self.fence.file.master_role)
+        if role is BrokerRole.SLAVE or (role is None and known is None):
+            text = "nobody has told this slave whether its master was ASYNC_MASTER or SYNC_MASTER"
+            raise Refused(ResponseCode.SYSTEM_ERROR, f"not promoted: {text}; say it with --role")
+        return role or known or BrokerRole.ASYNC_MASTER
+
+    async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
+        """Become the master; returns what was done, for people.
+
+        Args:
+            role: what it becomes; None for what its master was.
+
+        Raises:
+            Refused: this is no slave, it is stale and ``force`` does not insist, or nobody
+                knows the role.
+            OSError: the port for slaves cannot be had, or a file could not be written.
+        """
+        config, store = self._broker.config, self._broker.store
+        if not config.is_slave:
+            return await self._lead_again(role, force=force)
+        stale = self.staleness()
+        if stale and not force:
+            raise Refused(ResponseCode.SYSTEM_ERROR, f"not promoted: {stale}")
+        role = self._role_after(role)
+        LOG.warning(
+            "promotion to %s at log offset %d was ordered%s", role.name, store.raw.whole_offset,
+            f", although {stale}" if stale else "",
+        )  # fmt: skip
+        heard = self._heard()
+        # The epoch first: a master that does not know of its own promotion fences nobody.
+        former = self.master.address if self.master is not None else ""
+        now_ms = self._broker.clock.now_ms()
+        self.fence.promoted(now_ms, role=role.name, former_master=former)
+        await self.stop_following()
+        self.receiver = None
+        config.broker_role, config.broker_id = role, 0
+        await self._lead()
+        self._file = self._file.saying(promoted=role)
+        self.fence.lead()
+        self._broker.delay.look_again()
+        self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
+        self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
+        await self._tell_name_servers()
+        text = (
+            f"is {role.name} now, with epoch {self.fence.file.epoch}, from log offset "
+            f"{store.written_offset} on; {heard}"
+        )
+        LOG.warning("this broker %s", text)
+        return f"{text}; set brokerRole={role.name} and brokerId=0 in its configuration file"
+
+    async def _tell_name_servers(self) -> None:
+        """Return when every name server knows the new epoch, or did not answer in time.
+
+        Whoever sees that a promotion has succeeded may stop this broker right away, and the
+        old master must still hear of the promotion.
+        """
+        told = asyncio.Event()
+        self._broker.topics.touch(self._broker.clock.now_ms())
+        self._broker.when_registered(told.set)
+        await told.wait()
+
+    async def _lead_again(self, role: BrokerRole | None, *, force: bool) -> str:
+        """Let a fenced master take messages again, with a higher epoch than the one it heard.
+
+        Raises:
+            Refused: it is not fenced, or ``force`` does not insist.
+            OSError: the port for slaves cannot be had, or a file could not be written.
+        """
+        config = self._broker.config
+        if not self.fence.is_fenced or role not in (None, config.broker_role):
+            raise Refused(ResponseCode.SYSTEM_ERROR, f"this broker is {config.broker_role.name}")
+        if not force:
+            text = f"not promoted: {self._broker.sender.refusal}; --force fences that master"
+            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        if self._letting_go is not None:
+            await self._letting_go
+        now_ms = self._broker.clock.now_ms()
+        self.fence.promoted(now_ms, role=config.broker_role.name, former_master="")
+        await self._serve_slaves()
+        self.fence.lead()
+        await self._tell_name_servers()
+        text = f"is {config.broker_role.name} again, with epoch {self.fence.file.epoch}"
+        LOG.warning("this broker %s", text)
+        return text
+
+    def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
+        """Become a slave by starting anew; returns what was done, for people.
+
+        Args:
+            cut_tail: copy out and cut what the new master's log does not have.
+
+        Raises:
+            Refused: it leads and ``force`` does not insist, or it is a slave whose log is not
+                known to part from its master's.
+            OSError: the order could not be written.
+        """
+        config, file = self._broker.config, self._file
+        if config.is_slave:
+            if not cut_tail or file.parts_at is None:
+                text = "this broker is a slave, and its log is not known to part from its master's"
+                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            broker_id = config.broker_id
+        elif not self.fence.is_fenced and not force:
+            text = "this broker is a master and has not heard of a promotion: promote a slave first"
+            raise Refused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
+        if not config.is_slave:
+            # A promotion of this broker is to give it the role again that it has now.
+            self.fence.follows(self.fence.file.epoch, config.broker_role.name)
+        self._file = file.saying(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
+        text = f"was demoted to slave {broker_id}" + ", its tail is to be cut" * cut_tail
+        LOG.warning("this broker %s", text)
+        if self._restart is None:
+            return f"{text}; restart it"
+        self._restart()
+        return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
+
+    def _answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
+        """Return code and remark of the answer to an order to demote."""
+        try:
+            return ResponseCode.SUCCESS, self.demote(broker_id, cut_tail=cut_tail, force=force)
+        except Refused as refused:
+            return refused.code, refused.remark
+        except OSError as error:
+            LOG.exception("demotion")
+            return ResponseCode.SYSTEM_ERROR, f"not demoted: {error}"
+
+    async def _answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
+        """Return code and remark of the answer to an order to promote."""
+        try:
+            return ResponseCode.SUCCESS, await self.promote(role, force=force)
+        except Refused as refused:
+            return refused.code, refused.remark
+        except OSError as error:
+            LOG.exception("promotion")
+            return ResponseCode.SYSTEM_ERROR, f"promoted in part: {error}; see the broker's log"
+
+    def numbers(self) -> dict[str, str]:
+        """Return what the runtime information tells of replication."""
+        config, store = self._broker.config, self._broker.store
+        found = {
+            "haRole": config.broker_role.name,
+            "haConnectedSlaves": str(len(self.links.links)),
+            **self.fence.numbers(),
+        }
+        if not config.is_slave:
+            found["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
+        for number, link in enumerate(self.links.links):
+            found[f"haSlave_{number}"] = (
+                f"{link.address},{link.sent_offset},{link.acked_offset},"
+                f"{store.written_offset - link.acked_offset},{link.heard_ms}"
+            )
+        if self.receiver is not None:
+            receiver = self.receiver
+            found |= {
+                "haState": receiver.state.name,
+                "haMaster": receiver.master,
+                "haMasterEnd": str(self.sync.master_end),
+                "haFlushedOffset": str(store.flushed_offset),
+                "haHeardTimestamp": str(receiver.heard_ms),
+                "haDivergence": receiver.divergence,
+                "haProblem": receiver.problem,
+            }
+        return found
+
+
+def _sending(config: BrokerConfig) -> SendingSettings:
+    return SendingSettings(
+        batch_size=config.ha_transfer_batch_size,
+        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
+        housekeeping_ms=config.ha_housekeeping_interval_ms,
+    )
+
+
+def _receiving(config: BrokerConfig) -> ReceivingSettings:
+    return ReceivingSettings(
+        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
+        housekeeping_ms=config.ha_housekeeping_interval_ms,
+    )

@@ -1,0 +1,76 @@
+"""SYNC_MASTER: an answer leaves when the disk and a slave have its message.
+
+    end of a turn ── hold ──> links.wait(end of the log)     disk's answer ──> Held.send
+                                   └─ REPLICATED, NO_SLAVE 11, TIMED_OUT 12 ─┴─> connection
+
+Rule: disk and slave are waited for at the same time. What the slave says wins over what the
+disk said, as in Java; a message that is not stored is refused whatever a slave has.
+
+Source: store/CommitLog.java#asyncPutMessage (thenCombine), #submitReplicaRequest.
+"""
+
+from typing import Final
+
+from remoting.codes import ResponseCode
+from server.broker.ha.links import Links, Outcome
+from server.broker.serving.answers import with_code
+from server.broker.serving.group_commit import Ack, Sink
+
+_CODES: Final = {
+    Outcome.NO_SLAVE: ResponseCode.SLAVE_NOT_AVAILABLE,
+    Outcome.TIMED_OUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
+}
+
+
+class _Wait:
+    """The answers of one turn; they share the end of the log that a slave has to reach."""
+
+    def __init__(self) -> None:
+        self._outcome: Outcome | None = None
+        self._held: list[tuple[Sink, bytes]] = []
+
+    def send(self, sink: Sink, frame: bytes) -> None:
+        """Take what the disk says of one message."""
+        if self._outcome is None:
+            self._held.append((sink, frame))
+        else:
+            sink.send(_told(frame, self._outcome))
+
+    def end(self, outcome: Outcome) -> None:
+        """Take what became of waiting for a slave."""
+        self._outcome = outcome
+        held, self._held = self._held, []
+        for sink, frame in held:
+            sink.send(_told(frame, outcome))
+
+
+class Held:
+    """Stands for the connection of one answer."""
+
+    __slots__ = ("_sink", "_wait")
+
+    def __init__(self, sink: Sink, wait: _Wait) -> None:
+        self._sink = sink
+        self._wait = wait
+
+    def send(self, frame: bytes) -> None:
+        """Let the frame leave when a slave has the message, or will not have it in time."""
+        self._wait.send(self._sink, frame)
+
+
+def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int) -> list[Ack]:
+    """Return the answers of one turn, each to leave when a slave has all below ``log_end``.
+
+    The messages of the turn begin at ``begin``.
+    """
+    wait = _Wait()
+    held: list[Ack] = [
+        (Held(sink, wait), answer, opaque, serialize) for sink, answer, opaque, serialize in acks
+    ]
+    links.wait(log_end, wait.end, begin=begin, now_ms=now_ms)
+    return held
+
+
+def _told(frame: bytes, outcome: Outcome) -> bytes:
+    code = _CODES.get(outcome)
+    return frame if code is None else with_code(frame, code)

@@ -1,0 +1,255 @@
+"""Whether a pull is allowed, and what it wants: Java's checks in Java's order.
+
+    broker readable? group there? may consume? topic there? readable? queue there?
+       └ all yes ─ carries an expression? ─ yes ─> its filter
+                                          └ no ──> the filter of the group's heartbeats
+
+Rule: the first check that fails answers, with the code and text of the real broker. An
+expression that a pull carries and that cannot be compiled filters nothing, as there,
+unless ``strictFilters`` refuses it; whoever is concerned can read it in the log. One that is
+longer than this broker evaluates is always refused.
+
+Source: common/protocol/header/PullMessageRequestHeader.java,
+broker/processor/PullMessageProcessor.java#processRequest, common/filter/FilterAPI.java.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from remoting.aio.server import ServerConn
+from remoting.bodies import MessageModel, SubscriptionData
+from remoting.codes import ResponseCode
+from server.broker import names
+from server.broker.clients.groups import Groups
+from server.broker.clients.members import Consumers
+from server.broker.config import BrokerConfig
+from server.broker.filters.lexer import BadExpression, TooLong
+from server.broker.filters.messagefilter import (
+    EVERYTHING,
+    MessageFilter,
+    carried_filter,
+    registered_filter,
+    with_retry,
+)
+from server.broker.filters.table import FilterTable, compiled
+from server.broker.filters.tags import (
+    ALL,
+    TAG,
+    accepts_expression,
+    accepts_subscription,
+    is_malformed,
+    is_tag_type,
+)
+from server.broker.names import is_readable
+from server.broker.serving.refusal import Refused
+from server.broker.topics import Topics
+from storefmt.configs import SubscriptionGroup
+
+LOG = logging.getLogger(__name__)
+
+
+class PullFields(Protocol):
+    """The fields of a pull header, from the kernel or the typed header."""
+
+    @property
+    def consumer_group(self) -> str: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def queue_offset(self) -> int: ...
+    @property
+    def max_msg_nums(self) -> int: ...
+    @property
+    def sys_flag(self) -> int: ...
+    @property
+    def commit_offset(self) -> int: ...
+    @property
+    def suspend_timeout_millis(self) -> int: ...
+    @property
+    def subscription(self) -> str | None: ...
+    @property
+    def sub_version(self) -> int: ...
+    @property
+    def expression_type(self) -> str | None: ...
+
+
+SUBSCRIPTION: Final = 4
+_WARNED_COUNT_MAX: Final = 1_000
+_UNPARSED: Final = "parse the consumer's subscription failed"
+
+
+class PullChecks:
+    """Checks the pulls of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        topics: Topics,
+        groups: Groups,
+        consumers: Consumers,
+        filters: FilterTable,
+    ) -> None:
+        self.slave_refusal: Callable[[], str] = str
+        """Says why a slave serves nothing; empty when it does."""
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._consumers = consumers
+        self._filters = filters
+        # The tests of a group's subscription, as long as that very subscription stands.
+        self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
+        self._warned: set[tuple[str, str]] = set()
+
+    def suggested(self, group: str, *, is_slow: bool) -> int:
+        """Return the id of the broker that a group had better read from next.
+
+        Args:
+            is_slow: what it reads lies so far back that a slave should serve it.
+        """
+        settings = self._groups.get(group) if self._config.slave_read_enable else None
+        if settings is None:
+            return 0
+        return settings.which_broker_when_consume_slowly if is_slow else settings.broker_id
+
+    def check(self, conn: ServerConn, pull: PullFields, now_ms: int) -> MessageFilter:
+        """Return what an allowed pull wants.
+
+        Raises:
+            Refused: code and text as Java's.
+        """
+        config, name = self._config, pull.consumer_group
+        if config.is_slave and (why := self.slave_refusal()):
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
+        if not is_readable(config.broker_permission):
+            text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        group = self._groups.find(name, now_ms=now_ms)
+        if group is None:
+            text = names.see_faq(f"subscription group [{name}] does not exist, ")
+            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+        if not group.consume_enable:
+            text = f"subscription group no permission, {name}"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        topic = self._topics.get(pull.topic)
+        if topic is None:
+            text = names.see_faq(f"topic[{pull.topic}] not exist, apply first please! ")
+            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
+        if not is_readable(topic.perm):
+            text = f"the topic[{pull.topic}] pulling message is forbidden"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        if not 0 <= pull.queue_id < topic.read_queue_nums:
+            text = (
+                f"queueId[{pull.queue_id}] is illegal, topic:[{pull.topic}] topicConfig."
+                f"readQueueNums:[{topic.read_queue_nums}] consumer:[/{conn.address}]"
+            )
+            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        carries = pull.sys_flag & SUBSCRIPTION
+        tests = self._given(pull) if carries else self._registered(pull, group)
+        if config.filter_support_retry:
+            return with_retry(tests, pull.topic, self._filters)
+        return tests
+
+    def _given(self, pull: PullFields) -> MessageFilter:
+        """Return the tests of the expression that the pull itself carries."""
+        text, kind = pull.subscription or "", pull.expression_type
+        if kind is None or kind == TAG:
+            if is_malformed(text):
+                raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
+            return MessageFilter(accepts_expression(text))
+        if not text:
+            raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
+        if not kind:
+            # Java splits no tags for a blank type, and then finds none of them.
+            return EVERYTHING if text == ALL else MessageFilter(_nothing)
+        self._check_enabled(kind)
+        try:
+            expression = compiled(text, kind, strict=self._config.strict_filters)
+        except BadExpression as error:
+            if self._config.strict_filters or isinstance(error, TooLong):
+                raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
+            self._warn(pull, f"filter {text!r} cannot be compiled and filters nothing: {error}")
+            return EVERYTHING
+        if expression.ignored:
+            self._warn(pull, f"{expression.ignored!r} after the filter is ignored")
+        return carried_filter(expression)
+
+    def _warn(self, pull: PullFields, text: str) -> None:
+        """Say once what the real broker does in silence."""
+        key = (pull.consumer_group, pull.subscription or "")
+        if key not in self._warned and len(self._warned) < _WARNED_COUNT_MAX:
+            self._warned.add(key)
+            LOG.warning(
+                "group %s, topic %s: %s, as with the real broker; set strictFilters to refuse it",
+                pull.consumer_group,
+                pull.topic,
+                text,
+            )
+
+    def _registered(self, pull: PullFields, settings: SubscriptionGroup) -> MessageFilter:
+        """Return the tests of what the group said in its heartbeats."""
+        name = pull.consumer_group
+        group = self._consumers.group(name)
+        if group is None:
+            text = names.see_faq("the consumer's group info not exist")
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+        is_broadcast = group.message_model is MessageModel.BROADCASTING
+        if is_broadcast and not settings.consume_broadcast_enable:
+            text = f"the consumer group[{name}] can not consume by broadcast way"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        subscription = group.subscriptions.get(pull.topic)
+        if subscription is None:
+            text = names.see_faq("the consumer's subscription not exist")
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+        if subscription.sub_version < pull.sub_version:
+            text = "the consumer's subscription not latest"
+            raise Refused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
+        key = (name, pull.topic)
+        known = self._tests.get(key)
+        if known is not None and known[0] is subscription:
+            return known[1]
+        if not is_tag_type(subscription.expression_type):
+            return self._by_expression(pull, subscription)
+        tests = MessageFilter(accepts_subscription(subscription))
+        self._tests[key] = (subscription, tests)
+        return tests
+
+    def _by_expression(self, pull: PullFields, subscription: SubscriptionData) -> MessageFilter:
+        found = self._filters.get(pull.topic, pull.consumer_group)
+        if found is None:
+            text = "The broker's consumer filter data is not exist!Your expression may be wrong!"
+            text += self._why_too_long(subscription)
+            raise Refused(ResponseCode.FILTER_DATA_NOT_EXIST, text)
+        if found.data.client_version < pull.sub_version:
+            text = "the consumer's consumer filter data not latest"
+            raise Refused(ResponseCode.FILTER_DATA_NOT_LATEST, text)
+        self._check_enabled(subscription.expression_type)
+        if subscription.class_filter_mode:
+            return EVERYTHING
+        return registered_filter(found, self._filters)
+
+    def _why_too_long(self, subscription: SubscriptionData) -> str:
+        """Return which limit an expression passes; empty where it is bad for Java, too."""
+        try:
+            compiled(
+                subscription.sub_string,
+                subscription.expression_type,
+                strict=self._config.strict_filters,
+            )
+        except TooLong as error:
+            return f" {error}"
+        except BadExpression:
+            # The texts of 4.9.7 say what is wrong with it.
+            return ""
+        return ""
+
+    def _check_enabled(self, expression_type: str | None) -> None:
+        if not self._config.enable_property_filter:
+            raise Refused(ResponseCode.SYSTEM_ERROR, names.filter_unsupported(expression_type))
+
+
+def _nothing(tag_code: int) -> bool:
+    return False

@@ -1,0 +1,368 @@
+"""Pulls: read from a queue now, or wait for what will come.
+
+    checks (Java's order and texts) -> store.get_message -> found   -> answered
+                                                         -> nothing -> may wait? held
+                                                                    -> else answered 19
+    woken or expired -> checked and read once more, answered whatever there is, never held again
+
+Rule: a pull that waits has committed its offset. The subscription that it came with decides
+which message wakes it; what it is answered then is decided by the checks and the subscription of
+that moment, as if it had come just now. Pulls are woken in slices, so that however many wait,
+sends and other pulls run in between. What a pull wants is told by the tests of its
+``MessageFilter``.
+
+Source: broker/processor/PullMessageProcessor.java.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple
+
+from remoting.aio.server import ServerConn
+from remoting.bodies import MessageQueue, OffsetMovedEvent
+from remoting.codes import ResponseCode
+from server.broker import names
+from server.broker.clients.offsets import Offsets
+from server.broker.config import BrokerConfig
+from server.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
+from server.broker.pull.pull_check import PullChecks, PullFields
+from server.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, Hold
+from server.broker.serving.answers import pull_refused, pulled
+from server.broker.serving.cold_reads import ColdReads
+from server.broker.serving.refusal import Refused
+from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
+from server.broker.stored_properties import in_java_order
+from server.store.commitlog.log_read import OthersWait
+from server.store.commitlog.log_window import WORK_MAX
+from server.store.disk.nowait import ColdRead
+from server.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
+from server.store.store import MessageStore
+from storefmt.javahash import tags_code
+from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
+
+LOG = logging.getLogger(__name__)
+
+COMMIT: Final = 1
+SUSPEND: Final = 2
+
+_ERROR: Final = ResponseCode.SYSTEM_ERROR
+_CODES: Final = {
+    GetStatus.FOUND: ResponseCode.SUCCESS,
+    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+}
+_NO_MESSAGE: Final = GetStatus.NO_MESSAGE_IN_QUEUE
+_EMPTY: Final = frozenset({_NO_MESSAGE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
+
+
+class Waiting(NamedTuple):
+    """What is needed to answer a pull."""
+
+    conn: ServerConn
+    opaque: int
+    serialize: int
+    pull: PullFields
+    wants: MessageFilter
+
+
+MovedEvents = Callable[[PutMessage, int], None]
+"""Stores, at ``now_ms``, the event that a group asked for what is not there."""
+
+
+def _nothing(tag_code: int) -> bool:
+    return False
+
+
+def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: Refused) -> None:
+    conn.send(pull_refused(serialize, opaque, code=refused.code, remark=refused.remark))
+
+
+class Puller:
+    """Takes pulls of one broker."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        *,
+        config: BrokerConfig,
+        checks: PullChecks,
+        offsets: Offsets,
+        hold: Hold[Waiting],
+        stats: Statistics,
+        store_host: bytes,
+        put_event: MovedEvents,
+        on_hold: Callable[[int], None],
+        cold: ColdReads,
+    ) -> None:
+        self._cold = cold
+        self._store = store
+        self._config = config
+        self._checks = checks
+        self._offsets = offsets
+        self._hold = hold
+        self._stats = stats
+        self._store_host = store_host
+        self._put_event = put_event
+        self._on_hold = on_hold
+        self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        self._is_waking = False
+
+    def take(
+        self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
+    ) -> None:
+        """Answer a pull, or let it wait."""
+        try:
+            wants = self._checks.check(conn, pull, now_ms)
+        except Refused as refused:
+            _refuse(conn, serialize, opaque, refused)
+            return
+        waiting = Waiting(conn, opaque, serialize, pull, wants)
+        self._serve(
+            waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
+        )
+        commits = pull.sys_flag & COMMIT and not self._config.is_slave
+        if commits and pull.commit_offset >= 0:
+            self._offsets.commit(
+                pull.consumer_group,
+                pull.topic,
+                queue_id=pull.queue_id,
+                queue_offset=pull.commit_offset,
+            )
+
+    def _serve(
+        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0, began_ms: int = 0
+    ) -> None:
+        """Answer a pull, let it wait, or come again when what it wants is in memory.
+
+        Args:
+            wait_ms: how long it may wait for messages; None for not at all.
+            began_ms: when it was tried first.
+        """
+        try:
+            result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
+        except ColdRead as cold:
+            began_ms = began_ms or now_ms
+            self._cold.warm(
+                cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
+            )
+            return
+        except OthersWait as others:
+            self._cold.go_on(
+                others.begun, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries, began_ms)
+            )
+            return
+        if tries:
+            self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
+        code = self._code_of(waiting, result)
+        is_empty = code is ResponseCode.PULL_NOT_FOUND
+        if is_empty and wait_ms is not None and self._hold.has_room(waiting.conn):
+            self._suspend(waiting, wait_ms, now_ms)
+        else:
+            self._answer(waiting, result, code, now_ms)
+
+    def _again(
+        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
+    ) -> None:
+        conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
+        if conn.is_closing:
+            return
+        try:
+            self._serve(waiting, wait_ms, now_ms, tries, began_ms)
+        except OSError as error:
+            remark = f"the messages cannot be read: {error}"
+            conn.send(pull_refused(serialize, opaque, code=_ERROR, remark=remark))
+
+    def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
+        """Note the messages that became visible, for the pulls that wait for them."""
+        hold = self._hold
+        if not len(hold):
+            return
+        for entry in entries:
+            if hold.is_waited_for(entry.topic, entry.queue_id):
+                hold.arrived(
+                    entry.topic,
+                    entry.queue_id,
+                    queue_offset=entry.queue_offset,
+                    tags_code=entry.tags_code,
+                    properties=partial(self._properties_at, entry.log_offset),
+                )
+
+    def _properties_at(self, log_offset: int) -> dict[str, str]:
+        try:
+            record = self._store.read_record(log_offset)
+        except OSError as error:
+            # Whoever waits is told when its time is over and it reads this message itself.
+            LOG.error("the record at %d cannot be read: %s", log_offset, error)
+            record = None
+        return {} if record is None else parse_properties(raw_properties(record))
+
+    def answer_woken(self, now_ms: int) -> None:
+        """Answer the first pulls that were woken, and the others a slice a turn of the loop."""
+        if not self._is_waking and self._hold.has_news:
+            self._wake_some(now_ms)
+
+    def _wake_some(self, now_ms: int) -> None:
+        self._is_waking = False
+        self._answer_held(self._hold.wake(), now_ms)
+        if self._hold.has_news:
+            self._is_waking = True
+            self._cold.soon(self._wake_some)
+
+    def answer_expired(self, now_ms: int) -> None:
+        """Answer the next pulls that waited long enough; there may be more of them."""
+        self._answer_held(self._hold.expired(now_ms), now_ms)
+
+    def drop_topic(self, topic: str, *, now_ms: int) -> None:
+        """Answer the pulls that wait for a topic that was deleted."""
+        self._hold.drop_topic(topic)
+        self.answer_woken(now_ms)
+
+    def _answer_held(self, pulls: Iterable[HeldPull[Waiting]], now_ms: int) -> None:
+        for held in pulls:
+            waiting = held.pull
+            try:
+                wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
+            except Refused as refused:
+                _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
+            else:
+                self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
+
+    def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
+        accepts, wants = waiting.wants.by_tag, waiting.wants.by_properties
+        if not self._config.long_polling_enable:
+            wait_ms, accepts = self._config.short_polling_time_ms, _nothing
+        deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
+        self._hold.hold(
+            HeldPull(
+                topic=waiting.pull.topic,
+                queue_id=waiting.pull.queue_id,
+                queue_offset=waiting.pull.queue_offset,
+                accepts=accepts,
+                wants=wants,
+                wants_work=waiting.wants.operand_count * OPERAND_WORK,
+                # A read with an expression may cost all that one read may cost.
+                answer_work=ANSWER_WORK if wants is None else WORK_MAX,
+                deadline_ms=deadline_ms,
+                owner=waiting.conn,
+                pull=waiting,
+            )
+        )
+        self._on_hold(deadline_ms)
+
+    def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
+        with self._cold.pieces:
+            return self._store.get_message(
+                waiting.pull.topic,
+                waiting.pull.queue_id,
+                waiting.pull.queue_offset,
+                count_max=waiting.pull.max_msg_nums,
+                accept=waiting.wants.by_tag,
+                wants=waiting.wants,
+                may_wait=may_wait,
+            )
+
+    @staticmethod
+    def _code_of(waiting: Waiting, result: GetResult) -> ResponseCode:
+        if result.status in _EMPTY and waiting.pull.queue_offset != 0:
+            return ResponseCode.PULL_OFFSET_MOVED
+        return _CODES[result.status]
+
+    def _as_slave(
+        self, waiting: Waiting, result: GetResult, code: ResponseCode
+    ) -> tuple[GetResult, ResponseCode]:
+        """Return what a slave says: read from the master, where it may not be read itself.
+
+        A slave may be behind: what it does not have is not said to be gone.
+        """
+        moved = code is ResponseCode.PULL_OFFSET_MOVED and not self._config.offset_check_in_slave
+        if not moved and self._config.slave_read_enable:
+            return result, code
+        next_offset = waiting.pull.queue_offset if moved else result.next_offset
+        empty = replace(result, chunks=[], next_offset=next_offset)
+        return empty, ResponseCode.PULL_RETRY_IMMEDIATELY
+
+    def _answer(self, waiting: Waiting, result: GetResult, code: ResponseCode, now_ms: int) -> None:
+        if self._config.is_slave:
+            result, code = self._as_slave(waiting, result, code)
+        frame = pulled(
+            waiting.serialize,
+            waiting.opaque,
+            code=code,
+            # Java makes a queue that is asked for, so to a client it is empty, never missing.
+            remark=_NO_MESSAGE if result.status in _EMPTY else result.status,
+            next_offset=result.next_offset,
+            min_offset=result.min_offset,
+            max_offset=result.max_offset,
+            chunks=result.chunks,
+            suggested_broker_id=self._checks.suggested(
+                waiting.pull.consumer_group, is_slow=result.suggest_slave
+            ),
+        )
+        waiting.conn.send(frame)
+        if code is ResponseCode.SUCCESS:
+            self._count(waiting, result)
+            return
+        self._stats.get_missed.count += 1
+        if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
+            self._tell_moved(waiting, result.next_offset, now_ms)
+
+    def _count(self, waiting: Waiting, result: GetResult) -> None:
+        stats = self._stats
+        key = (waiting.pull.topic, waiting.pull.consumer_group)
+        got = self._got.get(key)
+        if got is None:
+            name = f"{waiting.pull.topic}@{waiting.pull.consumer_group}"
+            got = (stats.counter(GROUP_GET_NUMS, name), stats.counter(GROUP_GET_SIZE, name))
+            self._got[key] = got
+        nums, size = got
+        nums.sum += result.count
+        nums.times += 1
+        size.sum += sum(map(len, result.chunks))
+        size.times += 1
+        stats.broker_get.sum += result.count
+        stats.get_found.count += 1
+        stats.transferred.count += result.count
+
+    def forget_counters(self) -> None:
+        """Drop the counters that are kept here; a topic or group was deleted."""
+        self._got.clear()
+
+    def _tell_moved(self, waiting: Waiting, queue_offset: int, now_ms: int) -> None:
+        event = OffsetMovedEvent(
+            consumer_group=waiting.pull.consumer_group,
+            message_queue=MessageQueue(
+                topic=waiting.pull.topic,
+                broker_name=self._config.broker_name,
+                queue_id=waiting.pull.queue_id,
+            ),
+            offset_request=waiting.pull.queue_offset,
+            offset_new=queue_offset,
+        )
+        properties = in_java_order(
+            {TAGS: waiting.pull.consumer_group, DELAY: "0", KEYS: waiting.pull.consumer_group}
+        )
+        message = PutMessage(
+            names.OFFSET_MOVED_TOPIC,
+            names.OFFSET_MOVED_TOPIC.encode(),
+            0,
+            event.encode(),
+            properties.encode(),
+            0,
+            0,
+            now_ms,
+            self._store_host,
+            self._store_host,
+            0,
+            0,
+            tags_code(waiting.pull.consumer_group),
+            (waiting.pull.consumer_group,),
+        )
+        self._put_event(message, now_ms)

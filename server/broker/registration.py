@@ -1,0 +1,312 @@
+"""Tells the name servers that this broker is there and which topics it has.
+
+    at start, 10 s later, every 30 s, and when a topic changes:
+        REGISTER_BROKER (103) with all topics -> every name server at the same time
+    answer of the first: the ordered topics -> topic table
+    at stop: UNREGISTER_BROKER (104)
+
+A master that was replaced tells nothing any more, and is taken off where it still is the master.
+
+Rule: a change is told once it is made; what changes while a registration is on its way is
+told by the next one, which starts right behind it. A name server that does not answer is
+tried again with the next round, and one line a change of state says so.
+
+Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java.
+"""
+
+import asyncio
+import dataclasses
+import logging
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from remoting.aio.client import RemotingClient
+from remoting.bodies import (
+    ClusterInfo,
+    KVTable,
+    RegisterBrokerBody,
+    TopicConfigSerializeWrapper,
+    encode_value,
+)
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+from remoting.headers import (
+    HaEpoch,
+    QueryDataVersion,
+    QueryDataVersionResponse,
+    RegisterBroker,
+    RegisterBrokerResponse,
+    UnRegisterBroker,
+)
+from server.broker.clients.filter_servers import FilterServers
+from server.broker.config import BrokerConfig
+from server.broker.names import READ_WRITE
+from server.broker.topics import Topics, topic_config
+from server.runtime.clock import Clock
+
+LOG = logging.getLogger(__name__)
+
+CRC_MASK: Final = 0x7FFFFFFF
+UNREGISTER_TIMEOUT_S: Final = 3.0
+CLUSTER_INFO_TIMEOUT_S: Final = 3.0
+
+OnMaster = Callable[[str | None, str | None], None]
+"""Told the master's addresses, for clients and for slaves; None for those not known."""
+Registered = Callable[[], None]
+"""Told when every name server answered, or did not in time."""
+
+
+class Registration:
+    """Keeps one broker registered.
+
+    Args:
+        topics: what to tell, and where the ordered topics go.
+        filter_servers: to tell, too.
+        client: connections to the name servers.
+        on_master: told where a slave's master is, after every answer.
+        epoch: returns the epoch to tell; 0 to tell none, as Java.
+        on_epoch: told the epoch in an answer, and which name server gave it.
+        is_fenced: tells whether another master was promoted in place of this one.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        *,
+        filter_servers: FilterServers,
+        client: RemotingClient,
+        clock: Clock,
+        on_master: OnMaster = lambda master_addr, ha_addr: None,
+        epoch: Callable[[], int] = lambda: 0,
+        on_epoch: Callable[[int, str], None] = lambda epoch, source: None,
+        is_fenced: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._config = config
+        self._on_master = on_master
+        self._epoch = epoch
+        self._on_epoch = on_epoch
+        self._is_fenced = is_fenced
+        self._leaving: asyncio.Task[None] | None = None
+        self._topics = topics
+        self._filter_servers = filter_servers
+        self._client = client
+        self._clock = clock
+        self._silent: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._due = False
+        self._waiting: list[Registered] = []
+        self._stopped = False
+
+    def soon(self, registered: Registered | None = None) -> None:
+        """Register with what is true now; ``registered`` is called when that has been told."""
+        if registered is not None:
+            self._waiting.append(registered)
+        self._due = True
+        if self._stopped or self._is_fenced():
+            self._release(self._take_waiting())
+        elif self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="registration")
+
+    async def round(self, now_ms: int) -> None:
+        """Register once more, to be called every ``registerNameServerPeriod``."""
+        if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
+            self.soon()
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    def leave(self) -> None:
+        """Take a master that was replaced off the name servers that still name it."""
+        self._leaving = asyncio.get_running_loop().create_task(self._leave(), name="leaving")
+
+    async def stop(self) -> None:
+        """Take the broker off every name server."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._release(self._take_waiting())
+        if self._leaving is not None:
+            await self._leaving
+        if not self._is_fenced():
+            await self._unregister(self._config.namesrv_addrs)
+
+    async def _leave(self) -> None:
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        config = self._config
+        addresses = config.namesrv_addrs
+        infos = await asyncio.gather(*(cluster_info(self._client, at) for at in addresses))
+        named = []
+        for at, info in zip(addresses, infos, strict=True):
+            data = None if info is None else info.broker_addr_table.get(config.broker_name)
+            # A Java name server takes the place away from whoever has it, the new master too.
+            if data is not None and data.broker_addrs.get(config.broker_id) == config.broker_addr:
+                named.append(at)
+        await self._unregister(named)
+
+    async def _unregister(self, namesrvs: list[str]) -> None:
+        config = self._config
+        header = UnRegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        )
+        await self._ask_all(
+            lambda: Command.request(RequestCode.UNREGISTER_BROKER, header),
+            timeout_s=UNREGISTER_TIMEOUT_S,
+            addresses=namesrvs,
+        )
+
+    async def _run(self) -> None:
+        while self._due and not self._is_fenced():
+            self._due = False
+            # Changes of one turn share one registration.
+            await asyncio.sleep(0)
+            waiting = self._take_waiting()
+            try:
+                await self._register()
+            except Exception:
+                LOG.exception("registration; the next one comes with the next round or change")
+            finally:
+                self._release(waiting)
+
+    def _take_waiting(self) -> list[Registered]:
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    @staticmethod
+    def _release(waiting: list[Registered]) -> None:
+        for registered in waiting:
+            registered()
+
+    async def _register(self) -> None:
+        config = self._config
+        body = self._body()
+        encode = body.encode_compressed if config.compressed_register else body.encode
+        # A thread does it: very many topics take long.
+        data = await asyncio.get_running_loop().run_in_executor(None, encode)
+        header = RegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            ha_server_addr=config.ha_server_addr,
+            broker_id=config.broker_id,
+            compressed=config.compressed_register,
+            body_crc32=zlib.crc32(data) & CRC_MASK,
+        )
+        answers = await self._ask_all(
+            lambda: self._telling_epoch(
+                Command.request(RequestCode.REGISTER_BROKER, header, body=data)
+            ),
+            timeout_s=config.register_broker_timeout_ms / 1000,
+        )
+        answered = next((answer for answer in answers if answer is not None), None)
+        if config.is_slave:
+            # Which topics are ordered comes with the master's topics.
+            for answer in answers:
+                if answer is not None:
+                    told = answer.header(RegisterBrokerResponse)
+                    self._on_master(told.master_addr, told.ha_server_addr)
+        elif answered is not None and answered.body:
+            ordered = KVTable.decode(answered.body).table
+            self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
+
+    def _telling_epoch(self, command: Command) -> Command:
+        """Add the epoch of this broker, where there was a promotion."""
+        if epoch := self._epoch():
+            command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
+        return command
+
+    def _body(self) -> RegisterBrokerBody:
+        table = self._topics.table()
+        topics = table.topics
+        if self._config.broker_permission & READ_WRITE != READ_WRITE:
+            # A broker that may not be read or written says so for each of its topics.
+            topics = {
+                name: dataclasses.replace(
+                    topic_config(name, queue_count=0, perm=self._config.broker_permission),
+                    read_queue_nums=topic.read_queue_nums,
+                    write_queue_nums=topic.write_queue_nums,
+                )
+                for name, topic in topics.items()
+            }
+        return RegisterBrokerBody(
+            topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
+                topic_config_table=topics, data_version=table.data_version
+            ),
+            filter_server_list=self._filter_servers.addresses(),
+        )
+
+    async def _is_needed(self) -> bool:
+        """Ask whether any name server has other topics than these."""
+        config = self._config
+        header = QueryDataVersion(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        )
+        version = encode_value(self._topics.version)
+        answers = await self._ask_all(
+            lambda: Command.request(RequestCode.QUERY_DATA_VERSION, header, body=version),
+            timeout_s=config.register_broker_timeout_ms / 1000,
+        )
+        return any(
+            answer is None or answer.header(QueryDataVersionResponse).changed for answer in answers
+        )
+
+    async def _ask_all(
+        self,
+        make: Callable[[], Command],
+        *,
+        timeout_s: float,
+        addresses: list[str] | None = None,
+    ) -> list[Command | None]:
+        """Return each name server's answer, None from one that did not answer well."""
+        if addresses is None:
+            addresses = self._config.namesrv_addrs
+        return list(
+            await asyncio.gather(
+                *(self._ask(address, make(), timeout_s=timeout_s) for address in addresses)
+            )
+        )
+
+    async def _ask(self, address: str, command: Command, *, timeout_s: float) -> Command | None:
+        try:
+            answer = await self._client.invoke(address, command, timeout_s=timeout_s)
+            epoch = answer.header(HaEpoch).ha_epoch
+        except RemotingError as error:
+            self._note(address, str(error))
+            return None
+        self._on_epoch(epoch, f"name server {address}")
+        if self._is_fenced():
+            return None
+        if answer.code != ResponseCode.SUCCESS:
+            self._note(address, f"code {answer.code}: {answer.remark}")
+            return None
+        self._note(address, None)
+        return answer
+
+    def _note(self, address: str, problem: str | None) -> None:
+        if problem is None:
+            if address in self._silent:
+                LOG.info("name server %s answers again", address)
+            self._silent.discard(address)
+        elif address not in self._silent:
+            self._silent.add(address)
+            LOG.warning("name server %s: %s; it is tried again every round", address, problem)
+
+
+async def cluster_info(client: RemotingClient, namesrv: str) -> ClusterInfo | None:
+    """Return the brokers that a name server knows, None where it does not say."""
+    command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+    try:
+        answer = await client.invoke(namesrv, command, timeout_s=CLUSTER_INFO_TIMEOUT_S)
+        return ClusterInfo.decode(answer.body) if answer.body else None
+    except RemotingError as error:
+        LOG.debug("name server %s does not tell its brokers: %s", namesrv, error)
+        return None

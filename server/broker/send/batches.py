@@ -1,0 +1,105 @@
+"""The messages of a batch send, read and recoded in one pass.
+
+    | size | 0 | 0 | flag | body_size | body | properties_size | own properties | …
+                       │                 └────────────┐               │
+                       └── RunMessage(body, own properties + suffix, flag, tag code, keys)
+
+Rule: one loop, one object a message, no copy of a body: with ``split_batch`` and a
+``PutMessage`` each, a message of a batch cost 1.2 us more. Its properties are read as those of
+the message before, if they can be. A body that is not what it should be is left to
+``split_batch``, which says where and why.
+
+Source: store/CommitLog.java#MessageExtBatchEncoder, common/message/MessageDecoder.java
+(4.9.7).
+"""
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from remoting.codes import ResponseCode
+from server.broker.serving.refusal import Refused
+from server.broker.stored_properties import BatchSuffix, Recoder, split_keys
+from server.store.results import RunMessage
+from storefmt import layout
+from storefmt.batch import split_batch
+from storefmt.errors import RecordDamaged
+from storefmt.javahash import tags_code
+from storefmt.properties import PROPERTIES_SIZE_MAX, PROPERTY_SEPARATOR
+
+_ALL: Final = layout.BATCH_ENTRY.part("body_size")
+_HEAD: Final = _ALL.struct(only=("size", "flag", "body_size"))
+_FIXED: Final = _HEAD.size + 2
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+# Half the time of calling the class.
+_new_message: Final = cast(
+    "Callable[[type[RunMessage], tuple[object, ...]], RunMessage]", tuple.__new__
+)
+
+
+def read_batch(
+    data: bytes, *, ends: BatchSuffix, recoder: Recoder, illegal: str
+) -> list[RunMessage]:
+    """Return the messages of the body of a batch send.
+
+    Args:
+        ends: what ends the properties of every message.
+        illegal: the remark for a message that no batch may hold.
+
+    Raises:
+        Refused: the body is no batch, or holds a message that it may not.
+    """
+    messages: list[RunMessage] = []
+    unpack, add = _HEAD.unpack_from, messages.append
+    match, tags, many_keys, unique = recoder.entry
+    view = memoryview(data)
+    suffix = ends.data
+    separated = _SEPARATOR + suffix
+    pos, end = 0, len(data)
+    while pos < end:
+        if end - pos < _FIXED:
+            raise _no_batch(data)
+        size, flag, body_size = unpack(data, pos)
+        body_at = pos + _HEAD.size
+        own_at = body_at + body_size + 2
+        pos += size
+        if body_size < 0 or own_at > pos or pos > end:
+            raise _no_batch(data)
+        own_size = pos - own_at
+        if own_size != data[own_at - 2] << 8 | data[own_at - 1] or own_size > PROPERTIES_SIZE_MAX:
+            raise _no_batch(data)
+        own = data[own_at:pos]
+        found = match(data, own_at, pos)
+        if found is not None:
+            code = tags_code(found[tags].decode()) if tags else 0
+            if unique and not many_keys:
+                keys: tuple[str, ...] = (found[unique].decode(),)
+            else:
+                keys = split_keys(
+                    found[unique].decode() if unique else "",
+                    found[many_keys].decode() if many_keys else "",
+                )
+        else:
+            code, keys = recoder.batch_entry(own)
+            match, tags, many_keys, unique = recoder.entry
+        properties = own + (suffix if not own or own.endswith(_SEPARATOR) else separated)
+        if len(properties) > PROPERTIES_SIZE_MAX:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+        body = view[body_at : own_at - 2]
+        add(_new_message(RunMessage, (body, properties, flag, code, keys)))
+    if not messages:
+        raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+    return [_as_stored(one, recoder) for one in messages] if ends.is_indexed else messages
+
+
+def _as_stored(message: RunMessage, recoder: Recoder) -> RunMessage:
+    """Return a message with the tag code and the keys that its stored properties say."""
+    code, keys = recoder.batch_entry(message.properties)
+    return message._replace(tags_code=code, keys=keys)
+
+
+def _no_batch(data: bytes) -> Refused:
+    try:
+        split_batch(data)
+    except RecordDamaged as error:
+        return Refused(ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}")
+    raise AssertionError("a body is a batch to one reader and none to the other")

@@ -1,0 +1,133 @@
+"""What becomes of a message that a consumer could not process.
+
+    tried fewer times than allowed -> %RETRY%group, through the schedule topic:
+                                      the level asked for, or 3 + times tried
+    tried often enough, level < 0  -> %DLQ%group, at once
+
+The new message has the old body, properties and born data, reconsume times + 1, the
+property RETRY_TOPIC (the topic it was sent to) and ORIGIN_MESSAGE_ID (its first offset id).
+
+Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
+"""
+
+import random
+from typing import Final
+
+from remoting.codes import ResponseCode
+from remoting.headers import ConsumerSendMsgBack
+from server.broker import names
+from server.broker.clients.groups import Groups
+from server.broker.delay.schedule import DelayLevels, redirect
+from server.broker.names import is_writable
+from server.broker.serving.refusal import Refused
+from server.broker.stored_properties import in_java_order, index_keys
+from server.broker.topics import UNIT_SUB_FLAG, Topics
+from server.store.results import PutMessage
+from server.store.store import MessageStore
+from storefmt.configs import SubscriptionGroup
+from storefmt.errors import RecordDamaged
+from storefmt.javahash import tags_code
+from storefmt.message import Record, decode_record
+from storefmt.properties import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TAGS, WAIT, parse_properties
+
+FIRST_LEVEL: Final = 3
+RETRY_TIMES_VERSION: Final = 121
+"""MQVersion V3_4_9: from here on a client says itself how often a message is tried."""
+
+
+def given_back(
+    fields: ConsumerSendMsgBack,
+    *,
+    client_version: int,
+    store: MessageStore,
+    topics: Topics,
+    groups: Groups,
+    levels: DelayLevels,
+    permission: int,
+    now_ms: int,
+) -> PutMessage | None:
+    """Return the message to store, None when the group wants no retries.
+
+    Raises:
+        Refused: no such group or message, or writing is forbidden.
+    """
+    group = _group(fields, groups, permission, now_ms)
+    if group.retry_queue_nums <= 0:
+        return None
+    retry = topics.create_for_group(
+        names.retry_topic(fields.group),
+        queue_count=group.retry_queue_nums,
+        sys_flag=UNIT_SUB_FLAG if fields.unit_mode else 0,
+        now_ms=now_ms,
+    )
+    if not is_writable(retry.perm):
+        text = f"the topic[{retry.topic_name}] sending message is forbidden"
+        raise Refused(ResponseCode.NO_PERMISSION, text)
+    record = _record(fields, store)
+    named = parse_properties(record.properties_raw)
+    named.setdefault(RETRY_TOPIC, record.topic)
+    named[WAIT] = "false"
+    most = group.retry_max_times
+    if client_version >= RETRY_TIMES_VERSION and fields.max_reconsume_times is not None:
+        most = fields.max_reconsume_times
+    if record.reconsume_times >= most or fields.delay_level < 0:
+        dead = topics.create_for_group(names.dlq_topic(fields.group), queue_count=1, now_ms=now_ms)
+        named[DELAY] = "0"
+        named.setdefault(ORIGIN_MESSAGE_ID, record.msg_id)
+        return _message(record, named, topic=dead.topic_name, queue_id=0)
+    level = fields.delay_level or FIRST_LEVEL + record.reconsume_times
+    level = min(level, levels.highest)
+    named[DELAY] = str(level)
+    named.setdefault(ORIGIN_MESSAGE_ID, record.msg_id)
+    queue_id = random.randrange(group.retry_queue_nums)
+    message = _message(record, named, topic=retry.topic_name, queue_id=queue_id)
+    redirect(message, named, level=level, delay_ms=levels.delay_ms(level), now_ms=now_ms)
+    return message
+
+
+def _group(
+    fields: ConsumerSendMsgBack, groups: Groups, permission: int, now_ms: int
+) -> SubscriptionGroup:
+    group = groups.find(fields.group, now_ms=now_ms)
+    if group is None:
+        text = names.see_faq(f"subscription group not exist, {fields.group} ")
+        raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+    # The retry and dead letter topics are names as well, and longer than the group's.
+    fault = names.topic_fault(names.retry_topic(fields.group))
+    if fault is not None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, fault)
+    if not is_writable(permission):
+        raise Refused(ResponseCode.NO_PERMISSION, "the broker sending message is forbidden")
+    return group
+
+
+def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
+    data = store.read_record(fields.offset) if fields.offset >= 0 else None
+    if data is not None:
+        try:
+            # The dead letters take a body that is damaged as it is. In the retry topic it would
+            # get a CRC of its own, and be delivered as if nothing were wrong with it.
+            return decode_record(data, check_crc=fields.delay_level >= 0)
+        except RecordDamaged as error:
+            raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    text = f"look message by offset failed, {fields.offset}"
+    raise Refused(ResponseCode.SYSTEM_ERROR, text)
+
+
+def _message(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
+    return PutMessage(
+        topic,
+        topic.encode(),
+        queue_id,
+        record.body,
+        in_java_order(named).encode(),
+        record.flag,
+        record.sys_flag,
+        record.born_ms,
+        record.born_host,
+        record.store_host,
+        record.reconsume_times + 1,
+        0,
+        tags_code(named.get(TAGS)),
+        index_keys(named),
+    )

@@ -1,0 +1,214 @@
+"""What a topic decides for every send to it, kept until a topic changes.
+
+Rule: a route exists only for a topic that may be sent to; whoever changes a topic or the
+broker's permission calls ``forget``.
+
+Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck (the order of checks
+and the texts are Java's).
+"""
+
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from remoting.aio.server import ServerConn
+from remoting.codes import ResponseCode
+from server.broker import names
+from server.broker.config import BrokerConfig
+from server.broker.names import is_writable, perm_text
+from server.broker.serving.refusal import Refused
+from server.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter, Statistics
+from server.broker.topics import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, Topics
+from storefmt.configs import TopicConfig
+from storefmt.sysflag import MULTI_TAGS
+
+LOG = logging.getLogger(__name__)
+
+
+class SendFields(Protocol):
+    """The fields of a send header, whichever of its three forms it came in."""
+
+    @property
+    def producer_group(self) -> str: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def default_topic(self) -> str: ...
+    @property
+    def default_topic_queue_nums(self) -> int: ...
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def sys_flag(self) -> int: ...
+    @property
+    def born_timestamp(self) -> int: ...
+    @property
+    def flag(self) -> int: ...
+    @property
+    def properties(self) -> str | None: ...
+    @property
+    def reconsume_times(self) -> int | None: ...
+    @property
+    def unit_mode(self) -> bool: ...
+    @property
+    def batch(self) -> bool: ...
+    @property
+    def max_reconsume_times(self) -> int | None: ...
+
+
+@dataclass(slots=True, frozen=True)
+class Route:
+    """What one topic decides for every send to it."""
+
+    config: TopicConfig
+    topic: str
+    topic_bytes: bytes
+    queue_limit: int
+    write_queues: int
+    sys_flag: int
+    retry_group: str | None
+    put_nums: Counter
+    put_size: Counter
+
+
+def topic_text(topic: TopicConfig) -> str:
+    """Return a topic as Java's TopicConfig#toString prints it."""
+    return (
+        f"TopicConfig [topicName={topic.topic_name}, readQueueNums={topic.read_queue_nums}, "
+        f"writeQueueNums={topic.write_queue_nums}, perm={perm_text(topic.perm)}, "
+        f"topicFilterType={topic.topic_filter_type}, topicSysFlag={topic.topic_sys_flag}, "
+        f"order={'true' if topic.order else 'false'}]"
+    )
+
+
+class Routes:
+    """The routes of one broker, by topic.
+
+    Args:
+        refusal: says why a broker stores nothing; empty when it does.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        stats: Statistics,
+        refusal: Callable[[], str],
+    ) -> None:
+        self._refusal = refusal
+        self._config = config
+        self._topics = topics
+        self._stats = stats
+        self._routes: dict[str, Route] = {}
+        self._is_open = True
+        self.get = self._routes.get
+        """Return the known route of a topic, or None."""
+
+    def forget(self) -> None:
+        """Drop every route; to be called when a topic or the broker's permission changed."""
+        self._routes.clear()
+
+    def close(self) -> None:
+        """Refuse every send from now on; the broker stops."""
+        self._is_open = False
+        self.forget()
+
+    def make(self, conn: ServerConn, send: SendFields, now_ms: int) -> Route:
+        """Return the route of a send, its topic made when there is none and it may be.
+
+        Raises:
+            Refused: the name, the permission or the missing topic forbids it.
+        """
+        if not self._is_open:
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
+        accepts_from_ms = self._config.start_accept_send_request_time_stamp
+        if now_ms < accepts_from_ms:
+            text = f"broker unable to service, until {_human_time(accepts_from_ms)}"
+            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        if why := self._refusal():
+            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
+        topic = send.topic
+        config = self._topics.get(topic)
+        if config is not None and config.order and not is_writable(self._config.broker_permission):
+            text = f"the broker[{self._config.broker_ip1}] sending message is forbidden"
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        fault = names.topic_fault(topic)
+        if fault is not None:
+            raise Refused(ResponseCode.SYSTEM_ERROR, fault)
+        if topic in names.SEND_REFUSED_TOPICS:
+            text = f"Sending message to topic[{topic}] is forbidden."
+            raise Refused(ResponseCode.NO_PERMISSION, text)
+        if config is None:
+            config = self._create(send, now_ms)
+        if not is_writable(config.perm):
+            LOG.warning(
+                "%s sends to topic %s, whose permission is %s; stored all the same, as in Java",
+                conn.address, topic, perm_text(config.perm),
+            )  # fmt: skip
+        is_retry = topic.startswith(names.RETRY_PREFIX)
+        route = Route(
+            config,
+            topic,
+            topic.encode(),
+            max(config.write_queue_nums, config.read_queue_nums),
+            config.write_queue_nums,
+            MULTI_TAGS if config.topic_filter_type == MULTI_TAG else 0,
+            topic.removeprefix(names.RETRY_PREFIX) if is_retry else None,
+            self._stats.counter(TOPIC_PUT_NUMS, topic),
+            self._stats.counter(TOPIC_PUT_SIZE, topic),
+        )
+        if topic not in self._topics.unsaved:
+            # A route that is kept is one whose answers wait for no state file.
+            self._routes[topic] = route
+        return route
+
+    def _create(self, send: SendFields, now_ms: int) -> TopicConfig:
+        topic = send.topic
+        is_retry = topic.startswith(names.RETRY_PREFIX)
+        sys_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if send.unit_mode else 0
+        made = self._topics.create_by_template(
+            topic,
+            send.default_topic,
+            queue_count=send.default_topic_queue_nums,
+            sys_flag=sys_flag,
+            now_ms=now_ms,
+        )
+        if made is None and is_retry:
+            made = self._topics.create_for_group(
+                topic, queue_count=1, sys_flag=sys_flag, now_ms=now_ms
+            )
+        if made is None:
+            text = names.see_faq(f"topic[{topic}] not exist, apply first please!")
+            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
+        return made
+
+
+def _human_time(time_ms: int) -> str:
+    """Return a time of this machine as Java's UtilAll#timeMillisToHumanString2 prints it."""
+    try:
+        found = datetime.fromtimestamp(time_ms // 1000)
+    except (OverflowError, OSError, ValueError):
+        return f"{time_ms} ms"
+    return f"{found:%Y-%m-%d %H:%M:%S},{time_ms % 1000:03d}"
+
+
+def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:
+    """Return a write queue for a send that names none.
+
+    Raises:
+        Refused: it names one that does not exist.
+    """
+    if queue_id >= route.queue_limit:
+        text = (
+            f"request queueId[{queue_id}] is illegal, {topic_text(route.config)} "
+            f"Producer: {conn.address}"
+        )
+        raise Refused(ResponseCode.SYSTEM_ERROR, text)
+    if route.write_queues <= 0:
+        text = f"topic[{route.topic}] has no write queue to choose from"
+        raise Refused(ResponseCode.SYSTEM_ERROR, text)
+    return random.randrange(route.write_queues)

@@ -1,0 +1,456 @@
+"""Looks after half messages that nobody decided: asks their producers, gives up in the end.
+
+    every transactionCheckInterval one round over what the half topic held at its start:
+
+    op topic   ──d 7──d 8──d 11──┐ read in order, as far as needed
+    half topic   7  8  9  10  11 ┘ 7 8 11 decided; 9 old: written again and asked; 10 young: stop
+
+Rule: a round moves over a half message only when it is decided, written again or given up,
+and this progress (the consumer offsets of CID_RMQ_SYS_TRANS, as Java keeps them) is
+committed only when what the round wrote is on the disk. So whatever stops the broker, the
+next round finds every open half message again. A round keeps nothing for the next one and
+works in steps of bounded size; a decided transaction costs it one small record. A step that
+needs what is not in memory ends there, and the next one goes on when a thread has read it.
+``judge`` decides what becomes of one half message by its properties and its age alone. A round
+of ``run_round`` begins when the one before is on the disk and ends when it is there itself.
+
+Differences from Java, both towards fewer double deliveries: a decision that comes for a
+message spared by its immunity is kept until its copy is met, and an op that a second
+decision of the same message made does not hold the op progress up.
+
+Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
+#needDiscard, #needSkip, #getImmunityTime,
+broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7).
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from remoting.codes import ResponseCode
+from remoting.command import Command
+from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC
+from server.broker.serving.cold_reads import ColdReads
+from server.broker.serving.refusal import Refused
+from server.broker.topics import Topics
+from server.broker.transaction.half_messages import (
+    GROUP,
+    QUEUE_ID,
+    Event,
+    Half,
+    check_times,
+    counted,
+    decided_offset,
+    first_offset,
+    given_up,
+    producer_group,
+    question,
+    renewed,
+    spared,
+    state_of,
+    step,
+)
+from server.runtime.clock import Clock
+from server.store.disk.nowait import ColdRead
+from server.store.results import GetStatus, PutMessage, PutResult
+from server.store.store import MessageStore
+from storefmt.errors import RecordDamaged
+from storefmt.message import Record, decode_records
+from storefmt.properties import (
+    CHECK_IMMUNITY_TIME_IN_SECONDS,
+    TRANSACTION_CHECK_TIMES,
+    parse_properties,
+)
+
+LOG = logging.getLogger(__name__)
+
+
+HOUR_MS: Final = 3_600_000
+_FOR_EVER_MS: Final = (1 << 63) - 1
+
+
+class CheckRules(NamedTuple):
+    """How long a producer has, and how often it is asked."""
+
+    timeout_ms: int
+    count_max: int
+    reserved_ms: int
+    """Age at which the log deletes a message."""
+    retention_ms: int = _FOR_EVER_MS
+    """The clock by which the log does that; it does not jump."""
+
+
+def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> Event:
+    """Return what a round does with a half message that nobody decided.
+
+    NOT_KNOWN means that it is too young to ask.
+    """
+    if is_asked_enough(named, rules):
+        return Event.GIVE_UP
+    age_ms = now_ms - record.born_ms
+    if min(now_ms, rules.retention_ms) - record.born_ms > rules.reserved_ms:
+        return Event.GIVE_UP
+    immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
+    if immunity is not None:
+        return Event.SPARE if age_ms < _immunity_ms(immunity, rules) else Event.ASK
+    # Born in the future: some clock is wrong, so the age says nothing, and asking helps.
+    return Event.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else Event.ASK
+
+
+def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
+    """Tell whether a producer was asked as often as it may be."""
+    return TRANSACTION_CHECK_TIMES in named and check_times(named) >= rules.count_max
+
+
+def _immunity_ms(text: str, rules: CheckRules) -> int:
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > 18 or text == "-1":
+        return rules.timeout_ms
+    return int(text) * 1_000
+
+
+STEP_COUNT_MAX: Final = 256
+"""Records a step looks at."""
+READ_COUNT: Final = 32
+READ_SIZE: Final = 256 * 1024
+OP_READ_COUNT: Final = 128
+
+Put = Callable[[PutMessage, int], PutResult]
+"""Puts a message at ``now_ms``; raises Refused."""
+WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
+Ask = Callable[[str, Command], None]
+"""Sends a question to one live producer of a group."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """One walk over the half topic."""
+
+    half_offset: int
+    half_end: int
+    op_offset: int
+    """All ops before are of messages that are behind the walk."""
+    op_read: int
+    op_end: int
+    resolved: dict[int, int] = field(default_factory=dict)
+    """Half queue offset -> offset of the op that decided it."""
+    done: set[int] = field(default_factory=set)
+    """Ops that are done with, from ``op_offset`` on."""
+    ahead: deque[Record] = field(default_factory=deque)
+    """Half messages that were read already."""
+    failed: bool = False
+
+
+class _Progress(NamedTuple):
+    log_end: int
+    half_offset: int
+    op_offset: int
+
+
+class TransactionChecks:
+    """The checks of one broker.
+
+    Args:
+        rules: asked for at each step, settings may change.
+        put: puts a copy of a half message.
+        when_safe: calls back when what was put is safe.
+        ask: sends a question to a producer group.
+        store_host: packed host of this broker.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        *,
+        topics: Topics,
+        offsets: Offsets,
+        rules: Callable[[], CheckRules],
+        put: Put,
+        when_safe: WhenSafe,
+        ask: Ask,
+        store_host: bytes,
+    ) -> None:
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._rules = rules
+        self._put = put
+        self._when_safe = when_safe
+        self._ask = ask
+        self._store_host = store_host
+        self._round: _Round | None = None
+        self._progress: deque[_Progress] = deque()
+        self._unsafe_count = 0
+        self._spared: set[int] = set()
+        """Queue offsets that producers know of messages whose copies are immune."""
+        self._may_wait = True
+        self._missing: ColdRead | None = None
+
+    def begin(self, now_ms: int) -> bool:
+        """Begin a round; return False while the one before is not on the disk yet."""
+        if not self.settle() or self._round is not None:
+            return False
+        self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
+        half_offset, half_end = self._bounds(HALF_TOPIC)
+        op_offset, op_end = self._bounds(OP_HALF_TOPIC)
+        self._round = _Round(half_offset, half_end, op_offset, op_offset, op_end)
+        return True
+
+    def step(self, now_ms: int, *, may_wait: bool = True) -> bool:
+        """Do a bounded part of the round; return True while there is more to do.
+
+        Args:
+            may_wait: False ends the step where it would wait for a disk; ``take_missing``
+                then tells what to read first.
+        """
+        walk = self._round
+        if walk is None:
+            return False
+        self._may_wait = may_wait
+        begun_at = walk.half_offset, walk.op_offset
+        # The ops that were read count only when they are on the disk, too.
+        log_end, more = self._store.written_offset, True
+        questions: list[tuple[str, Command]] = []
+        for _ in range(STEP_COUNT_MAX):
+            if not (more := self._has_more(walk)):
+                break
+            try:
+                record = self._undecided(walk)
+            except ColdRead as cold:
+                self._missing = cold
+                break
+            if record is None:
+                continue
+            try:
+                event, put = self._take(walk, record, questions, now_ms)
+            except Refused as refused:
+                LOG.warning("half messages are checked again later: %s", refused)
+                more = False
+                break
+            if event is Event.NOT_KNOWN:
+                more = False
+                break
+            walk.ahead.popleft()
+            walk.half_offset = record.queue_offset + 1
+            log_end = max(log_end, put)
+        self._drop_done(walk)
+        if not more:
+            self._round = None
+        if begun_at != (walk.half_offset, walk.op_offset):
+            progress = _Progress(log_end, walk.half_offset, walk.op_offset)
+            self._unsafe_count += 1
+            self._when_safe(lambda code: self._stepped(walk, progress, questions, code))
+        return more
+
+    def take_missing(self) -> ColdRead | None:
+        """Return what the last step needed and was not in memory, to be read by a thread."""
+        missing, self._missing = self._missing, None
+        return missing
+
+    def settle(self) -> bool:
+        """Commit the progress whose records are on the disk; return whether that was all."""
+        flushed = self._store.flushed_offset
+        while self._progress and self._progress[0].log_end <= flushed:
+            _, half_offset, op_offset = self._progress.popleft()
+            self._commit(HALF_TOPIC, half_offset)
+            self._commit(OP_HALF_TOPIC, op_offset)
+        return not self._progress and not self._unsafe_count
+
+    # A round.
+
+    @staticmethod
+    def _has_more(walk: _Round) -> bool:
+        # Ops of messages behind the walk are read too, or their progress would never move.
+        return walk.half_offset < walk.half_end or walk.op_read < walk.op_end
+
+    def _undecided(self, walk: _Round) -> Record | None:
+        """Return the half message the walk is at, None when the walk moved on instead."""
+        op = walk.resolved.pop(walk.half_offset, None)
+        if op is not None:
+            walk.done.add(op)
+            if walk.ahead and walk.ahead[0].queue_offset == walk.half_offset:
+                walk.ahead.popleft()
+            walk.half_offset += 1
+            return None
+        if walk.op_read < walk.op_end:
+            self._read_ops(walk)
+            return None
+        if not walk.ahead:
+            self._read_halves(walk)
+            return None
+        if walk.ahead[0].queue_offset > walk.half_offset:
+            walk.half_offset = walk.ahead[0].queue_offset
+            return None
+        return walk.ahead[0]
+
+    def _take(
+        self, walk: _Round, record: Record, questions: list[tuple[str, Command]], now_ms: int
+    ) -> tuple[Event, int]:
+        """Do what an undecided half message needs; return it and the end of what was put."""
+        named = parse_properties(record.properties_raw)
+        state = state_of(record)
+        if state is None:
+            LOG.error(
+                "half message at log offset %d names no topic or queue to go to; left out",
+                record.log_offset,
+            )
+            return Event.ROLL_BACK, 0
+        first = first_offset(named, record.queue_offset)
+        event = judge(record, named, rules=self._rules(), now_ms=now_ms)
+        if event is Event.SPARE and first in walk.resolved:
+            walk.done.add(walk.resolved.pop(first))
+            self._spared.discard(first)
+            return Event.ROLL_BACK, 0
+        after = step(state, event)
+        if event is Event.NOT_KNOWN:
+            return event, 0
+        if after is Half.GIVEN_UP:
+            self._spared.discard(first)
+            return event, self._give_up(record, named, now_ms)
+        named = counted(named)
+        if event is Event.SPARE:
+            named = spared(named, queue_offset=record.queue_offset)
+            self._spared.add(first)
+        else:
+            self._spared.discard(first)
+        put = self._put(renewed(record, named, store_host=self._store_host), now_ms)
+        group = producer_group(named)
+        if event is Event.ASK and group is not None:
+            questions.append((group, question(record, named, put, host=self._store_host)))
+        return event, put.log_offset + put.size
+
+    def _give_up(self, record: Record, named: Mapping[str, str], now_ms: int) -> int:
+        LOG.error(
+            "half message at log offset %d was not decided in time, moved to %s",
+            record.log_offset, CHECK_MAX_TIME_TOPIC,
+        )  # fmt: skip
+        self._topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
+        if not is_asked_enough(named, self._rules()):
+            named = counted(named)
+        put = self._put(given_up(record, named), now_ms)
+        return put.log_offset + put.size
+
+    def _stepped(
+        self,
+        walk: _Round,
+        progress: _Progress,
+        questions: list[tuple[str, Command]],
+        code: ResponseCode,
+    ) -> None:
+        self._unsafe_count -= 1
+        if code is not ResponseCode.SUCCESS:
+            # What this step wrote may not be there; the next round begins before it.
+            walk.failed = True
+            if self._round is walk:
+                self._round = None
+        if walk.failed:
+            return
+        self._progress.append(progress)
+        for group, command in questions:
+            self._ask(group, command)
+
+    # The two topics.
+
+    def _bounds(self, topic: str) -> tuple[int, int]:
+        """Return where to go on in a topic, and its end."""
+        known = self._offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+        first = self._store.min_offset(topic, QUEUE_ID)
+        end = self._store.max_offset(topic, QUEUE_ID)
+        if known > end:
+            LOG.warning("checks of %s were at %d, its queue ends at %d", topic, known, end)
+            known = end
+            self._commit(topic, end)
+        return (first if known == NO_OFFSET else max(known, first)), end
+
+    def _read_ops(self, walk: _Round) -> None:
+        records, next_offset = self._read(OP_HALF_TOPIC, walk.op_read, OP_READ_COUNT)
+        for record in records:
+            half_offset = decided_offset(record)
+            if half_offset is None:
+                LOG.error("op message at log offset %d is none; left out", record.log_offset)
+                walk.done.add(record.queue_offset)
+            elif half_offset < walk.half_offset and half_offset not in self._spared:
+                walk.done.add(record.queue_offset)
+            else:
+                earlier = walk.resolved.get(half_offset)
+                if earlier is not None:
+                    walk.done.add(earlier)
+                walk.resolved[half_offset] = record.queue_offset
+        found = {record.queue_offset for record in records}
+        walk.done.update(set(range(walk.op_read, next_offset)) - found)
+        walk.op_read = next_offset
+        self._drop_done(walk)
+
+    def _read_halves(self, walk: _Round) -> None:
+        records, next_offset = self._read(HALF_TOPIC, walk.half_offset, READ_COUNT)
+        walk.ahead.extend(record for record in records if record.queue_offset < walk.half_end)
+        if not walk.ahead:
+            walk.half_offset = min(next_offset, walk.half_end)
+
+    def _read(self, topic: str, queue_offset: int, count_max: int) -> tuple[list[Record], int]:
+        """Return records from an offset on, and the offset after them; always moves on.
+
+        Raises:
+            ColdRead: they are not in memory, and the step may not wait.
+        """
+        found = self._store.get_message(
+            topic, QUEUE_ID, queue_offset,
+            count_max=count_max, size_max=READ_SIZE, may_wait=self._may_wait,
+        )  # fmt: skip
+        next_offset = max(found.next_offset, queue_offset + 1)
+        if found.status is not GetStatus.FOUND:
+            LOG.warning(
+                "%s has no message at %d (%s), going on at %d",
+                topic, queue_offset, found.status.value, next_offset,
+            )  # fmt: skip
+            return [], next_offset
+        try:
+            return decode_records(b"".join(found.chunks)), next_offset
+        except RecordDamaged as error:
+            if count_max > 1:
+                return self._read(topic, queue_offset, 1)
+            LOG.error("%s at %d cannot be read, left out: %s", topic, queue_offset, error)
+            return [], next_offset
+
+    @staticmethod
+    def _drop_done(walk: _Round) -> None:
+        while walk.op_offset in walk.done:
+            walk.done.remove(walk.op_offset)
+            walk.op_offset += 1
+
+    def _commit(self, topic: str, queue_offset: int) -> None:
+        if self._offsets.get(GROUP, topic, queue_id=QUEUE_ID) != queue_offset:
+            self._offsets.commit(GROUP, topic, queue_id=QUEUE_ID, queue_offset=queue_offset)
+
+
+PAUSE_S: Final = 0.01
+"""Between two steps; a step takes two or three ms."""
+SETTLE_S: Final = 0.1
+
+
+async def _warmed(missing: ColdRead, cold: ColdReads) -> None:
+    """Return when a thread has read what was not in memory."""
+    is_warm = asyncio.Event()
+    cold.warm(missing, lambda at_ms: is_warm.set())
+    await is_warm.wait()
+
+
+async def run_round(checks: TransactionChecks, clock: Clock, *, cold: ColdReads) -> None:
+    """Check every half message that is there now."""
+    while not checks.begin(clock.now_ms()):
+        await asyncio.sleep(SETTLE_S)
+    tries = 0
+    while checks.step(clock.now_ms(), may_wait=tries >= cold.tries_max):
+        missing = checks.take_missing()
+        if missing is None:
+            tries = 0
+            await asyncio.sleep(PAUSE_S)
+        else:
+            tries += 1
+            await _warmed(missing, cold)
+    while not checks.settle():
+        await asyncio.sleep(SETTLE_S)

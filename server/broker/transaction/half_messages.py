@@ -1,0 +1,272 @@
+r"""Transactional messages: what becomes of a half message, and which records say so.
+
+    send      -> RMQ_SYS_TRANS_HALF_TOPIC, queue 0     + REAL_TOPIC, REAL_QID
+    commit    -> the real topic and queue              sys flag 8, prepared offset
+    decided   -> RMQ_SYS_TRANS_OP_HALF_TOPIC, queue 0  TAGS=d, body = half queue offset
+    asked     -> the half topic once more              TRANSACTION_CHECK_TIMES + 1
+    given up  -> TRANS_CHECK_MAX_TIME_TOPIC, queue 0
+
+    PREPARED ── ask, spare ──> RENEWED ── ask, spare ──> RENEWED
+        └──── commit, roll back, give up ────┘
+    GIVEN_UP ── resume ──> PREPARED
+
+Rule: a half message is a record and its state is read from it; nothing is kept in memory
+for an open transaction. Whether it was decided is what the op topic says. Committed records
+keep REAL_TOPIC, REAL_QID and TRAN_MSG in their properties, as Java's do.
+
+Source: broker/transaction/queue/TransactionalMessageBridge.java,
+broker/processor/EndTransactionProcessor.java,
+broker/transaction/queue/DefaultTransactionalMessageCheckListener.java (4.9.7).
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import CheckTransactionState
+from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, topic_fault
+from server.broker.stored_properties import in_java_order, index_keys
+from server.store.results import PutMessage, PutResult
+from storefmt.errors import BadCall
+from storefmt.javahash import tags_code
+from storefmt.message import Record, encode_record
+from storefmt.msgid import offset_id
+from storefmt.properties import (
+    PRODUCER_GROUP,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    TAGS,
+    TRANSACTION_CHECK_TIMES,
+    TRANSACTION_PREPARED,
+    TRANSACTION_PREPARED_QUEUE_OFFSET,
+    UNIQUE_KEY,
+    parse_properties,
+)
+from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+
+GROUP: Final = "CID_RMQ_SYS_TRANS"
+"""Under this name the progress of the checks is kept among the consumer offsets."""
+QUEUE_ID: Final = 0
+
+_HALF_BYTES: Final = HALF_TOPIC.encode()
+_OP_BYTES: Final = OP_HALF_TOPIC.encode()
+_GIVEN_UP_BYTES: Final = CHECK_MAX_TIME_TOPIC.encode()
+_REMOVED_TAG: Final = "d"
+_OP_PROPERTIES: Final = b"WAIT\x01true\x02TAGS\x01d"
+_OP_TAGS_CODE: Final = tags_code(_REMOVED_TAG)
+
+
+class Half(Enum):
+    """What a half message is."""
+
+    PREPARED = auto()
+    """Stored, its producer was not asked."""
+    RENEWED = auto()
+    """Written again by a check, once or more."""
+    COMMITTED = auto()
+    """Its message is in the real topic."""
+    ROLLED_BACK = auto()
+    GIVEN_UP = auto()
+    """In TRANS_CHECK_MAX_TIME_TOPIC: nobody decided in time."""
+
+
+class Event(Enum):
+    """What happens to a half message."""
+
+    COMMIT = auto()
+    ROLL_BACK = auto()
+    NOT_KNOWN = auto()
+    """The producer cannot say yet."""
+    ASK = auto()
+    """Old enough: written again, and a producer is asked."""
+    SPARE = auto()
+    """Its immunity holds: written again, nobody is asked."""
+    GIVE_UP = auto()
+    """Asked too often, or older than the log keeps messages."""
+    RESUME = auto()
+    """An operator wants it checked again."""
+
+
+NEXT: Final[Mapping[tuple[Half, Event], Half]] = {
+    (Half.PREPARED, Event.COMMIT): Half.COMMITTED,
+    (Half.PREPARED, Event.ROLL_BACK): Half.ROLLED_BACK,
+    (Half.PREPARED, Event.NOT_KNOWN): Half.PREPARED,
+    (Half.PREPARED, Event.ASK): Half.RENEWED,
+    (Half.PREPARED, Event.SPARE): Half.RENEWED,
+    (Half.PREPARED, Event.GIVE_UP): Half.GIVEN_UP,
+    (Half.PREPARED, Event.RESUME): Half.PREPARED,
+    (Half.RENEWED, Event.COMMIT): Half.COMMITTED,
+    (Half.RENEWED, Event.ROLL_BACK): Half.ROLLED_BACK,
+    (Half.RENEWED, Event.NOT_KNOWN): Half.RENEWED,
+    (Half.RENEWED, Event.ASK): Half.RENEWED,
+    (Half.RENEWED, Event.SPARE): Half.RENEWED,
+    (Half.RENEWED, Event.GIVE_UP): Half.GIVEN_UP,
+    (Half.RENEWED, Event.RESUME): Half.PREPARED,
+    (Half.GIVEN_UP, Event.RESUME): Half.PREPARED,
+}
+
+
+def step(state: Half, event: Event) -> Half:
+    """Return the state after ``event``.
+
+    Raises:
+        BadCall: the event cannot happen in this state.
+    """
+    try:
+        return NEXT[state, event]
+    except KeyError:
+        raise BadCall(f"half message in {state.name} cannot take {event.name}") from None
+
+
+def state_of(record: Record) -> Half | None:
+    """Return what a record of the log says of a half message, None when it is none."""
+    named = record.properties
+    if REAL_TOPIC not in named or not named.get(REAL_QUEUE_ID, "").isdecimal():
+        return None
+    if topic_fault(named[REAL_TOPIC]) is not None:
+        return None
+    if record.topic == CHECK_MAX_TIME_TOPIC:
+        return Half.GIVEN_UP
+    if record.topic != HALF_TOPIC:
+        return None
+    return Half.RENEWED if check_times(named) > 0 else Half.PREPARED
+
+
+def check_times(named: Mapping[str, str]) -> int:
+    """Return how often a half message was looked at, 0 when never, -1 for nonsense."""
+    text = named.get(TRANSACTION_CHECK_TIMES, "0")
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else -1
+
+
+def is_prepared(named: Mapping[str, str] | None) -> bool:
+    """True when properties say that a message waits for its transaction."""
+    return named is not None and named.get(TRANSACTION_PREPARED, "").lower() == "true"
+
+
+def prepare(message: PutMessage, named: Mapping[str, str]) -> None:
+    """Turn a message that was sent into a half message.
+
+    Args:
+        named: its properties in the map's insertion order, WAIT included.
+    """
+    changed = {**named, REAL_TOPIC: message.topic, REAL_QUEUE_ID: str(message.queue_id)}
+    message.properties = in_java_order(changed).encode()
+    message.topic, message.topic_bytes = HALF_TOPIC, _HALF_BYTES
+    message.queue_id = QUEUE_ID
+    message.sys_flag &= ~TRANSACTION_MASK
+
+
+def committed(half: Record) -> PutMessage:
+    """Return the message that a commit makes of a half message."""
+    named = parse_properties(half.properties_raw)
+    topic = named[REAL_TOPIC]
+    message = _message(half, named, topic=topic, topic_bytes=topic.encode())
+    message.queue_id = int(named[REAL_QUEUE_ID])
+    message.sys_flag = half.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
+    message.prepared_transaction_offset = half.log_offset
+    return message
+
+
+def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
+    """Return the op message: this half message needs no check any more."""
+    return PutMessage(
+        OP_HALF_TOPIC, _OP_BYTES, half.queue_id, b"%d" % half.queue_offset, _OP_PROPERTIES,
+        0, 0, now_ms, store_host, store_host, 0, 0, _OP_TAGS_CODE, (),
+    )  # fmt: skip
+
+
+def decided_offset(op: Record) -> int | None:
+    """Return the half queue offset that an op message names, None when it names none."""
+    body = op.body
+    if op.tags != _REMOVED_TAG or len(body) > 19 or not body.isdigit():
+        return None
+    return int(body)
+
+
+def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
+    """Return the copy that a check writes; Java drops flag and times consumed in it."""
+    message = _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
+    message.queue_id = half.queue_id
+    message.store_host = store_host
+    message.flag = message.reconsume_times = 0
+    return message
+
+
+def counted(named: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a half message after one more look."""
+    return {**named, TRANSACTION_CHECK_TIMES: str(check_times(named) + 1)}
+
+
+def spared(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
+    """Return the properties of a copy that keeps the queue offset its producer knows."""
+    return {**named, TRANSACTION_PREPARED_QUEUE_OFFSET: str(first_offset(named, queue_offset))}
+
+
+def first_offset(named: Mapping[str, str], queue_offset: int) -> int:
+    """Return the half queue offset that the producer of a half message was told."""
+    text = named.get(TRANSACTION_PREPARED_QUEUE_OFFSET, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else queue_offset
+
+
+def given_up(half: Record, named: Mapping[str, str]) -> PutMessage:
+    """Return the record that ends in TRANS_CHECK_MAX_TIME_TOPIC."""
+    return _message(half, named, topic=CHECK_MAX_TIME_TOPIC, topic_bytes=_GIVEN_UP_BYTES)
+
+
+def resumed(half: Record) -> PutMessage:
+    """Return the half message that is to be checked from the beginning."""
+    named = {**parse_properties(half.properties_raw), TRANSACTION_CHECK_TIMES: "0"}
+    return _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
+
+
+def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes) -> Command:
+    """Return the request that asks a producer (39).
+
+    Args:
+        half: the record that was found; the producer gets it under its real topic.
+        copy: where its copy lies; the producer answers with these offsets.
+    """
+    unique_key = named.get(UNIQUE_KEY)
+    header = CheckTransactionState(
+        tran_state_table_offset=copy.queue_offset,
+        commit_log_offset=copy.log_offset,
+        msg_id=unique_key,
+        transaction_id=unique_key,
+        offset_msg_id=offset_id(host, copy.log_offset),
+    )
+    body = encode_record(
+        topic=named[REAL_TOPIC].encode(),
+        queue_id=int(named[REAL_QUEUE_ID]),
+        queue_offset=copy.queue_offset,
+        log_offset=copy.log_offset,
+        flag=half.flag,
+        sys_flag=half.sys_flag,
+        born_ms=half.born_ms,
+        born_host=half.born_host,
+        store_ms=half.store_ms,
+        store_host=half.store_host,
+        reconsume_times=half.reconsume_times,
+        prepared_transaction_offset=half.prepared_transaction_offset,
+        body=half.body,
+        properties=in_java_order(named).encode(),
+        body_crc=half.body_crc,
+    )
+    return Command.request(RequestCode.CHECK_TRANSACTION_STATE, header, body=body, oneway=True)
+
+
+def producer_group(named: Mapping[str, str]) -> str | None:
+    """Return the group whose producers decide."""
+    return named.get(PRODUCER_GROUP)
+
+
+def _message(
+    half: Record, named: Mapping[str, str], *, topic: str, topic_bytes: bytes
+) -> PutMessage:
+    return PutMessage(
+        topic, topic_bytes, QUEUE_ID, half.body, in_java_order(named).encode(), half.flag,
+        half.sys_flag, half.born_ms, half.born_host, half.store_host, half.reconsume_times,
+        0, tags_code(named.get(TAGS)), index_keys(named),
+    )  # fmt: skip

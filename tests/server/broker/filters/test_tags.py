@@ -1,0 +1,56 @@
+"""Tag expressions."""
+
+import pytest
+
+from remoting.bodies import SubscriptionData
+from server.broker.filters.tags import (
+    accepts_expression,
+    accepts_subscription,
+    is_malformed,
+    is_tag_type,
+    tags_of,
+)
+from storefmt.javahash import string_hash
+
+
+@pytest.mark.parametrize(
+    ("expression", "tags"),
+    [("*", ()), ("", ()), ("A", ("A",)), (" A ||B|| A", ("A", "B")), ("A || || B", ("A", "B"))],
+)
+def test_tags_are_split_and_trimmed(expression: str, tags: tuple[str, ...]) -> None:
+    assert tags_of(expression) == tags
+
+
+def test_expression_takes_its_tags_by_their_hash() -> None:
+    test = accepts_expression("A || B")
+
+    assert accepts_expression("*") is None
+    assert test is not None
+    assert [test(string_hash(tag)) for tag in ("A", "B", "C")] == [True, True, False]
+    assert not test(0)
+
+
+def test_subscription_takes_what_the_client_computed() -> None:
+    everything = SubscriptionData(topic="T", sub_string="*")
+    some = SubscriptionData(topic="T", sub_string="A", code_set=[65])
+    by_class = SubscriptionData(topic="T", sub_string="A", class_filter_mode=True)
+    test = accepts_subscription(some)
+
+    assert accepts_subscription(everything) is None
+    assert accepts_subscription(by_class) is None
+    assert test is not None
+    assert (test(65), test(66)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "bad"), [(None, False), ("", False), ("A", False), ("||", True), ("||||", True)]
+)
+def test_separators_alone_are_malformed(expression: str | None, bad: bool) -> None:
+    assert is_malformed(expression) is bad
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag"), [(None, True), ("", True), ("TAG", True), ("SQL92", False), ("tag", False)]
+)
+def test_only_tags_are_understood(kind: str | None, tag: bool) -> None:
+    assert is_tag_type(kind) is tag

@@ -1,0 +1,171 @@
+"""What a slave takes of its master's tables and positions, and when."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.aio.client import RemotingClient
+from server.broker.clients.offsets import NO_OFFSET
+from server.broker.ha.slave_synchronize import MasterCalls, SlaveSync, Told, delays_in, newest
+from server.broker.state import Broker
+from storefmt.configs import (
+    ConsumerOffsets,
+    DataVersion,
+    DelayOffsets,
+    GroupTable,
+    SubscriptionGroup,
+    TopicConfig,
+    TopicTable,
+)
+from tests.server.broker.desk import running
+from tests.waiting import until
+
+
+@pytest.mark.parametrize(
+    ("known", "told", "seen", "wanted"),
+    [
+        (NO_OFFSET, 5, None, 5),
+        (5, 9, 5, 9),
+        (9, 5, None, 9),
+        (9, 5, 5, 9),
+        (9, 6, 5, 9),
+        (9, 4, 8, 4),
+        (9, 0, 9, 0),
+        (9, -1, 9, 9),
+        (NO_OFFSET, -1, None, NO_OFFSET),
+    ],
+    ids=[
+        "nothing is known here",
+        "the master went on",
+        "the slave has newer ones of its own",
+        "the master stands still",
+        "the master goes on behind the slave",
+        "the master was reset",
+        "the master was reset to the beginning",
+        "no position",
+        "no position of nobody",
+    ],
+)
+def test_older_position_never_replaces_a_newer_one_but_a_reset_does(
+    known: int, told: int, seen: int | None, wanted: int
+) -> None:
+    assert newest(known, told=told, seen=seen) == wanted
+
+
+class Master(MasterCalls):
+    """Says what it is told to say."""
+
+    def __init__(self, *, version: DataVersion, position: int = 0, log_end: int = 0) -> None:
+        super().__init__(RemotingClient(), "127.0.0.1:1")
+        self._version = version
+        self._position = position
+        self._log_end = log_end
+
+    async def topics(self) -> TopicTable:
+        return TopicTable(topics={"T": TopicConfig("T", 3, 3)}, data_version=self._version)
+
+    async def groups(self) -> GroupTable:
+        group = SubscriptionGroup("G", retry_max_times=3)
+        return GroupTable(groups={"G": group}, data_version=self._version)
+
+    async def progress(self) -> Told:
+        offsets = ConsumerOffsets(offsets={("T", "G"): {0: self._position}})
+        delays = DelayOffsets(offsets={1: self._position})
+        return Told(offsets, delays, self._log_end, self._log_end)
+
+
+def sync_of(broker: Broker) -> SlaveSync:
+    return SlaveSync(
+        topics=broker.topics, groups=broker.groups, offsets=broker.offsets, delay=broker.delay
+    )
+
+
+def test_older_tables_are_not_taken_and_newer_ones_are(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            broker = desk.app.broker
+            sync = sync_of(broker)
+            # This broker was a master for a while: its tables changed here.
+            await desk.create_topic("own")
+            broker.groups.put(SubscriptionGroup("own"), now_ms=broker.clock.now_ms())
+            own = broker.topics.version
+            older = DataVersion(timestamp_ms=own.timestamp_ms - 60_000, counter=99)
+            assert await sync.round(Master(version=older)) == []
+            assert broker.topics.get("own") is not None
+            assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
+
+            newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
+            gone = await sync.round(Master(version=newer))
+            assert "own" in gone
+            assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
+            assert broker.topics.version == broker.groups.version == newer
+
+    asyncio.run(run())
+
+
+def test_positions_are_taken_when_the_log_has_what_they_stand_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as desk:
+            broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+            sync = sync_of(broker)
+
+            def known() -> tuple[int, int | None]:
+                position = broker.offsets.get("G", "T", queue_id=0)
+                return position, broker.delay.offsets().offsets.get(1)
+
+            await sync.round(Master(version=version, position=7, log_end=5_000))
+            sync.settle(4_999)
+            assert known() == (NO_OFFSET, None)
+            sync.settle(5_000)
+            assert known() == (7, 7)
+            # A delay level never goes back, and a position only where the master's does.
+            await sync.round(Master(version=version, position=7, log_end=5_000))
+            sync.settle(5_000)
+            broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
+            await sync.round(Master(version=version, position=8, log_end=5_000))
+            sync.settle(5_000)
+            assert known() == (9, 8)
+            await sync.round(Master(version=version, position=2, log_end=5_000))
+            sync.settle(5_000)
+            assert known() == (2, 8)
+
+    asyncio.run(run())
+
+
+def test_master_tells_its_delay_levels_and_where_later_deliveries_lie_of_one_moment(
+    tmp_path: Path,
+) -> None:
+    async def run() -> tuple[Told, int]:
+        async with running(tmp_path) as desk:
+            delay = desk.app.broker.delay
+            await until(lambda: delay.is_caught_up)
+            delay.adopt(DelayOffsets({1: 7, 2: 9}))
+            told = await MasterCalls(desk.client, desk.address).progress()
+            return told, desk.app.broker.store.written_offset
+
+    told, written_offset = asyncio.run(run())
+
+    assert told.delays.offsets == {1: 7, 2: 9}
+    assert told.delays.log_offset == written_offset
+
+
+@pytest.mark.parametrize(
+    ("table", "delays"),
+    [
+        ({"scheduleMessageOffset_1": "7,9"}, None),
+        ({"scheduleMessageOffset_1": "7,9", "haDeliveredLogOffset": "55"}, ({1: 7}, 55)),
+        ({"haDeliveredLogOffset": "0"}, ({}, 0)),
+    ],
+)
+def test_numbers_of_a_real_master_say_nothing_of_its_deliveries(
+    table: dict[str, str], delays: tuple[dict[int, int], int] | None
+) -> None:
+    found = delays_in(table)
+
+    assert (found and (found.offsets, found.log_offset)) == delays
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    with pytest.raises(OSError, match="no numbers of its delay levels"):
+        delays_in({"haDeliveredLogOffset": "x"})

@@ -1,0 +1,89 @@
+"""What the disk and a slave say of one message, in one answer."""
+
+import pytest
+
+from remoting.codes import ResponseCode
+from remoting.frame import FrameReader, decode_frame
+from server.broker.ha.links import Links, SlaveLink
+from server.broker.ha.sync_master_wait import hold
+from server.broker.serving.answers import SendAnswers, with_code
+from server.broker.serving.group_commit import Ack
+
+ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\x2a\x9f")
+STORED = ANSWERS.stored(0, 1, queue_id=0, queue_offset=0, message_id="x")
+REFUSED = ANSWERS.refused(0, 1, code=ResponseCode.SERVICE_NOT_AVAILABLE, remark="disk")
+LATE = with_code(STORED, ResponseCode.FLUSH_DISK_TIMEOUT)
+BEGIN, END = 1_000, 2_000
+
+
+class Client:
+    """Takes what is sent to it."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+
+    def send(self, frame: bytes) -> None:
+        (raw,) = FrameReader().feed(frame)
+        self.codes.append(decode_frame(raw).code)
+
+
+def waiting(links: Links) -> tuple[Client, Ack]:
+    client = Client()
+    (held,) = hold(links, [(client, STORED, 1, 0)], begin=BEGIN, log_end=END, now_ms=0)
+    return client, held
+
+
+def with_slave() -> tuple[Links, SlaveLink]:
+    links, link = Links(behind_max=10_000, timeout_ms=3_000), SlaveLink("s", now_ms=0)
+    links.links.append(link)
+    link.reported(BEGIN, log_min=0, log_end=END, last_file=0)
+    link.sent_offset = END
+    return links, link
+
+
+@pytest.mark.parametrize("disk_first", [True, False])
+@pytest.mark.parametrize(
+    ("disk", "slave_has_it", "code"),
+    [
+        (STORED, True, 0),
+        (LATE, True, 10),
+        (STORED, False, 12),
+        (LATE, False, 12),
+        (REFUSED, True, 14),
+        (REFUSED, False, 14),
+    ],
+    ids=[
+        "both have it",
+        "the disk is late",
+        "the slave is late",
+        "both are late: what is said of the slave wins",
+        "not stored here, whatever the slave has",
+        "not stored anywhere",
+    ],
+)
+def test_answer_waits_for_disk_and_slave_and_says_what_java_would(
+    disk: bytes, slave_has_it: bool, code: int, *, disk_first: bool
+) -> None:
+    links, link = with_slave()
+    client, (sink, _, _, _) = waiting(links)
+
+    def slave_says() -> None:
+        if slave_has_it:
+            link.reported(END, log_min=0, log_end=END, last_file=0)
+            links.settle()
+        else:
+            links.expire(3_000)
+
+    steps = [lambda: sink.send(disk), slave_says]
+    for step in steps if disk_first else reversed(steps):
+        assert client.codes == []
+        step()
+    assert client.codes == [code]
+
+
+def test_without_a_slave_the_disk_is_waited_for_alone() -> None:
+    links = Links(behind_max=10_000, timeout_ms=3_000)
+    client, (sink, _, _, _) = waiting(links)
+    assert client.codes == []
+    sink.send(STORED)
+    assert client.codes == [11]

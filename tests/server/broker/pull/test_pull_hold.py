@@ -1,0 +1,254 @@
+"""Waiting pulls with a clock moved by hand."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from server.broker.pull.pull_hold import (
+    ANSWER_WORK,
+    NEWS_COUNT_MAX,
+    NEXT,
+    OWNED_COUNT_MAX,
+    Event,
+    Held,
+    HeldPull,
+    Hold,
+)
+
+
+def held(
+    name: str,
+    *,
+    queue_offset: int = 0,
+    deadline_ms: int = 100,
+    accepts: Callable[[int], bool] | None = None,
+    owner: str = "conn",
+    queue_id: int = 0,
+    topic: str = "T",
+) -> HeldPull[str]:
+    return HeldPull(
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        accepts=accepts,
+        deadline_ms=deadline_ms,
+        owner=owner,
+        pull=name,
+    )
+
+
+def names(pulls: list[HeldPull[str]]) -> list[str]:
+    return [one.pull for one in pulls]
+
+
+def arrived(hold: Hold[str], queue_offset: int, *, tags_code: int = 0) -> list[str]:
+    hold.arrived("T", 0, queue_offset=queue_offset, tags_code=tags_code)
+    return names(hold.wake())
+
+
+def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("all"))
+    hold.hold(held("tag 7", accepts={7}.__contains__))
+    hold.hold(held("later", queue_offset=5))
+    hold.hold(held("elsewhere", queue_id=1))
+
+    first = arrived(hold, 4, tags_code=9)
+    second = arrived(hold, 5, tags_code=7)
+
+    assert first == ["all"]
+    assert second == ["tag 7", "later"]
+    assert arrived(hold, 6) == []
+    assert len(hold) == 1
+
+
+def test_deadline_answers_what_still_waits_exactly_then() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("late", deadline_ms=200))
+    hold.hold(held("woken", deadline_ms=50, queue_id=1))
+    hold.hold(held("early", deadline_ms=100))
+    hold.arrived("T", 1, queue_offset=0, tags_code=0)
+    hold.wake()
+
+    assert hold.next_deadline_ms() == 100
+    assert names(hold.expired(99)) == []
+    assert names(hold.expired(100)) == ["early"]
+    assert names(hold.expired(1_000)) == ["late"]
+    assert hold.next_deadline_ms() is None
+
+
+def test_closed_connection_takes_its_pulls_along() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("mine", owner="a"))
+    hold.hold(held("mine too", owner="a", queue_id=1))
+    hold.hold(held("other", owner="b"))
+
+    hold.drop_owner("a")
+    hold.drop_owner("a")
+
+    assert len(hold) == 1
+    assert not hold.is_waited_for("T", 1)
+    assert arrived(hold, 0) == ["other"]
+    assert names(hold.expired(1_000)) == []
+
+
+def test_deleted_topic_lets_its_pulls_go() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("a"))
+    hold.hold(held("b", queue_id=3))
+    hold.hold(held("c", topic="U"))
+
+    hold.drop_topic("T")
+    gone = names(hold.wake())
+
+    assert sorted(gone) == ["a", "b"]
+    assert len(hold) == 1
+
+
+def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
+    hold: Hold[str] = Hold()
+    for number in range(5_000):
+        hold.hold(held(str(number), deadline_ms=10_000_000))
+        arrived(hold, 0)
+
+    assert len(hold._deadlines) == 1
+
+
+def happen(hold: Hold[str], event: Event) -> list[str]:
+    """Let something happen to the pulls of topic T; return who is answered."""
+    match event:
+        case Event.SUITED:
+            return arrived(hold, 0, tags_code=7)
+        case Event.NOT_SUITED:
+            return arrived(hold, 0, tags_code=8)
+        case Event.TIME_OVER:
+            return names(hold.expired(100))
+        case Event.TOPIC_DELETED:
+            hold.drop_topic("T")
+            return names(hold.wake())
+        case Event.CONNECTION_CLOSED:
+            hold.drop_owner("conn")
+            return []
+
+
+@pytest.mark.parametrize("second", list(Event))
+@pytest.mark.parametrize("first", list(Event))
+def test_waiting_pull_goes_where_the_table_says_and_is_answered_once(
+    first: Event, second: Event
+) -> None:
+    hold: Hold[str] = Hold()
+    pull = held("it", accepts={7}.__contains__)
+    hold.hold(pull)
+
+    answered = happen(hold, first)
+    state = NEXT[Held.WAITING, first]
+    assert pull.state is state
+    assert answered == (["it"] if state is Held.ANSWERED else [])
+
+    again = happen(hold, second)
+    state = NEXT.get((state, second), state)
+    assert pull.state is state
+    assert again == (["it"] if first is Event.NOT_SUITED and state is Held.ANSWERED else [])
+    assert len(hold) == (state is Held.WAITING)
+
+
+def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
+    hold: Hold[str] = Hold()
+    for number in range(25):
+        hold.hold(held(str(number)))
+
+    hold.arrived("T", 0, queue_offset=0, tags_code=0)
+    hold.hold(held("came later", queue_offset=1))
+    hold.arrived("T", 0, queue_offset=1, tags_code=0)
+    slices = []
+    while hold.has_news:
+        slices.append(names(hold.wake(work_max=10 * ANSWER_WORK)))
+
+    assert max(map(len, slices)) == 10
+    assert [name for part in slices for name in part] == [*map(str, range(25)), "came later"]
+
+
+def test_pulls_that_a_message_does_not_suit_cost_work_too() -> None:
+    hold: Hold[str] = Hold()
+    asked = []
+
+    def refuses(properties: Mapping[str, str]) -> bool:
+        asked.append(properties)
+        return False
+
+    for number in range(100):
+        pull = held(str(number))
+        pull.wants, pull.wants_work = refuses, 49
+        hold.hold(pull)
+    hold.arrived("T", 0, queue_offset=0, tags_code=0)
+
+    assert hold.wake(work_max=500) == []
+
+    assert (len(asked), hold.has_news) == (10, True)
+
+
+def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
+    hold: Hold[str] = Hold()
+    for number in range(3):
+        hold.hold(held(str(number), owner=str(number)))
+    hold.arrived("T", 0, queue_offset=0, tags_code=0)
+
+    first = names(hold.wake(work_max=1))
+    hold.drop_owner("1")
+
+    assert (first, names(hold.wake()), len(hold)) == (["0"], ["2"], 0)
+
+
+def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
+    hold: Hold[str] = Hold()
+    hold.hold(held("tag 7", accepts={7}.__contains__))
+    hold.hold(held("behind", accepts={7}.__contains__, queue_offset=NEWS_COUNT_MAX + 10))
+
+    for queue_offset in range(NEWS_COUNT_MAX + 10):
+        hold.arrived("T", 0, queue_offset=queue_offset, tags_code=8)
+    count = len(hold._news)
+    woken = []
+    while hold.has_news:
+        woken += names(hold.wake())
+
+    assert count == NEWS_COUNT_MAX + 1
+    assert woken == ["tag 7"]
+
+
+def test_deadlines_of_many_pulls_are_answered_in_slices() -> None:
+    hold: Hold[str] = Hold()
+    for number in range(25):
+        hold.hold(held(str(number), deadline_ms=100 + number % 2))
+
+    first = names(hold.expired(1_000, work_max=10 * ANSWER_WORK))
+    due_ms = hold.next_deadline_ms()
+    rest = names(hold.expired(1_000))
+
+    assert first == [str(number) for number in range(0, 20, 2)]
+    assert due_ms == 100
+    assert rest == ["20", "22", "24", *map(str, range(1, 25, 2))]
+    assert hold.next_deadline_ms() is None
+
+
+def test_pulls_are_bounded_in_all() -> None:
+    hold: Hold[str] = Hold(count_max=4)
+    for owner in "abcd":
+        assert hold.has_room(owner)
+        hold.hold(held(owner, owner=owner))
+
+    assert not hold.has_room("e")
+    hold.drop_owner("a")
+    assert hold.has_room("e")
+
+
+def test_one_connection_leaves_as_much_room_as_it_takes() -> None:
+    hold: Hold[str] = Hold(count_max=100)
+    counts = dict.fromkeys("abc", 0)
+
+    for owner in counts:
+        while hold.has_room(owner):
+            hold.hold(held(owner, owner=owner))
+            counts[owner] += 1
+
+    assert counts == {"a": 50, "b": 25, "c": 13}
+    assert max(counts.values()) < OWNED_COUNT_MAX

@@ -1,0 +1,199 @@
+"""Every status of a put, and what a producer is answered: Java's codes in Java's words.
+
+First the table of SendMessageProcessor#handlePutMessageResult (4.9.7) with a store that
+says each status; then what brings a real store to say it.
+"""
+
+import asyncio
+import errno
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from remoting.bodies import KVTable
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from server.broker.config import BrokerRole
+from server.store.disk.disk import DiskUsage, RealDisk
+from server.store.results import PutResult, PutStatus, RunResult
+from server.store.store import MessageStore
+from storefmt.batch import BatchEntry, join_batch
+from tests.server.broker.desk import Desk, broker_settings, running, send
+from tests.server.broker.ha.pairs import pair_in
+
+ILLEGAL = (
+    "the message is illegal, maybe msg body or properties length not matched. msg body length "
+    "limit 4194304B, msg properties length limit 32KB."
+)
+NOT_AVAILABLE = (
+    r".+; service not available now\. It may be caused by one of the following reasons: the "
+    r"broker's disk is full \[CL: +\d\.\d\d CQ: +\d\.\d\d INDEX: +\d\.\d\d\], messages are put "
+    r"to the slave, message store has been shut down, etc\."
+)
+TABLE: dict[PutStatus, tuple[ResponseCode, str]] = {
+    PutStatus.SERVICE_NOT_AVAILABLE: (ResponseCode.SERVICE_NOT_AVAILABLE, NOT_AVAILABLE),
+    PutStatus.CREATE_MAPPED_FILE_FAILED: (
+        ResponseCode.SYSTEM_ERROR,
+        "(.+; )?" + re.escape("create mapped file failed, server is busy or broken."),
+    ),
+    PutStatus.MESSAGE_ILLEGAL: (ResponseCode.MESSAGE_ILLEGAL, re.escape(ILLEGAL)),
+    PutStatus.PROPERTIES_SIZE_EXCEEDED: (ResponseCode.MESSAGE_ILLEGAL, re.escape(ILLEGAL)),
+    PutStatus.OS_PAGE_CACHE_BUSY: (
+        ResponseCode.SYSTEM_ERROR,
+        re.escape("[PC_SYNCHRONIZED]broker busy, start flow control for a while"),
+    ),
+    PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED: (
+        ResponseCode.SYSTEM_ERROR,
+        re.escape(
+            "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
+            "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
+        ),
+    ),
+    PutStatus.UNKNOWN_ERROR: (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR"),
+}
+STORED = {
+    PutStatus.PUT_OK,
+    # Said by the turn, when the message is stored: see test_overload and test_diskfailure.
+    PutStatus.FLUSH_DISK_TIMEOUT,
+    # Of masters that wait for their slaves: see test_replication.
+    PutStatus.FLUSH_SLAVE_TIMEOUT,
+    PutStatus.SLAVE_NOT_AVAILABLE,
+}
+BATCH = join_batch([BatchEntry(0, b"one", b""), BatchEntry(0, b"two", b"")])
+
+
+def test_table_has_every_status() -> None:
+    assert TABLE.keys() | STORED == set(PutStatus)
+    assert not TABLE.keys() & STORED
+
+
+async def ask(desk: Desk, kind: str) -> Command:
+    if kind == "batch":
+        return await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=BATCH)
+    return await desk.send(properties="DELAY\0011" if kind == "delayed" else "")
+
+
+@pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
+@pytest.mark.parametrize("status", list(TABLE))
+def test_status_is_answered_with_javas_code_and_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
+) -> None:
+    async def run() -> tuple[Command, int, str | None]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
+            with monkeypatch.context() as patch:
+                patch.setattr(MessageStore, "append", lambda *fields: one)
+                patch.setattr(MessageStore, "put", lambda *fields: one)
+                patch.setattr(MessageStore, "put_run", lambda *fields: several)
+                answer = await ask(desk, kind)
+            assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
+            info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+            failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
+            return answer, len(await desk.messages()), failed
+
+    answer, stored, failed = asyncio.run(run())
+    code, text = TABLE[status]
+
+    assert answer.code == code
+    assert re.fullmatch(text, answer.remark or ""), answer.remark
+    assert stored == 1
+    assert failed == str(int(status is not PutStatus.SERVICE_NOT_AVAILABLE))
+
+
+@pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
+def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
+    async def run() -> tuple[Command, int]:
+        async with pair_in(tmp_path) as pair:
+            slave = await pair.start("s", BrokerRole.SLAVE)
+            answer = await ask(slave, kind)
+            return answer, slave.app.broker.store.put_count
+
+    answer, stored = asyncio.run(run())
+
+    assert (answer.code, stored) == (ResponseCode.SERVICE_NOT_AVAILABLE, 0)
+    assert re.fullmatch(NOT_AVAILABLE, answer.remark or ""), answer.remark
+    assert (answer.remark or "").startswith("this broker is a slave; ")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What is wrong with a running broker, and what a send is answered then."""
+
+    name: str
+    make: Callable[[Desk, pytest.MonkeyPatch], None]
+    status: PutStatus
+    why: str = ""
+
+
+def _fill_disk(desk: Desk, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(RealDisk, "usage", lambda disk, path: DiskUsage(95, 5))
+    desk.app.broker.store.cleaner.step(desk.app.broker.clock.now_ms())
+
+
+def _no_next_file(code: int) -> Callable[[Desk, pytest.MonkeyPatch], None]:
+    def make(desk: Desk, patch: pytest.MonkeyPatch) -> None:
+        opened = RealDisk.open
+
+        def refuse(disk: RealDisk, path: Path, *, create: bool = False) -> object:
+            if create and path.parent.name == "commitlog":
+                raise OSError(code, os.strerror(code))
+            return opened(disk, path, create=create)
+
+        patch.setattr(RealDisk, "open", refuse)
+
+    return make
+
+
+def _break_write(desk: Desk, patch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    patch.setattr(desk.app.broker.store._log, "write", refuse)
+
+
+TROUBLES = [
+    Trouble("full disk", _fill_disk, PutStatus.SERVICE_NOT_AVAILABLE, "the disk is 95 % full"),
+    Trouble(
+        "no space for a file", _no_next_file(errno.ENOSPC), PutStatus.SERVICE_NOT_AVAILABLE,
+        "no space left on device: no next commit log file",
+    ),
+    Trouble(
+        "no next file", _no_next_file(errno.EACCES), PutStatus.CREATE_MAPPED_FILE_FAILED,
+        "permission denied: no next commit log file",
+    ),
+    Trouble(
+        "broken disk", _break_write, PutStatus.SERVICE_NOT_AVAILABLE,
+        "input/output error: commit log not written",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
+def test_trouble_is_answered_and_reads_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Trouble, *, sync: bool
+) -> None:
+    async def run() -> tuple[Command, list[bytes]]:
+        config = broker_settings(tmp_path, sync=sync)
+        config.store.mapped_file_size_commit_log = 64 << 10
+        async with running(tmp_path, config=config) as desk:
+            await desk.create_topic()
+            # More than half a file: no next one is made ahead, and the next message needs one.
+            assert (await desk.send(b"before" * 6_000)).code == ResponseCode.SUCCESS
+            with monkeypatch.context() as patch:
+                trouble.make(desk, patch)
+                answer = await desk.send(b"after" * 6_000)
+            return answer, [record.body for record in await desk.messages()]
+
+    answer, found = asyncio.run(run())
+    code, text = TABLE[trouble.status]
+
+    assert answer.code == code
+    assert re.fullmatch(text, answer.remark or ""), answer.remark
+    assert (answer.remark or "").startswith(trouble.why)
+    assert found == [b"before" * 6_000]

@@ -1,0 +1,91 @@
+"""What a topic decides for a send."""
+
+from typing import cast
+
+import pytest
+
+from remoting.aio.server import ServerConn
+from server.broker.config import BrokerConfig
+from server.broker.send.topic_rules import Routes, choose_queue, topic_text
+from server.broker.serving.refusal import Refused
+from server.broker.stats.counters import Statistics
+from server.broker.topics import BuiltIn, Topics, topic_config
+from tests.server.broker.desk import send
+from tests.server.doubles import FakeConn
+
+CONN = cast(ServerConn, FakeConn())
+
+
+def routes(permission: int = 6) -> tuple[Routes, Topics]:
+    config = BrokerConfig(broker_ip1="127.0.0.1", broker_permission=permission)
+    built_in = BuiltIn(
+        broker_name="b",
+        cluster_name="C",
+        queue_count=8,
+        auto_create=True,
+        broker_topic=True,
+        cluster_topic=True,
+        trace_topic=None,
+    )
+    topics = Topics(built_in, now_ms=1)
+    stats = Statistics(now_ms=1, cluster="C")
+    return Routes(
+        config=config,
+        topics=topics,
+        stats=stats,
+        refusal=lambda: "this is a slave" if config.is_slave else "",
+    ), topics
+
+
+def test_route_is_kept_until_it_is_forgotten() -> None:
+    known, topics = routes()
+    topics.put(topic_config("T", queue_count=2), now_ms=2)
+    topics.saved(topics.change_count)
+
+    route = known.make(CONN, send(), 3)
+    kept = known.get("T")
+    known.forget()
+
+    assert kept is route
+    assert (route.queue_limit, route.retry_group, route.topic_bytes) == (2, None, b"T")
+    assert known.get("T") is None
+
+
+def test_unit_mode_marks_the_topic_it_makes() -> None:
+    known, topics = routes()
+
+    known.make(CONN, send(topic="A", unit_mode=True), 2)
+    known.make(CONN, send(topic="%RETRY%G", unit_mode=True, default_topic="none"), 3)
+
+    assert [one.topic_sys_flag for one in map(topics.get, ("A", "%RETRY%G")) if one] == [1, 2]
+
+
+def test_broker_without_write_permission_refuses_ordered_topics_only() -> None:
+    known, topics = routes(permission=4)
+    topics.put(topic_config("Orders", queue_count=1), now_ms=2)
+    topics.put(topic_config("T", queue_count=1), now_ms=2)
+    topics.set_ordered(["Orders"], now_ms=3)
+
+    known.make(CONN, send(), 4)
+    with pytest.raises(Refused, match="sending message is forbidden") as refused:
+        known.make(CONN, send(topic="Orders"), 4)
+
+    assert refused.value.code == 16
+
+
+def test_topic_without_write_queues_has_none_to_choose() -> None:
+    known, topics = routes()
+    topics.put(topic_config("T", queue_count=0), now_ms=2)
+    route = known.make(CONN, send(), 3)
+
+    with pytest.raises(Refused, match="no write queue"):
+        choose_queue(CONN, -1, route)
+    with pytest.raises(Refused, match=r"queueId\[0\] is illegal"):
+        choose_queue(CONN, 0, route)
+
+
+def test_topic_is_printed_as_java_prints_it() -> None:
+    assert topic_text(topic_config("HFCT_T1", queue_count=2)) == (
+        "TopicConfig [topicName=HFCT_T1, readQueueNums=2, writeQueueNums=2, perm=RW-, "
+        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false]"
+    )

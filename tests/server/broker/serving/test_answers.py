@@ -1,0 +1,102 @@
+"""The formatted answers say what the general codec says."""
+
+import pytest
+
+from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
+from remoting.command import Command
+from remoting.frame import FrameReader, decode_frame, encode_frame
+from server.broker.serving.answers import SendAnswers, pull_refused, pulled, with_code
+from server.store.results import GetStatus
+
+HOST = b"\x7f\0\0\x01\0\0\x2a\x9f"
+COMMON = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
+
+
+def decoded(frame: bytes) -> Command:
+    (raw,) = FrameReader().feed(frame)
+    return decode_frame(raw)
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+@pytest.mark.parametrize("region", ["DefaultRegion", 'odd"region\\', "Zürich"])
+def test_stored_answer_equals_the_general_codec(serialize: SerializeType, region: str) -> None:
+    answers = SendAnswers(region=region, trace_on=True, store_host=HOST)
+    message_id = answers.message_id(0x1A2B)
+
+    frame = answers.stored(serialize, 77, queue_id=3, queue_offset=9, message_id=message_id)
+
+    assert message_id == "7F00000100002A9F0000000000001A2B"
+    assert decoded(frame) == Command(
+        code=0,
+        opaque=77,
+        flag=FLAG_RESPONSE,
+        ext={
+            "queueId": "3",
+            "TRACE_ON": "true",
+            "MSG_REGION": region,
+            "msgId": message_id,
+            "queueOffset": "9",
+        },
+        serialize=serialize,
+        ext_written=True,
+    )
+    if region == "DefaultRegion":
+        assert encode_frame(decoded(frame)) == frame
+
+
+@pytest.mark.parametrize("region", ["DefaultRegion", "100%d", 'odd"region\\'])
+def test_answer_from_the_digits_of_the_request_is_the_same(region: str) -> None:
+    answers = SendAnswers(region=region, trace_on=True, store_host=HOST)
+    message_id = answers.message_id(0x1A2B)
+
+    frame = answers.stored_known(b"77", queue_id=b"3", queue_offset=9, log_offset=0x1A2B)
+
+    assert frame == answers.stored(
+        SerializeType.JSON, 77, queue_id=3, queue_offset=9, message_id=message_id
+    )
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+def test_code_of_a_stored_answer_can_be_changed(serialize: SerializeType) -> None:
+    answers = SendAnswers(region="R", trace_on=False, store_host=HOST)
+    frame = answers.stored(serialize, 1, queue_id=0, queue_offset=0, message_id="x")
+
+    changed = decoded(with_code(frame, ResponseCode.FLUSH_DISK_TIMEOUT))
+
+    assert changed.code == 10
+    assert changed.ext == decoded(frame).ext
+    assert encode_frame(changed) == with_code(frame, 10)
+
+
+def test_refused_send_has_code_remark_and_the_common_fields() -> None:
+    answers = SendAnswers(region="DefaultRegion", trace_on=True, store_host=HOST)
+
+    frame = answers.refused(0, 5, code=ResponseCode.NO_PERMISSION, remark='no "way"\n')
+
+    assert decoded(frame).remark == 'no "way"\n'
+    assert decoded(frame).ext == COMMON
+
+
+@pytest.mark.parametrize("serialize", list(SerializeType))
+def test_pull_answer_equals_the_general_codec(serialize: SerializeType) -> None:
+    frame = pulled(
+        serialize,
+        8,
+        code=ResponseCode.SUCCESS,
+        remark=GetStatus.FOUND,
+        next_offset=5,
+        min_offset=1,
+        max_offset=9,
+        chunks=[b"ab", b"c"],
+    )
+    answer = decoded(frame)
+
+    assert (answer.code, answer.remark, answer.body, answer.opaque) == (0, "FOUND", b"abc", 8)
+    assert answer.ext == {
+        "suggestWhichBrokerId": "0",
+        "nextBeginOffset": "5",
+        "maxOffset": "9",
+        "minOffset": "1",
+    }
+    assert encode_frame(answer) == frame
+    assert decoded(pull_refused(serialize, 8, code=17, remark="no")).code == 17

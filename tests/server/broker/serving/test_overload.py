@@ -1,0 +1,158 @@
+"""When sends are refused, and a broker whose disk is too slow for its clients."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import ResponseCode
+from server.broker.serving.overload import (
+    DISK_IS_BUSY,
+    TOO_MUCH_WAITS,
+    UNFLUSHED_SIZE_MAX,
+    Overload,
+)
+from server.store.commitlog.flush import FlushJob
+from tests.server.broker.desk import Desk, running
+from tests.waiting import until
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "sync_ms", "refusal"),
+    [
+        (0, 0, 0, ""),
+        (9, UNFLUSHED_SIZE_MAX - 1, 1_000, ""),
+        (10, 0, 0, TOO_MUCH_WAITS),
+        (0, UNFLUSHED_SIZE_MAX, 0, TOO_MUCH_WAITS),
+        (10, 0, 1_001, DISK_IS_BUSY),
+    ],
+)
+def test_sends_are_refused_by_what_waits_and_how_long(
+    count: int, size: int, sync_ms: int, refusal: str
+) -> None:
+    overload = Overload(count_max=10, busy_ms=1_000, stale_ms=200)
+
+    overload.judge(waiting_count=count, waiting_size=size, sync_ms=sync_ms)
+
+    assert overload.refusal == refusal
+
+
+def test_sends_behind_a_write_that_took_too_long_are_refused() -> None:
+    overload = Overload(count_max=10, busy_ms=1_000, stale_ms=200)
+    patient = Overload(count_max=10, busy_ms=1_000, stale_ms=None)
+
+    assert not overload.written(199, count=4)
+    assert overload.refusal == ""
+    assert overload.written(200, count=4)
+    assert overload.refusal == (
+        "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, "
+        "period in queue: 200ms, size of queue: 4"
+    )
+    assert not patient.written(10**6, count=4)
+
+
+class SlowDisk:
+    """Holds every sync of the commit log until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        run = FlushJob.run
+
+        def slow(job: FlushJob) -> None:
+            assert self.gate.wait(60)
+            run(job)
+
+        monkeypatch.setattr(FlushJob, "run", slow)
+
+
+def test_pulls_and_heartbeats_go_on_while_the_disk_takes_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+
+    async def run() -> tuple[list[bytes], bool, int]:
+        async with running(tmp_path, sync=True) as desk:
+            await desk.create_topic()
+            await desk.send(b"before")
+            disk.gate.clear()
+            waiting = asyncio.ensure_future(desk.send(b"waits"))
+            # The disk is at it until all of these are answered, on the same connection.
+            for _ in range(50):
+                await desk.heartbeat()
+                found = await desk.messages()
+            was_done = waiting.done()
+            disk.gate.set()
+            return [record.body for record in found], was_done, (await waiting).code
+
+    assert asyncio.run(run()) == ([b"before"], False, ResponseCode.SUCCESS)
+
+
+def test_slow_disk_refuses_what_it_cannot_take_and_keeps_what_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, sent = 20, 200
+    disk = SlowDisk(monkeypatch)
+
+    async def run() -> tuple[list[int], set[str | None], int, int, list[bytes]]:
+        async with running(tmp_path, sync=True, send_thread_pool_queue_capacity=most) as desk:
+            await desk.create_topic()
+            store = desk.app.broker.store
+            disk.gate.clear()
+            answers = []
+            for at in range(sent):
+                answers.append(asyncio.ensure_future(desk.send(b"%d" % at)))
+                while store.waiting_count + sum(one.done() for one in answers) <= at:
+                    await asyncio.sleep(0)
+            waiting = store.waiting_count
+            readable = store.max_offset("T", 0)
+            disk.gate.set()
+            ended = await asyncio.gather(*answers)
+            again = await desk.send(b"again")
+            assert again.code == 0
+            refused = {one.remark for one in ended if one.code}
+            acknowledged = [b"%d" % at for at, one in enumerate(ended) if one.code == 0]
+            found = [record.body for record in await desk.messages()]
+            assert found == [*acknowledged, b"again"]
+            return [one.code for one in ended], refused, waiting, readable, found
+
+    codes, remarks, waiting, readable, found = asyncio.run(run())
+
+    assert set(codes) == {ResponseCode.SUCCESS, ResponseCode.SYSTEM_BUSY}
+    assert remarks == {TOO_MUCH_WAITS}
+    assert waiting == most
+    assert readable == 0
+    assert len(found) == waiting + 1
+
+    async def restart() -> list[bytes]:
+        async with running(tmp_path, sync=True) as desk:
+            return [record.body for record in await desk.messages()]
+
+    assert asyncio.run(restart()) == found
+
+
+def test_messages_the_disk_does_not_sync_in_time_are_answered_10_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+
+    async def late(desk: Desk) -> tuple[int, str, int, list[bytes]]:
+        await desk.create_topic()
+        disk.gate.clear()
+        answer = await desk.send(b"late")
+        seen = desk.app.broker.store.max_offset("T", 0)
+        disk.gate.set()
+        await desk.send(b"next")
+        # Which may be answered before the disk has it, too.
+        await until(lambda: desk.app.broker.store.max_offset("T", 0) == 2)
+        return answer.code, answer.ext["queueOffset"], seen, [m.body for m in await desk.messages()]
+
+    async def run() -> tuple[int, str, int, list[bytes]]:
+        async with running(tmp_path, sync=True) as desk:
+            desk.app.broker.config.store.sync_flush_timeout_ms = 1
+            return await late(desk)
+
+    assert asyncio.run(run()) == (
+        ResponseCode.FLUSH_DISK_TIMEOUT, "0", 0, [b"late", b"next"],
+    )  # fmt: skip

@@ -1,0 +1,222 @@
+"""Half messages: every transition, and the bytes of a real broker's records."""
+
+import itertools
+
+import pytest
+
+from server.broker.transaction.half_messages import (
+    NEXT,
+    Event,
+    Half,
+    check_times,
+    committed,
+    counted,
+    decided,
+    decided_offset,
+    first_offset,
+    given_up,
+    is_prepared,
+    prepare,
+    question,
+    renewed,
+    resumed,
+    spared,
+    state_of,
+    step,
+)
+from server.store.results import PutMessage, PutResult, PutStatus
+from storefmt.errors import BadCall
+from storefmt.hosts import pack_host
+from storefmt.message import Record, decode_record, encode_record
+from storefmt.offline.storedir import StoreDir
+from tests.golden import Golden
+
+HOST = pack_host("127.0.0.1", 21911)
+ENDED = {Half.COMMITTED, Half.ROLLED_BACK}
+
+
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(Half, Event)))
+def test_every_pair_is_a_transition_or_refused(state: Half, event: Event) -> None:
+    if (state, event) in NEXT:
+        assert step(state, event) is NEXT[state, event]
+    else:
+        with pytest.raises(BadCall, match=f"{state.name} cannot take {event.name}"):
+            step(state, event)
+
+
+def test_open_states_take_every_event_and_decided_ones_none() -> None:
+    taken = {state: {event for at, event in NEXT if at is state} for state in Half}
+
+    assert taken[Half.PREPARED] == taken[Half.RENEWED] == set(Event)
+    assert taken[Half.GIVEN_UP] == {Event.RESUME}
+    assert all(not taken[state] for state in ENDED)
+
+
+def test_every_state_is_reached_and_every_open_one_can_end() -> None:
+    assert set(NEXT.values()) == set(Half)
+    for state in (Half.PREPARED, Half.RENEWED):
+        assert {NEXT[state, event] for event in Event} >= ENDED
+
+
+class Story:
+    """The records of the golden store's transactions, by what they are."""
+
+    def __init__(self, golden: Golden) -> None:
+        store = StoreDir.open(golden.store("kinds"))
+        self.records = [item for item in store.records() if isinstance(item, Record)]
+        self.halves = self.of("RMQ_SYS_TRANS_HALF_TOPIC")
+
+    def of(self, topic: str) -> list[Record]:
+        return [record for record in self.records if record.topic == topic]
+
+    def half(self, key: str, *, times: int = 0) -> Record:
+        """Return the half message with this key after so many checks."""
+        return next(
+            half
+            for half in self.halves
+            if half.keys == [key] and check_times(half.properties) == times
+        )
+
+
+@pytest.fixture(scope="module")
+def story(golden: Golden) -> Story:
+    return Story(golden)
+
+
+def as_record(message: PutMessage, like: Record) -> bytes:
+    """Return a put message as the record at the place of ``like``."""
+    return encode_record(
+        topic=message.topic_bytes,
+        queue_id=message.queue_id,
+        queue_offset=like.queue_offset,
+        log_offset=like.log_offset,
+        flag=message.flag,
+        sys_flag=message.sys_flag,
+        born_ms=message.born_ms,
+        born_host=message.born_host,
+        store_ms=like.store_ms,
+        store_host=message.store_host,
+        reconsume_times=message.reconsume_times,
+        prepared_transaction_offset=message.prepared_transaction_offset,
+        body=message.body,
+        properties=message.properties,
+    )
+
+
+def raw(record: Record) -> bytes:
+    """Return a record's bytes."""
+    return encode_record(
+        topic=record.topic.encode(),
+        queue_id=record.queue_id,
+        queue_offset=record.queue_offset,
+        log_offset=record.log_offset,
+        flag=record.flag,
+        sys_flag=record.sys_flag,
+        born_ms=record.born_ms,
+        born_host=record.born_host,
+        store_ms=record.store_ms,
+        store_host=record.store_host,
+        reconsume_times=record.reconsume_times,
+        prepared_transaction_offset=record.prepared_transaction_offset,
+        body=record.body,
+        properties=record.properties_raw,
+    )
+
+
+def test_prepared_message_is_the_real_half_record(story: Story) -> None:
+    half = story.half("commit-3")
+    sent = dict(half.properties)
+    topic, queue_id = sent.pop("REAL_TOPIC"), int(sent.pop("REAL_QID"))
+    message = PutMessage(
+        topic, topic.encode(), queue_id, half.body, b"", 0, 4, half.born_ms, half.born_host,
+        half.store_host, 0, 0, half.tags_code, (),
+    )  # fmt: skip
+
+    prepare(message, sent)
+
+    assert is_prepared(sent)
+    assert as_record(message, half) == raw(half)
+
+
+def test_committed_messages_are_the_real_ones(story: Story) -> None:
+    by_log_offset = {half.log_offset: half for half in story.halves}
+    real = story.of("kd-trans")
+
+    made = [
+        as_record(committed(by_log_offset[record.prepared_transaction_offset]), record)
+        for record in real
+    ]
+
+    assert len(real) >= 8
+    assert made == [raw(record) for record in real]
+
+
+def test_op_messages_are_the_real_ones(story: Story) -> None:
+    by_queue_offset = {half.queue_offset: half for half in story.halves}
+    real = story.of("RMQ_SYS_TRANS_OP_HALF_TOPIC")
+
+    for op in real:
+        decided_half = decided_offset(op)
+        assert decided_half is not None
+        half = by_queue_offset[decided_half]
+        assert as_record(decided(half, store_host=HOST, now_ms=op.born_ms), op) == raw(op)
+
+
+def test_copies_of_checks_are_the_real_ones(story: Story) -> None:
+    for key, times in (("later-0", 0), ("never-0", 0), ("never-0", 1), ("never-1", 2)):
+        half, copy = story.half(key, times=times), story.half(key, times=times + 1)
+
+        made = renewed(half, counted(half.properties), store_host=HOST)
+
+        assert as_record(made, copy) == raw(copy)
+        assert state_of(copy) is Half.RENEWED
+
+
+def test_given_up_message_is_the_real_one(story: Story) -> None:
+    half = story.half("never-1", times=3)
+    real = next(end for end in story.of("TRANS_CHECK_MAX_TIME_TOPIC") if end.keys == half.keys)
+
+    made = given_up(half, half.properties)
+
+    assert as_record(made, real) == raw(real)
+    assert state_of(real) is Half.GIVEN_UP
+
+
+def test_resumed_message_is_unchecked_again(story: Story) -> None:
+    half = story.half("never-1", times=3)
+
+    message = resumed(half)
+    back = decode_record(as_record(message, half))
+
+    assert state_of(back) is Half.PREPARED
+    assert back.properties == {**half.properties, "TRANSACTION_CHECK_TIMES": "0"}
+
+
+def test_question_shows_the_message_under_its_real_topic(story: Story) -> None:
+    half, copy = story.half("later-1"), story.half("later-1", times=1)
+    put = PutResult(PutStatus.PUT_OK, copy.queue_offset, copy.log_offset, copy.size)
+
+    command = question(half, copy.properties, put, host=HOST)
+
+    shown = decode_record(command.body)
+    assert (shown.topic, shown.queue_id) == ("kd-trans", 1)
+    assert (shown.body, shown.properties) == (copy.body, copy.properties)
+    assert (shown.queue_offset, shown.log_offset) == (copy.queue_offset, copy.log_offset)
+    assert command.is_oneway
+    ext = command.ext
+    assert ext["offsetMsgId"] == copy.msg_id
+    assert ext["msgId"] == ext["transactionId"] == copy.unique_key
+
+
+def test_spared_copy_keeps_the_first_offset() -> None:
+    first = spared({"A": "b"}, queue_offset=7)
+    second = spared(first, queue_offset=9)
+
+    assert first == second
+    assert (first_offset({}, 9), first_offset(second, 9)) == (9, 7)
+    assert first_offset({"TRAN_PREPARED_QUEUE_OFFSET": "x"}, 9) == 9
+
+
+@pytest.mark.parametrize(("text", "times"), [("0", 0), ("12", 12), ("-1", -1), ("x", -1), ("", -1)])
+def test_check_times_of_a_text(text: str, times: int) -> None:
+    assert check_times({"TRANSACTION_CHECK_TIMES": text}) == times

@@ -1,0 +1,68 @@
+"""Rounds of checks over half messages that no cache holds: threads read them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import ResponseCode
+from server.broker.names import HALF_TOPIC
+from server.broker.transaction.half_messages import GROUP
+from server.runtime.clock import SystemClock
+from server.store.disk.nowait import ColdRead
+from tests.server.broker.desk import Desk, running
+from tests.server.broker.serving.test_cold_reads import forget
+from tests.waiting import until
+
+COUNT = 200
+PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K"
+
+
+async def fill(desk: Desk) -> None:
+    """Send half messages, and wait until most of their queue is in its files."""
+    await desk.create_topic()
+    born_ms = SystemClock().now_ms()
+    for _ in range(COUNT):
+        answer = await desk.send(
+            b"paid" * 500, properties=PROPERTIES, sys_flag=4, born_timestamp=born_ms
+        )
+        assert answer.code == ResponseCode.SUCCESS, answer
+    store = desk.app.broker.store
+    await until(lambda: store._table.queues[HALF_TOPIC, 0].tail_start >= COUNT - 150)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_round_over_cold_half_messages_lets_sends_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
+) -> None:
+    async def run() -> tuple[int, int]:
+        async with running(tmp_path, transaction_time_out_ms=0) as desk:
+            await fill(desk)
+            broker, loop = desk.app.broker, asyncio.get_running_loop()
+            may_read = asyncio.Event()
+            if not hangs:
+                may_read.set()
+            warm = ColdRead.warm
+
+            def late(cold: ColdRead) -> None:
+                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+                warm(cold)
+
+            monkeypatch.setattr(ColdRead, "warm", late)
+            forget(tmp_path)
+            checks = asyncio.ensure_future(broker.check_transactions(0))
+            if hangs:
+                while not broker.cold.count and not checks.done():
+                    await asyncio.sleep(0)
+                assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
+                assert not checks.done() or not broker.cold.count
+                may_read.set()
+            async with asyncio.timeout(60):
+                await checks
+            return broker.offsets.get(GROUP, HALF_TOPIC, queue_id=0), broker.cold.count
+
+    passed, cold_count = asyncio.run(run())
+
+    assert passed == COUNT
+    if not cold_count:
+        pytest.skip("this file system does not tell what it has in memory")

@@ -1,0 +1,63 @@
+"""What becomes of a half message, by its age and by what it says."""
+
+import pytest
+
+from server.broker.transaction.checks import HOUR_MS, CheckRules, judge
+from server.broker.transaction.half_messages import Event
+from storefmt.message import Record
+from tests.server.broker.transaction.transactions import START_MS, World
+
+RULES = CheckRules(timeout_ms=6_000, count_max=3, reserved_ms=72 * HOUR_MS)
+TIMES = "TRANSACTION_CHECK_TIMES"
+IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+
+
+def record_of(world: World, key: str, **properties: str) -> Record:
+    at = world.send(key, **properties)
+    world.settle()
+    return world.half(at)
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "properties", "event"),
+    [
+        (0, {}, Event.NOT_KNOWN),
+        (5_999, {}, Event.NOT_KNOWN),
+        (6_000, {}, Event.ASK),
+        (-1, {}, Event.ASK),
+        (6_000, {TIMES: "2"}, Event.ASK),
+        (6_000, {TIMES: "3"}, Event.GIVE_UP),
+        (0, {TIMES: "3"}, Event.GIVE_UP),
+        (6_000, {TIMES: "nonsense"}, Event.ASK),
+        (72 * HOUR_MS, {}, Event.ASK),
+        (72 * HOUR_MS + 1, {}, Event.GIVE_UP),
+        (29_999, {IMMUNITY: "30"}, Event.SPARE),
+        (30_000, {IMMUNITY: "30"}, Event.ASK),
+        (-5, {IMMUNITY: "30"}, Event.SPARE),
+        (1, {IMMUNITY: "0"}, Event.ASK),
+        (5_999, {IMMUNITY: "nonsense"}, Event.SPARE),
+        (5_999, {IMMUNITY: "-1"}, Event.SPARE),
+        (6_000, {IMMUNITY: "nonsense"}, Event.ASK),
+        (1_000, {IMMUNITY: "30", TIMES: "3"}, Event.GIVE_UP),
+    ],
+)
+def test_what_a_round_does_with_a_half_message(
+    age_ms: int, properties: dict[str, str], event: Event
+) -> None:
+    half = record_of(World(), "k", **properties)
+
+    judged = judge(half, half.properties, rules=RULES, now_ms=START_MS + age_ms)
+
+    assert judged is event
+
+
+def test_clock_that_was_set_a_month_ahead_gives_no_half_message_up() -> None:
+    half = record_of(World(), "k")
+    later_ms = START_MS + 30 * 24 * HOUR_MS
+
+    judged = [
+        judge(half, {}, rules=RULES._replace(retention_ms=clock_ms), now_ms=later_ms)
+        for clock_ms in (START_MS + HOUR_MS, later_ms)
+    ]
+
+    assert judged == [Event.ASK, Event.GIVE_UP]
