@@ -37,10 +37,10 @@ from server.runtime.clock import Times
 from server.store.calls import GetResult, GetStatus, PutMessage, PutResult
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record, decode_records
-from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
 
 LOG = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from server.broker.delay import DelayLevels
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.table import FilterTable
 from server.broker.topics import BuiltIn
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
+from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
 
 
 class Stored(NamedTuple):

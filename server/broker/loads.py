@@ -13,8 +13,8 @@ from typing import Final
 from server.broker.fromsettings import Stored
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
-from storefmt.fastjson import loads
+from storefmt.config.fastjson import loads
+from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
 from storefmt.paths import StorePaths
 
 _LOSSES: Final = {

@@ -40,8 +40,8 @@ from server.store.logwindow import WORK_MAX
 from server.store.nowait import ColdRead
 from server.store.pieces import OthersWait
 from server.store.store import MessageStore
-from storefmt.javahash import tags_code
-from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import DELAY, KEYS, TAGS, parse_properties
 
 LOG = logging.getLogger(__name__)
 

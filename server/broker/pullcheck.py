@@ -44,7 +44,7 @@ from server.broker.subscription import (
     is_tag_type,
 )
 from server.broker.topics import Topics
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 
 LOG = logging.getLogger(__name__)
 

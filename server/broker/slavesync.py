@@ -33,7 +33,13 @@ from server.broker.delay import DelayService
 from server.broker.groups import Groups
 from server.broker.offsets import NO_OFFSET, Offsets
 from server.broker.topics import Topics
-from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
+from storefmt.config.tables import (
+    ConsumerOffsets,
+    DataVersion,
+    DelayOffsets,
+    GroupTable,
+    TopicTable,
+)
 
 LOG = logging.getLogger(__name__)
 

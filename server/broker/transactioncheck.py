@@ -53,8 +53,8 @@ from server.store.calls import GetStatus, PutMessage, PutResult
 from server.store.nowait import ColdRead
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record, decode_records
-from storefmt.properties import parse_properties
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.properties import parse_properties
 
 LOG = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from server.broker.offsets import Offsets
 from server.broker.transaction import GROUP, QUEUE_ID, decided_offset
 from server.store.calls import GetStatus
 from server.store.store import MessageStore
-from storefmt.message import Record, decode_records
+from storefmt.formats.message import Record, decode_records
 
 SCAN_COUNT_MAX: Final = 10_000
 """Records of each of the two topics that one look reads."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from server.broker.transaction import Event, check_times
-from storefmt.message import Record
-from storefmt.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, TRANSACTION_CHECK_TIMES
+from storefmt.formats.message import Record
+from storefmt.formats.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, TRANSACTION_CHECK_TIMES
 
 HOUR_MS: Final = 3_600_000
 _FOR_EVER_MS: Final = (1 << 63) - 1

@@ -21,8 +21,8 @@ from server.store.index import Index
 from server.store.queue import ConsumeQueue
 from server.store.queuecolumns import NONE
 from server.store.queuetable import UNWRITTEN_MAX, QueueTable, Taker
-from storefmt.consumequeue import CQ_ENTRY
-from storefmt.sysflag import TRANSACTION_MASK
+from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.sysflag import TRANSACTION_MASK
 
 KEYS_WAITING_MAX: Final = 64
 """Records whose keys wait for the index, at most."""

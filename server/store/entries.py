@@ -16,9 +16,9 @@ from server.store.append import new_entry
 from server.store.calls import DispatchEntry
 from server.store.rawproperties import texts_of
 from server.store.walk import Found
-from storefmt.javahash import tags_code
-from storefmt.properties import DELAY, TAGS, parse_properties
-from storefmt.vocabulary import SCHEDULE_TOPIC
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import DELAY, TAGS, parse_properties
+from storefmt.names import SCHEDULE_TOPIC
 
 _DELAY_UNKNOWN_MS: Final = 1000
 

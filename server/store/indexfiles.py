@@ -14,7 +14,7 @@ from server.store.disk import Disk
 from server.store.index import Index
 from server.store.indexfile import IndexFile
 from storefmt.errors import RecordDamaged
-from storefmt.index import ENTRY, HEADER, SLOT, index_file_size
+from storefmt.formats.index import ENTRY, HEADER, SLOT, index_file_size
 from storefmt.paths import StorePaths
 
 

@@ -26,8 +26,15 @@ from server.store.indexfiles import index_geometry, is_usable, open_index_file
 from server.store.safepoint import IndexMark
 from server.store.trust import SafePointWrong
 from server.store.zeros import data_parts
-from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, index_file_size
-from storefmt.index import slot_pos as position_of_slot
+from storefmt.formats.index import (
+    ENTRY,
+    HEADER,
+    IndexEntry,
+    IndexHeader,
+    entry_pos,
+    index_file_size,
+)
+from storefmt.formats.index import slot_pos as position_of_slot
 from storefmt.paths import StorePaths
 
 _CHUNK_SIZE: Final = ENTRY.size << 16

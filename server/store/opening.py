@@ -44,8 +44,8 @@ from server.store.safepoint import (
 from server.store.trust import SafePointWrong, Trusted, check_point, trusted_queues
 from server.store.walk import parse_record
 from server.store.zeros import is_blank_to
-from storefmt.checkpoint import Checkpoint
 from storefmt.errors import RecordDamaged
+from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 SHORT_TAIL_SIZE: Final = 64 << 20

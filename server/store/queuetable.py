@@ -33,7 +33,7 @@ from server.store.queue import (
 )
 from server.store.queuecolumns import NONE, Numbers, QueueColumns
 from server.store.queuerows import QueueRow, QueueRows
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 AWAKE_IDLE_MAX: Final = 256

@@ -28,9 +28,9 @@ from server.store.queue import ConsumeQueue
 from server.store.queuetable import Taker
 from server.store.safefile import SafePointFile
 from server.store.walk import Found, candidates, parse_record, parse_records
-from storefmt.consumequeue import FILLER_SIZE
 from storefmt.errors import BadCall
-from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
+from storefmt.formats.consumequeue import FILLER_SIZE
+from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
 
 LOG = logging.getLogger(__name__)
 

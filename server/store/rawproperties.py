@@ -3,7 +3,7 @@
     KEYS ␁ … ␂ UNIQ_KEY ␁ … ␂ TAGS ␁ …     the names of the record before: one match gives all
     other names                            their pattern is made, a few of them are kept
 
-Rule: the result is that of ``storefmt.properties.parse_properties``: the last of equal
+Rule: the result is that of ``storefmt.formats.properties.parse_properties``: the last of equal
 names wins, a property without a value counts for nothing. Text that is not plain ASCII
 takes the long way. A walk over the log does this for every record.
 
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from storefmt.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
+from storefmt.formats.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
 
 _LAYOUTS_MAX: Final = 64
 """Different rows of names that are known; whoever makes up names fills no memory."""

@@ -27,10 +27,16 @@ from server.store.logwindow import LogWindow, Wants
 from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE, entry_columns
-from storefmt.consumequeue_ext import ExtUnit
-from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
-from storefmt.sysflag import BORN_HOST_V6
+from storefmt.formats.consumequeue import (
+    CQ_ENTRY,
+    ENTRY_SIZE,
+    EXT_ADDRESS_MAX,
+    FILLER_SIZE,
+    entry_columns,
+)
+from storefmt.formats.consumequeue_ext import ExtUnit
+from storefmt.formats.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
+from storefmt.formats.sysflag import BORN_HOST_V6
 
 LOG = logging.getLogger(__name__)
 

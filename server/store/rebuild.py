@@ -22,7 +22,7 @@ from server.store.queue import ConsumeQueue, queue_bases
 from server.store.queuerows import QueueRow
 from server.store.queuetable import QueueTable
 from server.store.zeros import data_parts
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
 
 _BUFFER_SIZE: Final = 64 << 10
 _UNWRITTEN_MAX: Final = 1 << 20

@@ -37,9 +37,9 @@ from server.store.safepoint import SafePoint
 from server.store.trust import Trusted
 from server.store.walk import ZEROS, Found, Gap, LogWalk
 from server.store.zeros import is_blank_to
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.paths import StorePaths
-from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 _ENTRIES_A_STEP: Final = 512
 _log_offset: Final = itemgetter(0)

@@ -30,7 +30,7 @@ from server.store.queueends import QueueEnds
 from server.store.removal import Removed, RemoveJob
 from server.store.safefile import SafePointFile
 from server.store.safepoint import Listing
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
 """Queues that one step writes, at most, so that no turn is long."""

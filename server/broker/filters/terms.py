@@ -31,7 +31,7 @@ from server.broker.filters.values import (
     read_int,
     read_long,
 )
-from storefmt.fastjson import java_double
+from storefmt.config.fastjson import java_double
 
 Properties = Mapping[str, str]
 Evaluate = Callable[[Properties], Value]

@@ -12,7 +12,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from server.store import mapped, pieces
 from server.store.nowait import ColdRead
-from storefmt.message import Record, decode_records
+from storefmt.formats.message import Record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 

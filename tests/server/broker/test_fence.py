@@ -17,7 +17,7 @@ from server.broker.replication import Replication
 from server.ha.epoch import EpochFile, Standing
 from server.ha.receiving import tell_epoch
 from server.namesrv.routes import RouteTable
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.ports import free_ports
 from tests.server.broker.desk import Desk
 from tests.server.broker.pairs import Pair, equal_ends, pair_in, state_of

@@ -9,7 +9,7 @@ from remoting.aio.client import RemotingClient
 from server.broker.offsets import NO_OFFSET
 from server.broker.slavesync import MasterCalls, SlaveSync, Told, delays_in, newest
 from server.broker.state import Broker
-from storefmt.configs import (
+from storefmt.config.tables import (
     ConsumerOffsets,
     DataVersion,
     DelayOffsets,

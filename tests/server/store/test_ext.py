@@ -7,8 +7,8 @@ from server.store.disk import RealDisk
 from server.store.ext import ExtFiles
 from server.store.queue import ConsumeQueue
 from server.store.queuetable import QueueTable
-from storefmt.consumequeue import ext_address
-from storefmt.consumequeue_ext import END_OF_FILE, ExtUnit, decode_units
+from storefmt.formats.consumequeue import ext_address
+from storefmt.formats.consumequeue_ext import END_OF_FILE, ExtUnit, decode_units
 from storefmt.paths import StorePaths
 
 FILE_SIZE = 100

@@ -19,7 +19,7 @@ from server.store.safepoint import SafePoint, Writer, read_safe_point, write_saf
 from server.store.store import MessageStore
 from server.store.trust import SafePointWrong
 from server.store.walk import Found
-from storefmt.consumequeue import FILLER
+from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (

@@ -7,7 +7,7 @@ from unittest.mock import patch
 from server.store.disk import RealDisk
 from server.store.logfile import CommitLog
 from server.store.logwindow import WINDOW_SIZE, LogWindow
-from storefmt.consumequeue_ext import ExtUnit
+from storefmt.formats.consumequeue_ext import ExtUnit
 
 FILE_SIZE = 200_000
 

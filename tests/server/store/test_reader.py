@@ -12,7 +12,7 @@ from server.store.calls import GetStatus
 from server.store.nowait import ColdRead
 from server.store.queue import ConsumeQueue
 from server.store.store import MessageStore
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (
     START_MS,
     message,
