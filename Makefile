@@ -30,7 +30,7 @@ unit: $(VENV)/.dev
 # The tools' installation below tries this, too, and goes on without a C compiler.
 kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	@$(BIN)/python -c 'import storefmt.columns_kernel, storefmt.scan_kernel'
+	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, storefmt.formats.scan_kernel'
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
 # SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.

@@ -39,8 +39,8 @@ from remoting.headers import PullMessage, SendMessageV2
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.configs import TopicConfig, TopicTable
-from storefmt.hosts import pack_host
+from storefmt.config.tables import TopicConfig, TopicTable
+from storefmt.formats.hosts import pack_host
 
 TOPIC: Final = "Cold"
 QUEUES: Final = 64

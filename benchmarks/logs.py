@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
-from storefmt.consumequeue import CQ_ENTRY
-from storefmt.javahash import tags_code
-from storefmt.message import BLANK_SIZE_MIN, blank, encode_record
+from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import BLANK_SIZE_MIN, blank, encode_record
 from storefmt.paths import log_file_name
 
 FIRST_MS = 1_790_000_000_000

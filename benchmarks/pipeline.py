@@ -40,9 +40,9 @@ from pipeline.reading import Reading
 from pipeline.session import session
 from pipeline.spread import Rows, spread
 from pipeline.tables import plan, read, schema_of
-from storefmt.columns import iter_batches
-from storefmt.columns import ways as decoders
-from storefmt.scan import PURE
+from storefmt.arrow.columns import iter_batches
+from storefmt.arrow.columns import ways as decoders
+from storefmt.formats.scan import PURE
 
 MIB: Final = 1 << 20
 TICKS: Final = os.sysconf("SC_CLK_TCK")

@@ -19,7 +19,7 @@ from pathlib import Path
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.hosts import pack_host
+from storefmt.formats.hosts import pack_host
 
 HOST = pack_host("127.0.0.1", 10911)
 QUEUES_A_TOPIC = 500

@@ -41,7 +41,7 @@ from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
 from server.runtime.tls import Tls
 from server.store.config import StoreConfig
-from storefmt.hosts import pack_host
+from storefmt.formats.hosts import pack_host
 
 READ_SIZE: Final = 65_536
 BATCH: Final = 32

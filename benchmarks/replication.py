@@ -30,8 +30,8 @@ from mqclient.producer.producer import Producer
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.configs import TopicConfig, TopicTable
-from storefmt.hosts import pack_host
+from storefmt.config.tables import TopicConfig, TopicTable
+from storefmt.formats.hosts import pack_host
 from tests.interop.javabuild import class_path
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 

@@ -27,7 +27,7 @@ from server.store.disk.disk import RealDisk
 from server.store.recovery.safe_point import read_safe_point
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.javahash import tags_code
+from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths
 from tests.ports import free_ports
 from tests.server.store.sparsestores import HOST, QUEUES, generate

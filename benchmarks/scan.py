@@ -29,9 +29,9 @@ from typing import Final, NamedTuple
 
 from benchmarks.logs import make_log
 from benchmarks.telling import tell
-from storefmt.columns import SCHEMA, iter_batches
-from storefmt.message import Record, crc32
-from storefmt.scan import WINDOW_SIZE, LogFile, Scan, scan_pure, scans, walk
+from storefmt.arrow.columns import SCHEMA, iter_batches
+from storefmt.formats.message import Record, crc32
+from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_pure, scans, walk
 from tests.golden import REPOSITORY
 from tests.interop.javabuild import class_path
 

@@ -25,10 +25,10 @@ from typing import Final, NamedTuple
 from benchmarks.logs import make_store
 from benchmarks.telling import tell
 from storefmt.offline import StoreDir, parallel
-from storefmt.offline.seal import seal
-from storefmt.offline.stats import count_records
-from storefmt.offline.tally import By
-from storefmt.offline.verify import verify
+from storefmt.offline.analyse.stats import count_records
+from storefmt.offline.analyse.tally import By
+from storefmt.offline.verify.seal import seal
+from storefmt.offline.verify.store import verify
 
 MIB: Final = 1 << 20
 JOBS: Final = (1, 2)

@@ -26,7 +26,7 @@ from mqadmin.completion import bash, fish, zsh
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import Handlers, collect
-from storefmt.layout import LAYOUTS, Kind, Layout
+from storefmt.formats.layout import LAYOUTS, Kind, Layout
 
 DIRECTORY = Path(__file__).resolve().parent
 PRINTED = "<!-- Printed by `make docs` from the code; edit the code, not this file. -->\n"

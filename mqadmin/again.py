@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from mqadmin.rows import Row
 from mqclient.message import Message
-from storefmt.properties import SYSTEM_NAMES
+from storefmt.formats.properties import SYSTEM_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -99,7 +99,7 @@ def stored(call: Call, wish: Wish) -> Iterator[MessageRow]:
     """Yield the messages out of a store; the filter of ``wish`` names the topic, too."""
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.records import OffsetRange, message_rows
-    from storefmt.offline.storedir import StoreDir
+    from storefmt.offline.views.storedir import StoreDir
 
     allowed = {tag.strip() for tag in wish.tags.split("||")}
     counts: Counter[str] = Counter()

@@ -28,7 +28,7 @@ from mqadmin.places import MASTER, Place
 from mqadmin.rows import Row
 from mqadmin.topics import perm_text
 from remoting.bodies import MessageQueue, TopicRouteData
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 DISK_WARNING: Final = 0.75
 """From here a 4.9 broker deletes before the time (diskMaxUsedSpaceRatio)."""

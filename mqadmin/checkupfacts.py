@@ -21,7 +21,7 @@ from mqadmin.places import MASTER, Place, all_brokers, peers_of
 from mqadmin.topics import kind_of
 from mqclient.errors import ClientError, NoRoute, NotFound
 from remoting.bodies import ConsumerRunningInfo, TopicRouteData
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -19,8 +19,8 @@ from mqadmin.times import When, parse_when
 from mqadmin.wanted import Filter
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NoRoute
-from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
-from storefmt.vocabulary import DLQ_PREFIX
+from storefmt.formats.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from storefmt.names import DLQ_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.message import MessageExt

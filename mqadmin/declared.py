@@ -25,7 +25,7 @@ from typing import Final, Generic, TypeVar
 from mqadmin.errors import Usage
 from mqadmin.topics import parse_perm, perm_text
 from remoting.bodies import PlainAccessConfig
-from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 
 T = TypeVar("T")
 Setting = bool | int | str | list[str]

@@ -27,7 +27,7 @@ from mqadmin.rows import Outcome, Row
 from mqadmin.topics import kind_of
 from mqadmin.versions import version_name
 from mqclient.errors import BrokerRefused
-from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 
 if TYPE_CHECKING:
     from mqadmin.call import Call

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from mqadmin.errors import NotFound, Usage
 from mqadmin.places import all_brokers
 from storefmt.errors import BadCall
-from storefmt.hosts import host_text, port_of
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.hosts import host_text, port_of
+from storefmt.formats.msgid import parse_offset_id
 
 if TYPE_CHECKING:
     from mqadmin.call import Call

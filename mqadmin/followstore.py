@@ -17,9 +17,9 @@ from mqadmin.records import row_at
 from mqadmin.rows import Outcome
 from mqadmin.times import parse_time
 from mqadmin.wanted import Filter
-from storefmt.message import Record
-from storefmt.offline.follow import Follower, Skipped
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.follow import Follower, Skipped
+from storefmt.offline.views.storedir import StoreDir
 
 POLL_S: Final = 0.1
 

@@ -17,7 +17,7 @@ from mqadmin.places import masters
 from mqadmin.rows import NOT_FOUND, REFUSED, Row
 from mqadmin.things.group import GroupThing
 from mqadmin.writes import Declined, Done, carry_out, plan_each, shortened
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 
 Truth = Literal["true", "false"]
 SETTINGS: Final = (

@@ -12,7 +12,7 @@ from mqadmin.errors import NotFound
 from mqadmin.places import Place, masters
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import ConsumerConnection, MessageQueue
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -13,8 +13,8 @@ from mqadmin.errors import Usage
 from mqadmin.inputfile import objects_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import JavaOption
+from storefmt.config.fastjson import Json
 from storefmt.errors import StoreError
-from storefmt.fastjson import Json
 
 T = TypeVar("T")
 

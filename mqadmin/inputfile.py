@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mqadmin.call import Call
 from mqadmin.errors import Usage
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 
 def text_of(call: Call, file: Path) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from mqadmin.errors import CommandError, NotFound
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 KEPT_MAX: Final = 1000
 """Entries that stay; the oldest go first."""

@@ -10,7 +10,7 @@ from mqadmin.records import body_form, row_at
 from mqadmin.rows import Outcome
 from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
 from mqadmin.times import When
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

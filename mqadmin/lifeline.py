@@ -21,7 +21,7 @@ from mqadmin.rows import EpochMs, Row
 from mqclient.client import routes
 from mqclient.errors import NoRoute
 from mqclient.trace.trace_data import TraceRecord, read_records
-from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

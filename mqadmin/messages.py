@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from mqadmin.rows import EpochMs, Row, omitted
 from storefmt.errors import StoreError
-from storefmt.hosts import host_text
-from storefmt.message import Record
-from storefmt.properties import TAGS, UNIQUE_KEY
-from storefmt.sysflag import inflate
+from storefmt.formats.hosts import host_text
+from storefmt.formats.message import Record
+from storefmt.formats.properties import TAGS, UNIQUE_KEY
+from storefmt.formats.sysflag import inflate
 
 if TYPE_CHECKING:
     from mqclient.message import MessageExt

@@ -19,12 +19,12 @@ from mqadmin.messages import MessageRow
 from mqadmin.offsetrows import GroupOffset
 from mqadmin.records import row_at
 from mqadmin.rows import Outcome, one
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
-from storefmt.message import Record
-from storefmt.offline.life import Step
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.trace import trace
+from storefmt.formats.message import Record
+from storefmt.offline.analyse.life import Step
+from storefmt.offline.analyse.trace import trace
+from storefmt.offline.views.storedir import StoreDir
 
 READ_BY_GROUPS: Final = frozenset(
     {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}

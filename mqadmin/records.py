@@ -16,9 +16,9 @@ from mqadmin.parameters import Kind, option
 from mqadmin.storedtime import STORED_FROM
 from mqadmin.times import When
 from mqadmin.wanted import Filter
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.walk import Damage
+from storefmt.formats.message import Record
+from storefmt.offline.views.log_scan import Damage
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from mqadmin.metrics import Families, add_runtime
 from mqadmin.places import MASTER, Place
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
-from storefmt.vocabulary import TopicKind, kind_of
+from storefmt.names import TopicKind, kind_of
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mqadmin.parameters import Kind, option
-from storefmt.offline.rebuild import Shape
-from storefmt.vocabulary import DELAY_LEVELS
+from storefmt.names import DELAY_LEVELS
+from storefmt.offline.repair.rebuild import Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from mqadmin.topicorder import OrderWish, plan_order
 from mqadmin.topics import perm_text
 from mqadmin.writes import Declined, Done, carry_out, plan_each, shortened
 from mqclient.errors import NoRoute
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
     from mqclient.admin.topic import TopicCalls

@@ -1,14 +1,14 @@
 """What several topic commands share: kinds of topics, permissions as text.
 
-Source: common/constant/PermName.java (4.9.7); ``storefmt.vocabulary`` for the names.
+Source: common/constant/PermName.java (4.9.7); ``storefmt.names`` for the names.
 """
 
 import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from storefmt import vocabulary
-from storefmt.vocabulary import TopicKind
+from storefmt import names
+from storefmt.names import TopicKind
 
 Kind = Literal["normal", "retry", "dead_letter", "system"]
 
@@ -25,7 +25,7 @@ PERM_TEXT: Final = re.compile(r"[rR-]?[wW-]?[xX-]?")
 
 def kind_of(topic: str, *, brokers_and_clusters: Collection[str] = ()) -> Kind:
     """Return what a topic is for; every broker and cluster has a topic of its own name."""
-    kind = _KINDS.get(vocabulary.kind_of(topic), "system")
+    kind = _KINDS.get(names.kind_of(topic), "system")
     return "system" if kind == "normal" and topic in brokers_and_clusters else kind
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from mqadmin.jsonwish import JsonWish
 from mqadmin.messages import BODY_SIZE_MAX
 from storefmt.errors import StoreError
-from storefmt.message import Record
-from storefmt.sysflag import inflate
+from storefmt.formats.message import Record
+from storefmt.formats.sysflag import inflate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from typing import Final
 
 from mqclient.errors import BadAnswer, BadRequest
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
-from storefmt.hosts import host_text
-from storefmt.message import Record, decode_record, decode_records
-from storefmt.properties import (
+from storefmt.formats.hosts import host_text
+from storefmt.formats.message import Record, decode_record, decode_records
+from storefmt.formats.properties import (
     DELAY,
     KEY_SEPARATOR,
     KEYS,
@@ -28,7 +28,7 @@ from storefmt.properties import (
     check_property,
     hashmap_order,
 )
-from storefmt.sysflag import COMPRESSED, inflate
+from storefmt.formats.sysflag import COMPRESSED, inflate
 
 BODY_SIZE_MAX: Final = 4 * 1024 * 1024
 """The producer's and the broker's limit on a body as sent (maxMessageSize)."""

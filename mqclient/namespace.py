@@ -19,8 +19,8 @@ from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
 from storefmt.errors import StoreError
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 from storefmt.paths import check_group_name
-from storefmt.vocabulary import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 _NOT_SYSTEM: Final = {

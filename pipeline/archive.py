@@ -28,7 +28,7 @@ from pipeline.liveoptions import queue_of, queue_text
 from pipeline.livetable import LIVE_SCHEMA
 from pipeline.places import Place
 from remoting.bodies import MessageQueue
-from storefmt.offline.placement import is_name
+from storefmt.offline.repair.placement import is_name
 
 FORMAT: Final = 1
 ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE_SCHEMA.names if name != "crc_ok")

@@ -5,7 +5,7 @@
     index_files   a header a row
 
 Rule: planning lists names and looks at the last file of each queue; a part is a few numbers,
-and the worker that gets it reads the file (``storefmt.columns_state``).
+and the worker that gets it reads the file (``storefmt.arrow.queue_columns``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 
 from pipeline.reading import Layout, Reading
 from pipeline.stores import open_store
-from storefmt.batchqueue import BATCH_ENTRY
-from storefmt.columns_decode import timestamps
-from storefmt.columns_state import (
+from storefmt.arrow.columns_decode import timestamps
+from storefmt.arrow.queue_columns import (
     BatchPart,
     IndexPart,
     QueuePart,
@@ -28,11 +27,12 @@ from storefmt.columns_state import (
     index_batches,
     queue_batches,
 )
-from storefmt.consumequeue import ENTRY_SIZE
 from storefmt.errors import StoreError
-from storefmt.index import ENTRY
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tree import FileSpan
+from storefmt.formats.batchqueue import BATCH_ENTRY
+from storefmt.formats.consumequeue import ENTRY_SIZE
+from storefmt.formats.index import ENTRY
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.views.tree import FileSpan
 
 PACK_SIZE: Final = 64 << 20
 """Bytes of entries that make a partition."""

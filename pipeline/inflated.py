@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from storefmt.errors import RecordDamaged
-from storefmt.sysflag import COMPRESSED, inflate
+from storefmt.formats.sysflag import COMPRESSED, inflate
 
 INFLATED_SIZE_MAX: Final = 64 << 20
 NEEDED: Final = ("body", "sys_flag")

@@ -26,7 +26,7 @@ from pipeline.errors import BadOption
 from pipeline.liveoptions import EARLIEST, Edge, Live, Wanted, queue_text
 from pipeline.liveplan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
 from remoting.bodies import MessageQueue
-from storefmt.message import Record, decode_records
+from storefmt.formats.message import Record, decode_records
 
 READ_GROUP: Final = "TOOLS_CONSUMER"
 """The group of operators' tools; every broker has it."""

@@ -1,6 +1,6 @@
 """Reading ranges of queues from brokers into Arrow batches.
 
-    Range --pulls--> raw records --storefmt.columns.batch_of--> rows of the range, no others
+    Range --pulls--> raw records --storefmt.arrow.columns.batch_of--> rows of the range, no others
 
 Rule: a range is read whole or not at all: a pure function of queue, start and end, so that a
 task that is tried again gives the same rows. Without a filter offsets have no gaps; one that is
@@ -28,7 +28,7 @@ from pipeline.liveplan import Range
 from pipeline.livequeues import READ_GROUP
 from pipeline.livetable import ORIGIN, live_schema
 from remoting.bodies import MessageQueue
-from storefmt.columns import BYTES_MAX, ROWS_MAX, batch_of
+from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX, batch_of
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.errors import BadOption
-from storefmt.columns import SCHEMA
+from storefmt.arrow.columns import SCHEMA
 
 ORIGIN: Final = ("cluster", "broker_name", "broker_address")
 LIVE_SCHEMA: Final = pa.schema(

@@ -28,8 +28,8 @@ from mqclient.producer.settings import ProducerSettings
 from pipeline.errors import BadOption
 from pipeline.liveoptions import Sink
 from remoting.bodies import MessageQueue
-from storefmt.properties import SYSTEM_NAMES, TIMER_DELIVER_MS
-from storefmt.vocabulary import DELAYS_MS
+from storefmt.formats.properties import SYSTEM_NAMES, TIMER_DELIVER_MS
+from storefmt.names import DELAYS_MS
 
 DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
 SINK_COLUMNS: Final = (

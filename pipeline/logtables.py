@@ -1,6 +1,6 @@
 """The tables made of the commit log, and how a log is cut into splits.
 
-    commitlog   a row a message (``storefmt.columns`` owns the columns and the decoding)
+    commitlog   a row a message (``storefmt.arrow.columns`` owns the columns and the decoding)
     damage      a row a stretch of bytes that is no good record, or that no file has
 
 Rule: a split is a range of log offsets within one file; a record belongs to the split in
@@ -21,10 +21,10 @@ from pipeline.inflated import NEEDED, inflated
 from pipeline.raftlog import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from pipeline.reading import Layout, Reading
 from pipeline.stores import file_path
-from storefmt.columns import iter_batches
+from storefmt.arrow.columns import iter_batches
 from storefmt.errors import NotAStore, RecordDamaged
+from storefmt.formats.scan import Damage, LogFile, log_files
 from storefmt.paths import StorePaths
-from storefmt.scan import Damage, LogFile, log_files
 
 DAMAGE: Final = "damage"
 DAMAGE_SCHEMA: Final = pa.schema(

@@ -1,13 +1,13 @@
 """The commit log of a DLedger broker, whose records are wrapped in the entries of a Raft log.
 
     dledger-<id>/data/<20 digits>  | entry | entry | blank |  --> a task a file
-                                     └ record --storefmt.columns.batch_of--> rows
+                                     └ record --storefmt.arrow.columns.batch_of--> rows
 
 Rule: entries are found from the beginning of a file only, so a file is one task. Rows are those
 of any log: a record's offset is where it lies in the Raft log. An entry that is damaged ends its
 file, as in Java; a record that is damaged inside a good entry does not.
 
-Source: storefmt.dledger.
+Source: storefmt.formats.dledger.
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ import pyarrow as pa
 from pipeline.errors import BadOption
 from pipeline.reading import Reading
 from pipeline.stores import file_path
-from storefmt.columns import batch_of
-from storefmt.dledger import DledgerEntry, find_directories, walk_entries
+from storefmt.arrow.columns import batch_of
 from storefmt.errors import RecordDamaged
-from storefmt.scan import LogFile, log_files
+from storefmt.formats.dledger import DledgerEntry, find_directories, walk_entries
+from storefmt.formats.scan import LogFile, log_files
 
 
 class RaftFile(NamedTuple):

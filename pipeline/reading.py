@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from pipeline.conditions import Condition
-from storefmt.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
+from storefmt.arrow.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
 
 COMMITLOG: Final = "commitlog"
 SPLIT_SIZE: Final = 256 << 20

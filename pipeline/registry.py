@@ -23,7 +23,7 @@ from pipeline.jobs import (
     trace,
     verify,
 )
-from storefmt.offline.events import PAUSE_MS
+from storefmt.offline.analyse.events import PAUSE_MS
 
 REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]

@@ -27,10 +27,10 @@ import pyarrow.parquet as pq
 from pipeline.archive import Archive, ArchiveFile
 from pipeline.errors import BadArchive, BadOption
 from pipeline.places import Place
-from storefmt.configs import TopicConfig, TopicTable
-from storefmt.hosts import pack_address
-from storefmt.message import BLANK_SIZE_MIN, blank, encode_record
-from storefmt.offline.placement import is_name
+from storefmt.config.tables import TopicConfig, TopicTable
+from storefmt.formats.hosts import pack_address
+from storefmt.formats.message import BLANK_SIZE_MIN, blank, encode_record
+from storefmt.offline.repair.placement import is_name
 from storefmt.paths import StorePaths, log_file_name
 
 Ints = npt.NDArray[np.int64]

@@ -20,8 +20,8 @@ from pipeline.liveoptions import Sink
 from pipeline.livewrite import send_rows
 from pipeline.places import Place
 from storefmt.errors import StoreError
-from storefmt.properties import SYSTEM_NAMES
-from storefmt.sysflag import inflate
+from storefmt.formats.properties import SYSTEM_NAMES
+from storefmt.formats.sysflag import inflate
 
 ROWS_MAX: Final = 1_000
 ID_COLUMN: Final = "restored_from"

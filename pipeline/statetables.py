@@ -18,12 +18,12 @@ import pyarrow as pa
 from pipeline.entrytables import batch_of
 from pipeline.reading import Reading
 from pipeline.stores import open_store
-from storefmt.columns import iter_batches
-from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.arrow.columns import iter_batches
+from storefmt.config.fastjson import Json, Key, dumps
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
-from storefmt.fastjson import Json, Key, dumps
-from storefmt.offline.info import FileView, log_file, other_files
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.info import FileView, log_file, other_files
+from storefmt.offline.views.storedir import StoreDir
 
 _TIME: Final = pa.timestamp("us", "UTC")
 _ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())

@@ -22,8 +22,8 @@ import pyarrow.fs as pafs
 
 from pipeline.places import Place
 from storefmt.errors import StoreError
-from storefmt.far import FarPath
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.remote_file import FarPath
 
 READ_MIN: Final = 256 << 10
 """A file of this size or less is one request."""

@@ -21,8 +21,8 @@ from pipeline.errors import BadOption
 from pipeline.logtables import DAMAGE, DAMAGE_SCHEMA, Split
 from pipeline.reading import COMMITLOG, SPLIT_SIZE, Layout, Reading
 from pipeline.stores import located
-from storefmt.columns import DEFAULT_COLUMNS, SCHEMA
-from storefmt.columns_state import INDEX_SCHEMA, QUEUE_SCHEMA
+from storefmt.arrow.columns import DEFAULT_COLUMNS, SCHEMA
+from storefmt.arrow.queue_columns import INDEX_SCHEMA, QUEUE_SCHEMA
 
 __all__ = [
     "COMMITLOG",

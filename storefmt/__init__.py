@@ -1,0 +1,6 @@
+"""The bytes of a RocketMQ store at rest: formats, configuration files and offline tools.
+
+Bytes and store directories enter; records, entries, tables and reports leave. Nothing here
+knows the wire, and nothing writes into a store that it reads. Start with ``formats.layout``,
+which declares every field, and then read ``offline``, which opens a whole directory.
+"""

@@ -47,7 +47,7 @@ class RecordDamaged(StoreError):
         text: what, where, what next.
         kind: what is wrong, for programs.
         pos: position of the record in the bytes that were given.
-        field: the field that is wrong, as ``storefmt.layout`` names it; empty for none.
+        field: the field that is wrong, as ``storefmt.formats.layout`` names it; empty for none.
         found: the value there, ``expected``: what it should have been; None where
             there is nothing to say.
     """

@@ -13,7 +13,7 @@ from mqadmin.errors import Refused
 from mqadmin.journal import Saved
 from mqadmin.things.base import Listed, Thing
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from mqadmin.journal import Saved
 from mqadmin.places import Place
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

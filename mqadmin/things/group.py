@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mqadmin.things.base import MANY, Listed
-from storefmt.configs import SubscriptionGroup
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
+from storefmt.config.tables import SubscriptionGroup
 
 
 @dataclass(frozen=True, slots=True)

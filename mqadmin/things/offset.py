@@ -11,7 +11,7 @@ from typing import ClassVar
 from mqadmin.errors import Refused
 from mqadmin.things.base import Listed
 from remoting.bodies import MessageQueue
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 Offsets = Mapping[tuple[str, str], Mapping[int, int]]
 """By topic and group; the next offset by queue id."""

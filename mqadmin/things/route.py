@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mqadmin.errors import Refused
 from mqadmin.things.base import Listed
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)

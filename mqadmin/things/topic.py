@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mqadmin.things.base import MANY, Listed
-from storefmt.configs import TopicConfig
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
+from storefmt.config.tables import TopicConfig
 
 
 @dataclass(frozen=True, slots=True)

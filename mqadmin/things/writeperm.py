@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from mqadmin.things.base import Thing
 from mqadmin.topics import WRITE
 from mqclient.errors import NotFound
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 FALLBACK: Final = "SELF_TEST_TOPIC"
 """A system topic for a cluster where topics of broker names are switched off."""

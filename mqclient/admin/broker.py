@@ -21,7 +21,7 @@ from remoting import bodies, headers
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import DemoteMaster, PromoteSlave
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 
 
 class BrokerCalls(AdminCalls):

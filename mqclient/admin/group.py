@@ -11,8 +11,8 @@ from mqclient.errors import BrokerRefused
 from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from storefmt import fastjson
-from storefmt.configs import GroupTable, SubscriptionGroup
+from storefmt.config import fastjson
+from storefmt.config.tables import GroupTable, SubscriptionGroup
 
 _RUNNING_INFO_TIMEOUT_S = 12.0
 """The broker waits 10 s for the client, so the answer may take longer than usual."""

@@ -22,7 +22,7 @@ from mqclient.errors import BadAnswer, ClientError
 from remoting import bodies
 from remoting.bodies import MessageQueue
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from storefmt import fastjson
+from storefmt.config import fastjson
 from storefmt.errors import StoreError
 
 CLIENT_LOCK_LIFE_MS: Final = 30_000

@@ -16,8 +16,8 @@ from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.errors import StoreError
-from storefmt.hosts import host_text
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.hosts import host_text
+from storefmt.formats.msgid import parse_offset_id
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 """Field of QUERY_MESSAGE which tells that the key is a unique key."""

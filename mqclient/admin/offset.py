@@ -18,7 +18,7 @@ from remoting import bodies, headers
 from remoting.bodies import MessageQueue
 from remoting.codes import LanguageCode, RequestCode, ResponseCode
 from remoting.command import Command
-from storefmt.configs import ConsumerOffsets
+from storefmt.config.tables import ConsumerOffsets
 
 LATEST_MS: Final = -1
 """The timestamp of a reset that means "behind the last message"."""

@@ -14,7 +14,7 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 
 if TYPE_CHECKING:
-    from storefmt.configs import TopicConfig, TopicTable
+    from storefmt.config.tables import TopicConfig, TopicTable
 
 
 class TopicCalls(AdminCalls):
@@ -119,7 +119,7 @@ class TopicCalls(AdminCalls):
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
         # Imported here, because most commands about topics do not need the settings.
-        from storefmt.configs import TopicTable
+        from storefmt.config.tables import TopicTable
 
         return await self._body(
             address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"

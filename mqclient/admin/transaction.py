@@ -13,10 +13,10 @@ from mqclient.admin.calls import AdminCalls
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from remoting import headers
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from storefmt import fastjson
+from storefmt.config import fastjson
 from storefmt.errors import StoreError
-from storefmt.hosts import host_text
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.hosts import host_text
+from storefmt.formats.msgid import parse_offset_id
 
 
 @dataclass(frozen=True, slots=True)

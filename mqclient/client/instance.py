@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
     from remoting.direct import DirectClient
-    from storefmt.msgid import UniqueIds
+    from storefmt.formats.msgid import UniqueIds
 
 NAMESRV_PORT: Final = 9876
 DEFAULT_INSTANCE: Final = "DEFAULT"
@@ -143,7 +143,7 @@ class MQClient:
     @cached_property
     def unique_ids(self) -> "UniqueIds":
         """Return the generator of unique keys; loaded on first use, because tools send nothing."""
-        from storefmt.msgid import UniqueIds
+        from storefmt.formats.msgid import UniqueIds
 
         return UniqueIds(socket.inet_aton(local_ip()))
 

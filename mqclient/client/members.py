@@ -24,8 +24,8 @@ from remoting.command import Command
 from remoting.header import Header
 from remoting.headers import UnregisterClient
 from storefmt.errors import StoreError
-from storefmt.message import decode_record
-from storefmt.properties import PRODUCER_GROUP
+from storefmt.formats.message import decode_record
+from storefmt.formats.properties import PRODUCER_GROUP
 
 LOG = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from mqclient.message import Message, MessageExt
 from remoting.command import Command
 from remoting.headers import ReplyMessage
 from storefmt.errors import StoreError
-from storefmt.hosts import parse_host
-from storefmt.message import MAGIC_V1, Record
-from storefmt.properties import CLUSTER, CORRELATION_ID, MESSAGE_TYPE, REPLY_TO_CLIENT, TTL
+from storefmt.formats.hosts import parse_host
+from storefmt.formats.message import MAGIC_V1, Record
+from storefmt.formats.properties import CLUSTER, CORRELATION_ID, MESSAGE_TYPE, REPLY_TO_CLIENT, TTL
 
 LOG = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.namespace import retry_topic_of, unwrap
 from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
-from storefmt.properties import RETRY_TOPIC
+from storefmt.formats.properties import RETRY_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.consumer.listeners import ListenerCaller

@@ -26,8 +26,8 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import BadBody
 from remoting.headers import UpdateConsumerOffset
-from storefmt import fastjson
-from storefmt.javahash import string_hash
+from storefmt.config import fastjson
+from storefmt.formats.javahash import string_hash
 
 LOCAL_DIR: Final = Path("~/.rocketmq_offsets")
 

@@ -24,8 +24,8 @@ from mqclient.producer.producer import InnerProducer
 from mqclient.producer.send_request import PackedMessage
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
-from storefmt.hosts import host_text
-from storefmt.properties import (
+from storefmt.formats.hosts import host_text
+from storefmt.formats.properties import (
     DELAY,
     MAX_RECONSUME_TIMES,
     ORIGIN_MESSAGE_ID,
@@ -36,7 +36,7 @@ from storefmt.properties import (
     format_properties,
     hashmap_order,
 )
-from storefmt.sysflag import COMPRESSED, COMPRESSION_MASK
+from storefmt.formats.sysflag import COMPRESSED, COMPRESSION_MASK
 
 LOG = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import SubscriptionData
 from storefmt.errors import StoreError
-from storefmt.javahash import string_hash
+from storefmt.formats.javahash import string_hash
 from storefmt.paths import check_topic_name
 
 ALL: Final = "*"

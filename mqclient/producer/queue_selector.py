@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from remoting.bodies import MessageQueue
-from storefmt.javahash import string_hash
+from storefmt.formats.javahash import string_hash
 
 Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
 """A function that chooses a queue for a message (MessageQueueSelector)."""

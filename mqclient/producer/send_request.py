@@ -23,18 +23,18 @@ from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.frame import encode_frame
 from remoting.sends import SendFrames, send_v2_ext
-from storefmt.batch import BatchEntry, join_batch
 from storefmt.errors import StoreError
-from storefmt.msgid import UniqueIds
-from storefmt.paths import check_topic_name
-from storefmt.properties import (
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.msgid import UniqueIds
+from storefmt.formats.properties import (
     INSTANCE_ID,
     PROPERTIES_SIZE_MAX,
     WAIT,
     format_properties,
     hashmap_order,
 )
-from storefmt.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
+from storefmt.formats.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compression
+from storefmt.paths import check_topic_name
 
 _KEY: Final = "\x03"
 """Stands for the unique key in a text that is reused for many messages."""

@@ -12,7 +12,7 @@ from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
-from storefmt.properties import MSG_REGION, TRACE_ON
+from storefmt.formats.properties import MSG_REGION, TRACE_ON
 
 
 class SendStatus(StrEnum):

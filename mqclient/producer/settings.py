@@ -10,7 +10,7 @@ from mqclient.client.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
 from mqclient.client.settings import check_kind, check_range
 from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX
-from storefmt.sysflag import Compression
+from storefmt.formats.sysflag import Compression
 
 _RANGES: Final = {
     "send_msg_timeout_ms": (1, 2**31),

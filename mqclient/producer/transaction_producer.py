@@ -38,10 +38,10 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState, EndTransaction
-from storefmt import sysflag
 from storefmt.errors import StoreError
-from storefmt.msgid import parse_offset_id
-from storefmt.properties import PRODUCER_GROUP, TRANSACTION_PREPARED
+from storefmt.formats import sysflag
+from storefmt.formats.msgid import parse_offset_id
+from storefmt.formats.properties import PRODUCER_GROUP, TRANSACTION_PREPARED
 
 LOG = logging.getLogger(__name__)
 

@@ -29,8 +29,8 @@ from mqclient.producer.hooks import EndTransactionEvent, SendEvent
 from mqclient.producer.producer import InnerProducer
 from mqclient.producer.send_result import SendStatus
 from mqclient.trace.trace_data import MessageType, Trace, keys_of, record
-from storefmt import sysflag
-from storefmt.properties import MSG_REGION, TRACE_ON
+from storefmt.formats import sysflag
+from storefmt.formats.properties import MSG_REGION, TRACE_ON
 
 LOG = logging.getLogger(__name__)
 

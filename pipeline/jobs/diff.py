@@ -3,7 +3,7 @@
     ranges of the log that both have ──a task each──> first difference
     queues, so many a task           ──────────────> what differs, queue by queue
 
-Rule: comparing is ``storefmt.offline.compare``'s; the ranges are put together here, in order.
+Rule: ``storefmt.offline.analyse.compare`` compares; the ranges are put together here, in order.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ import pyarrow as pa
 from pipeline.reading import SPLIT_SIZE
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.compare import (
+from storefmt.offline.analyse.compare import (
     LogDifference,
     common_range,
     compare_queues,
     compare_range,
     difference_of,
 )
-from storefmt.offline.tree import QueueKey
+from storefmt.offline.views.tree import QueueKey
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -29,8 +29,8 @@ from pipeline.reading import Reading
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import located
 from pipeline.tables import plan, read, schema_of
-from storefmt.columns import SCHEMA as MESSAGES
-from storefmt.offline.outdir import OutDir
+from storefmt.arrow.columns import SCHEMA as MESSAGES
+from storefmt.offline.output_dir import OutDir
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,10 +23,10 @@ from pipeline.errors import BadOption
 from pipeline.spread import Rows, gather, spread
 from pipeline.statetables import offset_rows, stored_ms
 from pipeline.stores import open_store
-from storefmt.configs import ConsumerOffsets
+from storefmt.config.tables import ConsumerOffsets
 from storefmt.errors import StoreError
-from storefmt.offline.queues import QueueView
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.storedir import StoreDir
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,7 +3,7 @@
     log ──splits──> what each record claims ──shuffle by queue──> queue files
         └─────────> index, a task a file         queues without a record, ext files: a task
 
-Rule: who places and writes is ``storefmt.offline.rebuild``; here its work is shared out. Each
+Rule: ``storefmt.offline.repair.rebuild`` places and writes; here its work is shared out. Each
 queue is made by one task, under another name, and moved to its place when it is whole. Claims
 are shuffled by runs: a row costs Spark what many entries cost us. A log with damage, or with
 files that are not where they say, is rebuilt as one task: what is lost there decides what a
@@ -28,15 +28,15 @@ from pipeline.reading import Reading
 from pipeline.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
 from pipeline.stores import located, open_store
 from pipeline.tables import DAMAGE, plan, read
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.placement import Placed
-from storefmt.offline.rebuild import Rebuild, Rebuilt, Shape
-from storefmt.offline.rebuild import rebuild as rebuild_store
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tree import QueueKey
-from storefmt.properties import INNER_MULTI_DISPATCH
-from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
-from storefmt.vocabulary import SCHEDULE_TOPIC
+from storefmt.formats.properties import INNER_MULTI_DISPATCH
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.names import SCHEDULE_TOPIC
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.placement import Placed
+from storefmt.offline.repair.rebuild import Rebuild, Rebuilt, Shape
+from storefmt.offline.repair.rebuild import rebuild as rebuild_store
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.views.tree import QueueKey
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

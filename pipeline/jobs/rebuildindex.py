@@ -4,7 +4,7 @@
     index file k:   a task reads from the log file in which index file k-1 ends
 
 Rule: the files are those that one writer makes, byte for byte. So an index with history has one
-writer (``storefmt.offline.rebuildindex``); and what the writers found is held together: each
+writer (``storefmt.offline.repair.rebuild_index``); what the writers found is held together: each
 must begin behind the entry with which the one before ended, and names must rise. Where that is
 not so, one writer makes them all.
 """
@@ -25,10 +25,10 @@ from pipeline.reading import Reading
 from pipeline.spread import Rows, one_batch, spread
 from pipeline.stores import open_store
 from pipeline.tables import plan, read
-from storefmt.offline.indexwriter import IndexShare
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuildindex import has_history, indexes_tags, shape_of, write_index
-from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.index_writer import IndexShare
+from storefmt.offline.repair.rebuild_index import has_history, indexes_tags, shape_of, write_index
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

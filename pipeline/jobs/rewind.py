@@ -1,7 +1,7 @@
 """``rewind-plan``: what moving consumer groups to a time would replay or skip.
 
 Rule: nothing is changed; each row ends with the command that would do it. Searching is
-``storefmt.offline.rewind``'s, by the rules of a broker; queues are shared out over tasks.
+``storefmt.offline.analyse.rewind``'s, by the rules of a broker; queues are shared out over tasks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from pipeline.spread import Rows, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.info import GroupInfo
-from storefmt.offline.rewind import moves_to
+from storefmt.offline.analyse.rewind import moves_to
+from storefmt.offline.views.info import GroupInfo
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,10 +20,10 @@ from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
 from pipeline.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
 from storefmt.errors import NotInStore
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.trace import LifeStep, LogRange, Scanning, pattern_of
-from storefmt.offline.trace import trace as trace_store
+from storefmt.formats.message import Record
+from storefmt.offline.analyse.trace import LifeStep, LogRange, Scanning, pattern_of
+from storefmt.offline.analyse.trace import trace as trace_store
+from storefmt.offline.views.storedir import StoreDir
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.bulk import Bulk, Window
-from storefmt.offline.bulk_queues import Marked
-from storefmt.offline.findings import Report
-from storefmt.offline.judged import PIECE_SIZE, Piece, judge, judge_of, pieces
-from storefmt.offline.verify import verify as verify_store
+from storefmt.offline.verify.bulk import Bulk, Window
+from storefmt.offline.verify.bulk_queues import Marked
+from storefmt.offline.verify.findings import Report
+from storefmt.offline.verify.parallel_verify import PIECE_SIZE, Piece, judge, judge_of, pieces
+from storefmt.offline.verify.store import verify as verify_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,7 +17,7 @@ log), ``bodyMatches`` (an RE2 expression).
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
 with ``columns``, with ``.schema("topic string, store_size int")``, or with
 ``pipeline.frames.commitlog``. Options that nobody reads are refused by name. Rows leave as Arrow
-batches made by ``storefmt.columns``; there is no decoding here.
+batches made by ``storefmt.arrow.columns``; there is no decoding here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ from pipeline.tables import (
     schema_of,
     table_names,
 )
-from storefmt.columns import BYTES_MAX, ROWS_MAX
+from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 
 # Spark lower-cases the names of options; these are the spellings shown to people.
 _OPTIONS: Final = (

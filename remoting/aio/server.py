@@ -29,7 +29,7 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
-from storefmt.hosts import host_text, pack_host
+from storefmt.formats.hosts import host_text, pack_host
 
 LOG = logging.getLogger(__name__)
 

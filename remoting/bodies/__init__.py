@@ -89,7 +89,7 @@ if TYPE_CHECKING:
         KVTable,
         TopicList,
     )
-    from storefmt.configs import DataVersion, SubscriptionGroup, TopicConfig
+    from storefmt.config.tables import DataVersion, SubscriptionGroup, TopicConfig
 
 __all__ = [
     "AclConfig",
@@ -163,7 +163,7 @@ __all__ = [
 ]
 
 _FAMILIES: Final = {
-    "storefmt.configs": "DataVersion SubscriptionGroup TopicConfig",
+    "storefmt.config.tables": "DataVersion SubscriptionGroup TopicConfig",
     "remoting.bodies.acl": (
         "AclConfig ClusterAclVersionInfo GetBrokerClusterAclConfigResponseBody PlainAccessConfig"
     ),

@@ -6,7 +6,7 @@ Source: common/AclConfig.java, common/PlainAccessConfig.java, common/protocol/bo
 from dataclasses import dataclass
 
 from remoting.bodies.base import Body
-from storefmt.configs import DataVersion
+from storefmt.config.tables import DataVersion
 
 
 @dataclass(slots=True, kw_only=True)

@@ -26,10 +26,10 @@ from typing import Final, NamedTuple, Protocol, Self, TypeVar, cast
 from remoting.errors import BadBody
 from remoting.header import camel_case, parse_int
 from remoting.serialize import java_text
-from storefmt import fastjson
+from storefmt.config import fastjson
+from storefmt.config.fastjson import Json, Key
+from storefmt.config.fastjson_reader import to_object_key
 from storefmt.errors import ConfigDamaged
-from storefmt.fastjson import Json, Key
-from storefmt.fastjson_reader import to_object_key
 
 _E = TypeVar("_E", bound=enum.Enum)
 _Read = Callable[[object], object]
@@ -242,7 +242,7 @@ def _codec(hint: object) -> tuple[_Read, _Write]:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum_codec(hint)
     if isinstance(hint, type) and hasattr(hint, "from_json"):
-        # A body, or one of the values that also lie in a store: ``storefmt.configs``.
+        # A body, or one of the values that also lie in a store: ``storefmt.config.tables``.
         kind = cast("type[JsonValue]", hint)
         return (
             lambda value: kind.from_json(cast(Json, value)),

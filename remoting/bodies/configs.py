@@ -1,6 +1,6 @@
 """Bodies made of the values that also lie in a store: topics, groups, their versions.
 
-``TopicConfig``, ``SubscriptionGroup`` and ``DataVersion`` are declared in ``storefmt.configs``;
+``storefmt.config.tables`` declares ``TopicConfig``, ``SubscriptionGroup`` and ``DataVersion``;
 here is what wraps them on the wire. Where such a value IS the body (request codes 200 and 322),
 use ``encode_value`` and ``decode_value``.
 
@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from remoting.bodies.base import Body, JsonValue
 from remoting.errors import BadBody
-from storefmt import fastjson
-from storefmt.configs import DataVersion, SubscriptionGroup, TopicConfig
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion, SubscriptionGroup, TopicConfig
 from storefmt.errors import ConfigDamaged
 
 _V = TypeVar("_V", bound=JsonValue)

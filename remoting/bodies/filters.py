@@ -6,7 +6,7 @@ Source: broker/filter/ConsumerFilterData.java, filter/util/BloomFilterData.java 
 from dataclasses import dataclass
 
 from remoting.bodies.base import Body
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 
 @dataclass(slots=True, kw_only=True)

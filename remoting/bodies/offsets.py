@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from remoting.bodies.base import Body
 from remoting.bodies.queues import MessageQueue
-from storefmt.fastjson import Json
+from storefmt.config.fastjson import Json
 
 
 @dataclass(slots=True, kw_only=True)

@@ -23,8 +23,8 @@ from remoting.bodies.configs import (
     encode_value,
 )
 from remoting.errors import BadBody
-from storefmt import fastjson
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion, TopicConfig
 from storefmt.errors import ConfigDamaged
 
 PLAIN_SIZE_MAX: Final = 64 * 1024 * 1024

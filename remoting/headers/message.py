@@ -21,13 +21,13 @@ class SendMessage(Rpc):
     queue_id: Int32
     """Queue; a negative one lets the broker choose."""
     sys_flag: Int32
-    """See ``storefmt.sysflag``: compression, transaction."""
+    """See ``storefmt.formats.sysflag``: compression, transaction."""
     born_timestamp: Int64
     """When the producer made the message, ms."""
     flag: Int32
     """The user's own flag, stored and not looked at."""
     properties: str | None = None
-    """Property string, see ``storefmt.properties``."""
+    """Property string, see ``storefmt.formats.properties``."""
     reconsume_times: Int32 | None = None
     unit_mode: bool = False
     batch: bool = False
@@ -47,13 +47,13 @@ class SendMessageV2(Header):
     queue_id: Int32 = field(metadata=key("e"))
     """Queue; a negative one lets the broker choose."""
     sys_flag: Int32 = field(metadata=key("f"))
-    """See ``storefmt.sysflag``: compression, transaction."""
+    """See ``storefmt.formats.sysflag``: compression, transaction."""
     born_timestamp: Int64 = field(metadata=key("g"))
     """When the producer made the message, ms."""
     flag: Int32 = field(metadata=key("h"))
     """The user's own flag, stored and not looked at."""
     properties: str | None = field(default=None, metadata=key("i"))
-    """Property string, see ``storefmt.properties``."""
+    """Property string, see ``storefmt.formats.properties``."""
     reconsume_times: Int32 | None = field(default=None, metadata=key("j"))
     unit_mode: bool = field(default=False, metadata=key("k"))
     max_reconsume_times: Int32 | None = field(default=None, metadata=key("l"))

@@ -47,7 +47,7 @@ from server.store.commitlog.flush import SyncJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
-from storefmt.hosts import pack_host
+from storefmt.formats.hosts import pack_host
 from storefmt.paths import StorePaths
 
 LOG = logging.getLogger(__name__)

@@ -53,10 +53,10 @@ from server.store.errors import StoreFailed
 from server.store.queues.ext import no_bits
 from server.store.results import DispatchEntry, PutMessage, PutResult
 from server.store.store import MessageStore
-from storefmt.configs import DataVersion, DelayOffsets, GroupTable
-from storefmt.hosts import pack_host
-from storefmt.message import decode_record
-from storefmt.vocabulary import is_light
+from storefmt.config.tables import DataVersion, DelayOffsets, GroupTable
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import decode_record
+from storefmt.names import is_light
 
 LOG = logging.getLogger(__name__)
 

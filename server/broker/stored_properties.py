@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from storefmt.javahash import tags_code
-from storefmt.properties import (
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import (
     CLUSTER,
     DELAY,
     INNER_MULTI_DISPATCH,

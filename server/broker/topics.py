@@ -24,8 +24,8 @@ from typing import Final
 
 from server.broker import names
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
-from storefmt.configs import DataVersion, TopicConfig, TopicTable
-from storefmt.vocabulary import is_light
+from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
+from storefmt.names import is_light
 
 SCHEDULE_QUEUE_COUNT: Final = 18
 BENCHMARK_QUEUE_COUNT: Final = 1024

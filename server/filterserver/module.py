@@ -30,8 +30,8 @@ from server.filterserver.compiling import (
     make_engine,
 )
 from storefmt.errors import BadCall, RecordDamaged
-from storefmt.message import Record, decode_records
-from storefmt.sysflag import inflate
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.sysflag import inflate
 
 if TYPE_CHECKING:
     import wasmtime

@@ -14,7 +14,7 @@ from typing import Final
 
 from remoting.bodies import KVConfigSerializeWrapper
 from server.runtime.jsonfile import REAL_FILES, Files, load_state_file, write_atomic
-from storefmt import fastjson
+from storefmt.config import fastjson
 from storefmt.errors import ConfigDamaged
 
 ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from remoting.bodies import BrokerData, ClusterInfo, QueueData, TopicList, TopicRouteData
 from remoting.headers import RegisterBroker
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config.tables import DataVersion, TopicConfig
 
 BROKER_EXPIRES_MS: Final = 120_000
 """A broker that has not registered for so long is dropped."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from storefmt.configs import load_config
+from storefmt.config.tables import load_config
 
 LOG = logging.getLogger(__name__)
 

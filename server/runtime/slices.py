@@ -30,7 +30,7 @@ from typing import Final, Protocol, TypeVar
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.runtime.request import Request, RequestRefused
-from storefmt import fastjson
+from storefmt.config import fastjson
 
 LOG = logging.getLogger(__name__)
 

@@ -28,9 +28,9 @@ from server.store.queues.queue_table import Taker
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point_file import SafePointFile
 from server.store.results import DispatchEntry
-from storefmt.consumequeue import FILLER_SIZE
 from storefmt.errors import BadCall
-from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
+from storefmt.formats.consumequeue import FILLER_SIZE
+from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
 
 LOG = logging.getLogger(__name__)
 

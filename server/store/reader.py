@@ -27,10 +27,16 @@ from server.store.index.index import Index
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
 from server.store.results import GetResult, GetStatus, QueryResult
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, EXT_ADDRESS_MAX, FILLER_SIZE, entry_columns
-from storefmt.consumequeue_ext import ExtUnit
-from storefmt.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
-from storefmt.sysflag import BORN_HOST_V6
+from storefmt.formats.consumequeue import (
+    CQ_ENTRY,
+    ENTRY_SIZE,
+    EXT_ADDRESS_MAX,
+    FILLER_SIZE,
+    entry_columns,
+)
+from storefmt.formats.consumequeue_ext import ExtUnit
+from storefmt.formats.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN
+from storefmt.formats.sysflag import BORN_HOST_V6
 
 LOG = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from server.store.recovery.index_rewind import IndexEnds
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point import Listing
 from server.store.recovery.safe_point_file import SafePointFile
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
 """Queues that one step writes, at most, so that no turn is long."""

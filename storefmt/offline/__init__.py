@@ -1,9 +1,14 @@
-"""A store directory opened read-only: views, queries and verification, without a broker."""
+"""Offline tools: a store directory is opened read-only and examined without a broker.
 
-from storefmt.offline.findings import Finding, Report, Severity
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
-from storefmt.offline.walk import Blank, Damage, End, LogItem
+The path of a store enters; views, findings, repaired copies and answers leave. ``views`` opens
+and reads, ``verify`` judges, ``repair`` writes new directories, ``analyse`` answers questions.
+Start with ``StoreDir`` and ``verify``, which are importable from here.
+"""
+
+from storefmt.offline.verify.findings import Finding, Report, Severity
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem
+from storefmt.offline.views.storedir import StoreDir
 
 __all__ = [
     "Blank",

@@ -5,10 +5,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from storefmt.columns import SCHEMA, iter_batches
+from storefmt.arrow.columns import SCHEMA, iter_batches
 from storefmt.errors import StoreError
-from storefmt.message import Record
-from storefmt.scan import walk
+from storefmt.formats.message import Record
+from storefmt.formats.scan import walk
 from tests.fuzz.seeds import golden_records
 from tests.fuzz.store_targets import reader
 from tests.fuzz.target import Target

@@ -3,18 +3,18 @@
 import struct
 from collections.abc import Callable, Iterator
 
-from storefmt import batchqueue, consumequeue, consumequeue_ext, dledger, index, timer
-from storefmt.batch import join_batch, split_batch
-from storefmt.checkpoint import Checkpoint
 from storefmt.errors import RecordDamaged, StoreError
-from storefmt.hosts import host_text
-from storefmt.layout import LAYOUTS
-from storefmt.message import Record, decode_record, decode_records
-from storefmt.msgid import decode_unique_id, parse_offset_id
-from storefmt.properties import format_properties, hashmap_order, parse_properties
-from storefmt.scan import Blank, Damage, End, scan_log, scan_pure, walk
-from storefmt.story import describe
-from storefmt.sysflag import COMPRESSED, Compression, inflate
+from storefmt.formats import batchqueue, consumequeue, consumequeue_ext, dledger, index, timer
+from storefmt.formats.batch import join_batch, split_batch
+from storefmt.formats.checkpoint import Checkpoint
+from storefmt.formats.hosts import host_text
+from storefmt.formats.layout import LAYOUTS
+from storefmt.formats.message import Record, decode_record, decode_records
+from storefmt.formats.msgid import decode_unique_id, parse_offset_id
+from storefmt.formats.properties import format_properties, hashmap_order, parse_properties
+from storefmt.formats.scan import Blank, Damage, End, scan_log, scan_pure, walk
+from storefmt.formats.sysflag import COMPRESSED, Compression, inflate
+from storefmt.offline.analyse.message_history import describe
 from tests.fuzz.seeds import golden_records, java_files, store_files
 from tests.fuzz.target import Target
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from storefmt import statefiles
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
+from storefmt.config import statefiles
+from storefmt.config.fastjson import dialect_of, dumps, loads
+from storefmt.config.statefiles import StateFile
+from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
 from storefmt.errors import ConfigDamaged, StoreError
-from storefmt.fastjson import dialect_of, dumps, loads
-from storefmt.statefiles import StateFile
 from tests.fuzz.seeds import store_files
 from tests.fuzz.target import Target
 from tests.storefmt.vectors import DATA

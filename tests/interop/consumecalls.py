@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from remoting.codes import RequestCode as Code
-from storefmt.batch import BatchEntry, join_batch
+from storefmt.formats.batch import BatchEntry, join_batch
 from tests.interop.callrows import bodies_of, rows_of, without
 from tests.interop.rawcalls import (
     EMPTY,

@@ -16,7 +16,7 @@ from mqclient.consumer.listeners import (
 from mqclient.consumer.settings import PushSettings
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.rocketmq import Servers
 
 FROM_FIRST = PushSettings(

@@ -28,10 +28,10 @@ from remoting.bodies import (
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RequestTimedOut
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.fastjson import Json, Key, loads
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import ConfigDamaged
-from storefmt.fastjson import Json, Key, loads
-from storefmt.message import decode_records
+from storefmt.formats.message import decode_records
 from tests.waiting import eventually
 
 TOPIC, EMPTY, LEFT = "SideTopic", "SideEmpty", "SideLeft"

@@ -21,7 +21,7 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.reading import read_queue
 from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
 from tests.interop.toolbox import Toolbox

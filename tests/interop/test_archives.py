@@ -9,8 +9,8 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_store, restore_topic
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from tests.interop.rocketmq import SMALL_STORE, Broker, JavaSide, Namesrv
 from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make, read_queues

@@ -13,7 +13,7 @@ from mqclient.client.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.asking import run
 from tests.interop.reading import read_queue
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side

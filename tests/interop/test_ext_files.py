@@ -22,8 +22,8 @@ from remoting.bodies import (
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import QueryConsumeQueue
-from storefmt.consumequeue import decode_entries
-from storefmt.consumequeue_ext import ExtUnit, decode_units
+from storefmt.formats.consumequeue import decode_entries
+from storefmt.formats.consumequeue_ext import ExtUnit, decode_units
 from tests.interop.conftest import Servers
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.test_filters import make_topic

@@ -11,7 +11,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
-from storefmt.message import decode_records
+from storefmt.formats.message import decode_records
 from tests.interop.conftest import Servers
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.test_filters import make_topic

@@ -8,7 +8,7 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.conftest import Servers
 from tests.interop.reading import text_of
 from tests.interop.toolbox import Job, Toolbox

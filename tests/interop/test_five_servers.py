@@ -20,8 +20,8 @@ from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere
-from storefmt.configs import SubscriptionGroup
-from storefmt.sysflag import Compression
+from storefmt.config.tables import SubscriptionGroup
+from storefmt.formats.sysflag import Compression
 from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
 from tests.interop.reading import read_topic
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers

@@ -12,7 +12,7 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.asking import run
 from tests.interop.rocketmq import JavaSide, Servers
 from tests.interop.toolbox import Line, Toolbox, alone, body_of

@@ -10,7 +10,7 @@ from pipeline.livetable import LIVE_SCHEMA
 from pipeline.logtables import plan_log, read_log
 from pipeline.reading import Reading
 from remoting.bodies import MessageQueue
-from storefmt.columns import SCHEMA
+from storefmt.arrow.columns import SCHEMA
 from tests.interop.rocketmq import Servers
 from tests.pipeline.livetopics import fill, live, make
 

@@ -2,7 +2,7 @@
 
     3 messages in each of 2 queues ── deleteTopic ── made again ── fewer messages
 
-The same layouts without Java: ``tests/storefmt/offline/test_made_again.py``.
+The same layouts without Java: ``tests/storefmt/offline/repair/test_made_again.py``.
 """
 
 from pathlib import Path
@@ -13,12 +13,12 @@ from mqclient import Admin, Producer
 from mqclient.client.instance import MQClient
 from mqclient.message import Message
 from remoting.bodies import MessageQueue
-from storefmt.configs import TopicConfig
-from storefmt.offline.findings import Severity
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.repair import repair
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.config.tables import TopicConfig
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.repair import repair
+from storefmt.offline.verify.findings import Severity
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.interop.asking import run
 from tests.interop.reading import dispatched
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv

@@ -26,9 +26,9 @@ from remoting.bodies import (
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.errors import RemotingError, RequestTimedOut
-from storefmt import fastjson
-from storefmt.configs import DataVersion, TopicConfig
-from storefmt.fastjson import Json
+from storefmt.config import fastjson
+from storefmt.config.fastjson import Json
+from storefmt.config.tables import DataVersion, TopicConfig
 from tests.interop.rocketmq import JavaSide, Namesrv, OurSide
 from tests.waiting import eventually
 

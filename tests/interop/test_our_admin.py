@@ -11,7 +11,7 @@ from mqclient.errors import BadRequest, BrokerRefused, NoRoute, NotFound
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
-from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.interop.asking import run
 from tests.interop.reading import dispatched, read_topic
 from tests.interop.rocketmq import Broker, Servers

@@ -14,7 +14,7 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendStatus
 from remoting.bodies import MessageQueue
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.asking import run
 from tests.interop.reading import read_queue, read_topic
 from tests.interop.rocketmq import Broker, Servers

@@ -13,7 +13,7 @@ from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState
-from storefmt.sysflag import Compression
+from storefmt.formats.sysflag import Compression
 from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers, Side
 from tests.interop.toolbox import Toolbox, body_of

@@ -14,7 +14,7 @@ from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetMaxOffset
-from storefmt.batch import BatchEntry, join_batch
+from storefmt.formats.batch import BatchEntry, join_batch
 from tests.interop.rocketmq import Broker
 from tests.server.broker.desk import create, pull, send
 from tests.waiting import eventually

@@ -14,7 +14,7 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.toolbox import Toolbox
 from tests.waiting import eventually

@@ -23,9 +23,9 @@ from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
-from storefmt.configs import SubscriptionGroup, TopicConfig
-from storefmt.offline.compare import compare_logs, compare_queues
-from storefmt.offline.storedir import StoreDir
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.offline.analyse.compare import compare_logs, compare_queues
+from storefmt.offline.views.storedir import StoreDir
 from tests.interop import asking
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually

@@ -24,10 +24,10 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
-from storefmt.configs import TopicConfig
-from storefmt.message import Record
+from storefmt.config.tables import TopicConfig
+from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.offline.verify.store import verify
 from tests.interop.asking import run
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually

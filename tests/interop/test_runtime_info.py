@@ -18,7 +18,7 @@ from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header
-from storefmt.batch import BatchEntry, join_batch
+from storefmt.formats.batch import BatchEntry, join_batch
 from tests.interop.rocketmq import Broker, JavaSide, OurSide
 from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
 from tests.waiting import eventually

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 
 from server.store.store import MessageStore
-from storefmt.message import MAGIC_V2
-from storefmt.offline.findings import Severity
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.formats.message import MAGIC_V2
+from storefmt.offline.verify.findings import Severity
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.interop.toolbox import Line, Toolbox
 from tests.server.store.stores import START_MS, config_of, message, open_store

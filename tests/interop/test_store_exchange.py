@@ -23,10 +23,10 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
-from storefmt.configs import SubscriptionGroup, TopicConfig
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.formats.message import Record
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.interop.asking import run
 from tests.interop.reading import dispatched, text_of
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.interop.test_store_continued import spec_of
 from tests.interop.toolbox import Line, Toolbox

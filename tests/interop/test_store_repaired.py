@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import Shape, rebuild
-from storefmt.offline.repair import repair
-from storefmt.offline.seal import CHECKSUMS, seal
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.repair.repair import repair
+from storefmt.offline.verify.seal import CHECKSUMS, seal
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.interop.toolbox import Line, Toolbox
 from tests.storefmt.offline.damages import DAMAGES

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.toolbox import Job, Toolbox
 from tests.waiting import wait

@@ -18,7 +18,7 @@ from mqadmin.checkup import (
 )
 from mqadmin.places import Place
 from remoting.bodies import MessageQueue, QueueData, TopicRouteData
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 LIMITS = Limits(slave_lag_size=100, skew_ms=5000)
 NOW_MS = 1_000_000_000

@@ -15,7 +15,7 @@ from mqadmin.declared import (
     read_document,
 )
 from mqadmin.errors import Usage
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 
 def topics(**things: dict[str, dict[str, Any]]) -> State:

@@ -49,7 +49,7 @@ def test_finding_a_message_imports_what_finds_it() -> None:
     assert not (HEAVY | LOOP) & names
     # Each of these costs a few ms, which a person waits for.
     assert not {"pathlib", "shutil", "traceback"} & names
-    assert not {"mqclient.admin.admin", "storefmt.configs", "remoting.aio.tls"} & names
+    assert not {"mqclient.admin.admin", "storefmt.config.tables", "remoting.aio.tls"} & names
     assert (
         not {f"remoting.headers.{name}" for name in ("broker", "namesrv", "group", "message")}
         & names

@@ -14,7 +14,7 @@ from mqadmin.things.topic import TopicThing
 from mqadmin.writes import carry_out, plan, plan_each
 from mqclient.admin.admin import Admin
 from mqclient.errors import Unreachable as NoAnswer
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 
 @dataclass

@@ -18,8 +18,8 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
 from remoting.header import Header
-from storefmt.hosts import pack_host
-from storefmt.message import encode_record
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import encode_record
 
 Answer = Callable[[Command], Command | None]
 NOW_MS = 1_700_000_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from mqclient.errors import BadAnswer, BadRequest
 from mqclient.message import Message, MessageExt, read_messages, read_pulled
-from storefmt.sysflag import COMPRESSED, Compression
+from storefmt.formats.sysflag import COMPRESSED, Compression
 from tests.mqclient.fake import record
 
 

@@ -23,7 +23,7 @@ from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
-from storefmt.properties import INSTANCE_ID, parse_properties
+from storefmt.formats.properties import INSTANCE_ID, parse_properties
 from tests.mqclient.fake import FakeServer
 from tests.waiting import eventually, until
 

@@ -9,8 +9,8 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from pipeline.liveoptions import Live, Use, live_of
-from storefmt.configs import TopicConfig
-from storefmt.message import Record
+from storefmt.config.tables import TopicConfig
+from storefmt.formats.message import Record
 from tests.interop.asking import run
 from tests.waiting import eventually
 

@@ -16,8 +16,8 @@ from pipeline.liveplan import Task
 from pipeline.places import Place
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from tests.pipeline.livetopics import fill, make
 
 QUEUE = MessageQueue("T", "broker-a", 0)

@@ -14,7 +14,7 @@ from pipeline.frames import commitlog
 from pipeline.reading import Reading
 from pipeline.sources.store import reading_of
 from pipeline.tables import plan, read
-from storefmt.columns import SCHEMA
+from storefmt.arrow.columns import SCHEMA
 from tests.golden import Golden
 
 BATCH = pa.RecordBatch.from_pydict(

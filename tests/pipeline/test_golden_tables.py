@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipeline.tables import Reading, default_columns, plan, read, table_names
-from storefmt.columns import SCHEMA
-from storefmt.fastjson import loads
+from storefmt.arrow.columns import SCHEMA
+from storefmt.config.fastjson import loads
 from tests.golden import Golden
 from tests.storefmt.offline.stores import store_of
 

@@ -9,9 +9,9 @@ import pytest
 from pipeline.inflated import inflated
 from pipeline.tables import Reading, plan, read
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.sysflag import COMPRESSED, inflate
+from storefmt.formats.message import Record
+from storefmt.formats.sysflag import COMPRESSED, inflate
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 PLAIN = b"a body that says hello"

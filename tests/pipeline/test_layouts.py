@@ -9,10 +9,10 @@ from pipeline.errors import BadOption
 from pipeline.logtables import Gap
 from pipeline.sources.store import reading_of
 from pipeline.tables import DAMAGE, Layout, Reading, default_columns, plan, read
-from storefmt.columns import SCHEMA
-from storefmt.dledger import DledgerDirectory, iter_records
+from storefmt.arrow.columns import SCHEMA
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
-from storefmt.message import Record
+from storefmt.formats.dledger import DledgerDirectory, iter_records
+from storefmt.formats.message import Record
 from tests.golden import Golden
 from tests.storefmt.vectors import expected_of, unpack
 

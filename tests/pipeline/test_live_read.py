@@ -15,7 +15,7 @@ from pipeline.logtables import plan_log, read_log
 from pipeline.reading import Reading
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
-from storefmt.columns import SCHEMA
+from storefmt.arrow.columns import SCHEMA
 from tests.pipeline.livetopics import fill, live, make
 
 COUNT = 210

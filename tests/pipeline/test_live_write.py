@@ -9,7 +9,7 @@ from mqclient.message import Message
 from pipeline.errors import BadOption
 from pipeline.liveoptions import Sink, sink_of
 from pipeline.livewrite import check_columns, outgoing
-from storefmt.properties import TIMER_DELIVER_MS
+from storefmt.formats.properties import TIMER_DELIVER_MS
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from benchmarks.logs import make_log
 from pipeline.frames import commitlog
 from pipeline.tables import Reading, plan, read
-from storefmt.columns import BYTES_MAX, ROWS_MAX
+from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 from tests.pipeline.test_stores import upload
 
 WORKER_MB_MAX = 250

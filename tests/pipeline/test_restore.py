@@ -16,9 +16,9 @@ from pipeline.liveread import read_ranges
 from pipeline.livewrite import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.formats.message import Record
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.pipeline.livetopics import fill, live, make, read_queues
 
 COUNT, BROKER = 120, "broker-a"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.tables import Reading, default_columns, plan, read, table_names
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.work import lines_of
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.frames import commitlog, damage, table
 from pipeline.tables import Reading, default_columns, plan, read, table_names
-from storefmt.columns import SCHEMA
+from storefmt.arrow.columns import SCHEMA
 from tests.golden import Golden
 
 pytestmark = pytest.mark.spark

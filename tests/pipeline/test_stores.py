@@ -28,9 +28,9 @@ from pipeline.sources.store import RocketmqStore
 from pipeline.stores import AHEAD_SIZE, READ_MIN, file_path, located, open_store
 from pipeline.tables import Reading, default_columns, plan, read, table_names
 from storefmt.errors import NotAStore, StoreError
-from storefmt.scan import LogFile
+from storefmt.formats.scan import LogFile
 from tests.golden import Golden
-from tests.storefmt.offline.test_rebuild import PARTS, assert_same_files
+from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
 
 
 @pytest.fixture(params=["s3", "webhdfs"])

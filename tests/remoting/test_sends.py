@@ -11,7 +11,7 @@ from remoting.errors import BadCall
 from remoting.frame import RawFrame, decode_frame, encode_frame
 from remoting.headers import SendMessageResponse, SendMessageV2
 from remoting.sends import SendFrames, Stored, read_stored, send_v2_ext
-from storefmt.properties import MSG_REGION, TRACE_ON
+from storefmt.formats.properties import MSG_REGION, TRACE_ON
 from tests.remoting.captures import SETS, frames
 
 EXT = {

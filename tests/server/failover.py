@@ -38,7 +38,7 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.ports import free_ports
 
 TOPIC, SENDERS, SEED = "Failover", 8, 20261121

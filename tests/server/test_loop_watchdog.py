@@ -38,8 +38,8 @@ from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
 from server.runtime.registry import collect
 from server.runtime.turns import new_loop
-from storefmt.batch import BatchEntry, join_batch
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
+from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import broker_settings
 from tests.server.doubles import FakeConn
 

@@ -26,7 +26,7 @@ from mqclient.errors import ClientError
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.ports import free_ports
 from tests.server.broker.desk import send
 from tests.waiting import wait

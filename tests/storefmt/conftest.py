@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from storefmt import scan
+from storefmt.formats import scan
 from tests.golden import Golden
 from tests.storefmt.corpus import Corpus
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from storefmt.message import Record, encode_record
+from storefmt.formats.message import Record, encode_record
 from tests.golden import Golden
 
 STORES = ("basic", "kinds", "kinds-lmq", "retention", "ipv6", "v5", "default-geometry")

@@ -12,7 +12,7 @@ import importlib, sys
 sys.path.insert(0, sys.argv[1])
 for name in sys.argv[2:]:
     importlib.import_module(name)
-from storefmt.message import body_crc, crc32
+from storefmt.formats.message import body_crc, crc32
 print(crc32.__self__.__name__, body_crc(b"123456789"))
 """
 
@@ -20,9 +20,10 @@ print(crc32.__self__.__name__, body_crc(b"123456789"))
 def test_everything_but_the_columns_imports_without_third_parties() -> None:
     folder = Path(storefmt.__file__).parent
     names = [
-        f"storefmt.{path.stem}"
-        for path in folder.glob("*.py")
-        if not path.stem.startswith(("columns", "__"))
+        f"storefmt.{room}{path.stem}"
+        for room in ("", "formats.", "config.")
+        for path in (folder / room.rstrip(".")).glob("*.py")
+        if path.stem != "__init__"
     ]
     # -S: without site-packages nothing but the standard library can be found.
     command = [sys.executable, "-S", "-c", PROGRAM, str(REPOSITORY), *sorted(names)]

@@ -12,8 +12,8 @@ from mqadmin.parameters import Kind, option
 from mqadmin.registry import Java, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqadmin.things.account import check_acl
-from storefmt import fastjson
-from storefmt.configs import DataVersion
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from mqadmin.things.setting import KvEntry
 from mqadmin.things.topic import TopicThing
 from mqadmin.topicorder import OrderWish, plan_order
 from mqadmin.writes import Step, carry_out, plan, plan_each
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

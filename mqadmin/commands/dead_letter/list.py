@@ -15,7 +15,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqclient.errors import NoRoute
-from storefmt.vocabulary import DLQ_PREFIX
+from storefmt.names import DLQ_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

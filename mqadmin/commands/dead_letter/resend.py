@@ -24,8 +24,8 @@ from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer
-from storefmt.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
-from storefmt.vocabulary import RETRY_PREFIX
+from storefmt.formats.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from storefmt.names import RETRY_PREFIX
 
 TO_ORIGIN = "origin"
 

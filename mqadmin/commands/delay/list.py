@@ -18,7 +18,7 @@ from mqadmin.places import Place, masters
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
 from mqclient.errors import BrokerRefused, NotFound
-from storefmt.vocabulary import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
+from storefmt.names import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -12,7 +12,7 @@ from mqadmin.groupchange import COLUMNS, GroupChange, WantedGroup, change_groups
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, exit_code_of
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.paths import check_group_name
 
 

@@ -25,7 +25,7 @@ from mqadmin.things.offset import OffsetThing
 from mqadmin.things.route import RouteThing
 from mqadmin.things.topic import TopicThing
 from mqadmin.writes import Declined, Step, carry_out, plan
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mqadmin.groupchange import COLUMNS, SETTINGS, GroupChange, WantedGroup, cha
 from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
 from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome, exit_code_of
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.paths import check_group_name
 
 

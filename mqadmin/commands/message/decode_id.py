@@ -15,8 +15,8 @@ from mqadmin.call import Call
 from mqadmin.parameters import argument
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from storefmt.hosts import host_text, port_of
-from storefmt.msgid import decode_unique_id, parse_offset_id
+from storefmt.formats.hosts import host_text, port_of
+from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
 PORT_MAX: Final = 65535
 LOG_MAX: Final = 1 << 50

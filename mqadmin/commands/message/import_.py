@@ -23,7 +23,7 @@ from mqadmin.registry import command
 from mqadmin.rows import Outcome, Row, one
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from storefmt.properties import SYSTEM_NAMES
+from storefmt.formats.properties import SYSTEM_NAMES
 
 NOTE_LINES: Final = 500
 

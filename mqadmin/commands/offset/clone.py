@@ -26,8 +26,8 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import masters
 from mqadmin.registry import Java, JavaOption, command
 from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome
+from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
-from storefmt.vocabulary import RETRY_PREFIX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,7 @@ async def _find(admin: "Admin", args: Arguments) -> tuple[MessageQueue, str]:
 
 def _offline(call: Call, args: Arguments) -> Outcome:
     # A store is read by numpy, which nobody should wait for who asks a broker.
-    from storefmt.offline.storedir import StoreDir
+    from storefmt.offline.views.storedir import StoreDir
 
     number = args.queue.rpartition(":")[2]
     if not number.isdecimal():

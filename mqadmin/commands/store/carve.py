@@ -12,9 +12,9 @@ from mqadmin.parameters import Kind, option
 from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
-from storefmt.offline.carve import CarveCount, Carved, Carver, files_to_carve
-from storefmt.offline.carveout import LOG_FILE_SIZE, CarvedLog
-from storefmt.offline.outdir import OutDir
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.carve import CarveCount, Carved, Carver, files_to_carve
+from storefmt.offline.repair.carveout import LOG_FILE_SIZE, CarvedLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, one
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from mqadmin.errors import NotFound
 from mqadmin.parameters import argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
+from storefmt.config.fastjson import Json, Key, dumps, loads
+from storefmt.config.statefiles import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
-from storefmt.fastjson import Json, Key, dumps, loads
-from storefmt.offline.opened import ConfigRead
-from storefmt.offline.storedir import StoreDir
-from storefmt.statefiles import MEANINGS
-from storefmt.timer import CHECKPOINT_SIZE, TimerCheckpoint
+from storefmt.formats.timer import CHECKPOINT_SIZE, TimerCheckpoint
+from storefmt.offline.views.opened import ConfigRead
+from storefmt.offline.views.storedir import StoreDir
 
 TIMER: Final = "timercheck"
 BACKUP: Final = ".bak"

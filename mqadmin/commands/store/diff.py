@@ -11,8 +11,8 @@ from mqadmin.parameters import Kind, argument
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.storerows import DiffRow
-from storefmt.offline.compare import compare_logs, compare_queues
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.analyse.compare import compare_logs, compare_queues
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
 from mqadmin.storedtime import PAUSE
 from mqadmin.storerows import EVENTS_DETAILS, EventRow
-from storefmt.offline.events import PAUSE_MS, store_events
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.analyse.events import PAUSE_MS, store_events
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, one
 from mqadmin.storedtime import STORED_TO, bound_ms
 from mqadmin.times import When
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

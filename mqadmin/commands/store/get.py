@@ -9,7 +9,7 @@ from mqadmin.parameters import argument, option
 from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, one
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 LOG_OFFSET_DIGITS_MAX = 20
 

@@ -10,8 +10,8 @@ from mqadmin.parameters import argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from storefmt.errors import StoreError
-from storefmt.offline.indexes import IndexView
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.indexes import IndexView
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

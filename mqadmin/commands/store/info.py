@@ -8,8 +8,8 @@ from mqadmin.call import Call
 from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, one
-from storefmt.offline.info import StoreInfo
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.info import StoreInfo
+from storefmt.offline.views.storedir import StoreDir
 
 SCREEN_ROWS: Final = 8
 

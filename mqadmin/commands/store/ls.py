@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.call import Call
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

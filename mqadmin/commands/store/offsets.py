@@ -7,7 +7,7 @@ from mqadmin.call import Call
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

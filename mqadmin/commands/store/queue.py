@@ -9,8 +9,8 @@ from mqadmin.errors import NotFound
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tree import QueueKey
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.views.tree import QueueKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from mqadmin.parameters import option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.shapes import ShapeArguments
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import rebuild
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.rebuild import rebuild
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from mqadmin.output.progress import Progress
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.shapes import ShapeArguments
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.repair import repair
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.repair import repair
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

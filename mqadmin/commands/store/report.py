@@ -7,11 +7,11 @@ from typing import Annotated
 from mqadmin.call import Call
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.progress import Progress
+from mqadmin.output.report import html_report
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
-from storefmt.offline.report import html_report
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

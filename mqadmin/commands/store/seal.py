@@ -12,8 +12,8 @@ from mqadmin.output.progress import Progress
 from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
-from storefmt.offline.seal import CHECKSUMS, seal
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.verify.seal import CHECKSUMS, seal
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome, Row, Share
 from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
 from mqadmin.times import When, iso_utc
-from storefmt.offline.stats import count_records
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tally import By, Key, Tally, Wanted
+from storefmt.offline.analyse.stats import count_records
+from storefmt.offline.analyse.tally import By, Key, Tally, Wanted
+from storefmt.offline.views.storedir import StoreDir
 
 HOUR_MS = 3_600_000
 WAYS = {

@@ -11,10 +11,10 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome
-from storefmt.offline.info import GroupInfo
-from storefmt.offline.life import Step
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.trace import LifeStep, trace
+from storefmt.offline.analyse.life import Step
+from storefmt.offline.analyse.trace import LifeStep, trace
+from storefmt.offline.views.info import GroupInfo
+from storefmt.offline.views.storedir import StoreDir
 
 COLUMNS = (
     *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),

@@ -12,8 +12,8 @@ from mqadmin.parameters import Kind, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row, one
 from mqadmin.storerows import FindingRow
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
 from mqadmin.registry import Java, command
 from mqadmin.rows import Outcome, exit_code_of
 from mqadmin.topicchange import FLAG_UNIT, FLAG_UNIT_SUB, TopicChange, Wanted, change_topics
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from storefmt.paths import check_topic_name
 
 

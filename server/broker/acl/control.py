@@ -35,9 +35,9 @@ from server.broker.names import (
     TRACE_TOPIC,
 )
 from server.runtime.addresses import AddressPattern, BadAddress
-from storefmt.configs import DataVersion
+from storefmt.config.fastjson import Json, Key
+from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
-from storefmt.fastjson import Json, Key
 
 LOG = logging.getLogger(__name__)
 

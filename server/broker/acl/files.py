@@ -26,9 +26,9 @@ from remoting.errors import BadBody
 from server.broker.acl.accounts import Account, AclError, account_of
 from server.runtime.addresses import AddressPattern, BadAddress
 from server.runtime.jsonfile import Files, RealFiles, write_atomic
-from storefmt.configs import DataVersion
+from storefmt.config.fastjson import Json
+from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
-from storefmt.fastjson import Json
 
 LOG = logging.getLogger(__name__)
 

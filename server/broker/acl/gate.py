@@ -21,8 +21,8 @@ from server.runtime.gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
-from storefmt.message import decode_record
-from storefmt.properties import REAL_TOPIC
+from storefmt.formats.message import decode_record
+from storefmt.formats.properties import REAL_TOPIC
 
 Gate = Callable[[Request], None]
 

@@ -10,8 +10,8 @@ Source: broker/subscription/SubscriptionGroupManager.java.
 from collections.abc import Callable
 
 from server.broker import names
-from storefmt.configs import DataVersion, GroupTable, SubscriptionGroup
-from storefmt.vocabulary import is_light
+from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
+from storefmt.names import is_light
 
 
 class Groups:

@@ -11,8 +11,8 @@ Source: broker/offset/ConsumerOffsetManager.java.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from storefmt.configs import ConsumerOffsets
-from storefmt.vocabulary import is_light
+from storefmt.config.tables import ConsumerOffsets
+from storefmt.names import is_light
 
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1

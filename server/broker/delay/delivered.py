@@ -28,11 +28,11 @@ from server.broker.stored_properties import in_java_order, index_keys
 from server.store.commitlog.log_scan import Found
 from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
-from storefmt.javahash import tags_code
-from storefmt.message import Record, decode_record
-from storefmt.properties import (
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import Record, decode_record
+from storefmt.formats.properties import (
     DELAY,
     REAL_QUEUE_ID,
     REAL_TOPIC,

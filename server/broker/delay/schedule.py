@@ -46,10 +46,10 @@ from server.runtime.clock import Times
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record, decode_records
-from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
 
 LOG = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from server.broker.filters.table import FilterTable
 from server.broker.topics import BuiltIn
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
-from storefmt.configs import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
-from storefmt.fastjson import loads
+from storefmt.config.fastjson import loads
+from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
 from storefmt.paths import StorePaths
 
 

@@ -16,7 +16,7 @@ from server.broker.filters.bloom import bit_map
 from server.broker.filters.messagefilter import raw_properties
 from server.broker.filters.table import FilterTable
 from server.store.results import DispatchEntry
-from storefmt.properties import parse_properties
+from storefmt.formats.properties import parse_properties
 
 BIT_MAP_OPERANDS_MAX: Final = 2_048
 """Operands of all filters of a topic that are evaluated for each of its messages."""

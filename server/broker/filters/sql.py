@@ -23,7 +23,7 @@ from server.broker.filters import terms
 from server.broker.filters.lexer import BadExpression, Kind, Lexer, TooLong
 from server.broker.filters.terms import Comparison, Properties, Term
 from server.broker.filters.values import INT_MAX, LONG_MAX, Fault, Long, Truth, Value
-from storefmt.fastjson import java_double
+from storefmt.config.fastjson import java_double
 
 SQL92: Final = "SQL92"
 NESTED_MAX: Final = 64

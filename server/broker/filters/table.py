@@ -24,9 +24,9 @@ from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.sql import SQL92, Expression, compile_sql
 from server.broker.filters.tags import is_tag_type
-from storefmt.fastjson import Json, Key, dumps, loads
-from storefmt.jsonvalues import as_object, table_of
-from storefmt.properties import hashmap_order
+from storefmt.config.fastjson import Json, Key, dumps, loads
+from storefmt.config.jsonvalues import as_object, table_of
+from storefmt.formats.properties import hashmap_order
 
 LOG = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from remoting.bodies import SubscriptionData
-from storefmt.javahash import string_hash
+from storefmt.formats.javahash import string_hash
 
 ALL: Final = "*"
 TAG: Final = "TAG"

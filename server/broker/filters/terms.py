@@ -37,7 +37,7 @@ from server.broker.filters.values import (
     read_int,
     read_long,
 )
-from storefmt.fastjson import java_double
+from storefmt.config.fastjson import java_double
 
 
 class _Piece(NamedTuple):

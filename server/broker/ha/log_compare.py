@@ -17,7 +17,7 @@ from typing import Final
 
 from server.store.disk.nowait import ColdRead, no_wait
 from server.store.raw_log import RawLog
-from storefmt.message import MAGIC_BLANK, RECORD_SIZE_MIN
+from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
 
 WINDOW_SIZE: Final = 1 << 20
 _FRONT_SIZE: Final = 8

@@ -33,7 +33,13 @@ from server.broker.clients.groups import Groups
 from server.broker.clients.offsets import NO_OFFSET, Offsets
 from server.broker.delay.schedule import DelayService
 from server.broker.topics import Topics
-from storefmt.configs import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable, TopicTable
+from storefmt.config.tables import (
+    ConsumerOffsets,
+    DataVersion,
+    DelayOffsets,
+    GroupTable,
+    TopicTable,
+)
 
 LOG = logging.getLogger(__name__)
 

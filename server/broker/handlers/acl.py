@@ -25,8 +25,8 @@ from server.broker.acl.control import AccessControl
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from storefmt import fastjson
-from storefmt.configs import DataVersion
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
 
 _FAILURES: Final = (AclError, ConfigDamaged, OSError)

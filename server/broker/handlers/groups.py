@@ -13,7 +13,7 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 
 RETRY_QUEUE_COUNT_MAX = 1_024
 

@@ -17,7 +17,7 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large, pieces
-from storefmt.fastjson import Json, Key, dumps
+from storefmt.config.fastjson import Json, Key, dumps
 
 QUEUES_PER_SLICE = 1_000
 

@@ -32,7 +32,7 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.fastjson import dumps
+from storefmt.config.fastjson import dumps
 
 
 @handles(RequestCode.QUERY_CONSUMER_OFFSET)

@@ -29,7 +29,7 @@ from server.broker.stats.counters import Snapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 
 @handles(RequestCode.GET_CONSUME_STATS)

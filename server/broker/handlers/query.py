@@ -17,11 +17,11 @@ from server.broker.stored_properties import index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.reader import RawEntry
-from storefmt.consumequeue import is_ext_address
-from storefmt.consumequeue_ext import ExtUnit
+from storefmt.config.fastjson import Json, Key, dumps
 from storefmt.errors import RecordDamaged
-from storefmt.fastjson import Json, Key, dumps
-from storefmt.message import decode_record
+from storefmt.formats.consumequeue import is_ext_address
+from storefmt.formats.consumequeue_ext import ExtUnit
+from storefmt.formats.message import decode_record
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 QUEUE_ENTRY_COUNT_MAX = 1_024

@@ -15,7 +15,7 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from storefmt.errors import BadCall
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.msgid import parse_offset_id
 
 ANSWER_WAIT_MS = 10_000
 RELAY_VERSION_MIN = 62

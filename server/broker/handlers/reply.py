@@ -24,8 +24,8 @@ from server.broker.stored_properties import in_java_order, index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.results import PutMessage
-from storefmt.javahash import tags_code
-from storefmt.properties import (
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import (
     MSG_REGION,
     PUSH_REPLY_TIME,
     REPLY_TO_CLIENT,

@@ -31,7 +31,7 @@ from server.runtime.settings import SettingsError, Value
 from server.store.disk.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
-from storefmt.message import decode_record
+from storefmt.formats.message import decode_record
 
 VERSION_TEXT = "V4_9_7"
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

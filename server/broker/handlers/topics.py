@@ -31,7 +31,7 @@ from server.broker.topics import MULTI_TAG, SINGLE_TAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 
 QUEUE_COUNT_MAX = 65_536
 

@@ -43,12 +43,12 @@ from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.store.disk.nowait import ColdRead
 from server.store.results import PutMessage
+from storefmt.config.fastjson import Json, dumps
 from storefmt.errors import BadCall, RecordDamaged
-from storefmt.fastjson import Json, dumps
-from storefmt.message import Record, decode_record
-from storefmt.msgid import parse_offset_id
-from storefmt.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
-from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
+from storefmt.formats.message import Record, decode_record
+from storefmt.formats.msgid import parse_offset_id
+from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
+from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 
 LOG = logging.getLogger(__name__)
 

@@ -44,7 +44,7 @@ from server.broker.filters.tags import (
 from server.broker.names import is_readable
 from server.broker.serving.refusal import Refused
 from server.broker.topics import Topics
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 
 LOG = logging.getLogger(__name__)
 

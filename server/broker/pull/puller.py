@@ -39,8 +39,8 @@ from server.store.commitlog.log_window import WORK_MAX
 from server.store.disk.nowait import ColdRead
 from server.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.store import MessageStore
-from storefmt.javahash import tags_code
-from storefmt.properties import DELAY, KEYS, TAGS, parse_properties
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import DELAY, KEYS, TAGS, parse_properties
 
 LOG = logging.getLogger(__name__)
 

@@ -20,11 +20,11 @@ from remoting.codes import ResponseCode
 from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import BatchSuffix, Recoder, split_keys
 from server.store.results import RunMessage
-from storefmt import layout
-from storefmt.batch import split_batch
 from storefmt.errors import RecordDamaged
-from storefmt.javahash import tags_code
-from storefmt.properties import PROPERTIES_SIZE_MAX, PROPERTY_SEPARATOR
+from storefmt.formats import layout
+from storefmt.formats.batch import split_batch
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import PROPERTIES_SIZE_MAX, PROPERTY_SEPARATOR
 
 _ALL: Final = layout.BATCH_ENTRY.part("body_size")
 _HEAD: Final = _ALL.struct(only=("size", "flag", "body_size"))

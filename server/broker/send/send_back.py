@@ -24,11 +24,18 @@ from server.broker.stored_properties import in_java_order, index_keys
 from server.broker.topics import UNIT_SUB_FLAG, Topics
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import RecordDamaged
-from storefmt.javahash import tags_code
-from storefmt.message import Record, decode_record
-from storefmt.properties import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TAGS, WAIT, parse_properties
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import Record, decode_record
+from storefmt.formats.properties import (
+    DELAY,
+    ORIGIN_MESSAGE_ID,
+    RETRY_TOPIC,
+    TAGS,
+    WAIT,
+    parse_properties,
+)
 
 FIRST_LEVEL: Final = 3
 RETRY_TIMES_VERSION: Final = 121

@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 from remoting.kernels import SendV2
 from server.broker.stored_properties import Recoder, split_keys
-from storefmt.javahash import tags_code
-from storefmt.sysflag import TRANSACTION_MASK
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.sysflag import TRANSACTION_MASK
 
 LEARN_AFTER: Final = 16
 """Sends of one front that go the general way before one is learnt: an expression is dear."""

@@ -35,11 +35,11 @@ from server.broker.topics import Topics
 from server.broker.transaction.half_messages import is_prepared, prepare
 from server.store.results import PutMessage, PutResult, PutRun, PutStatus
 from server.store.store import MessageStore
-from storefmt.properties import (
+from storefmt.formats.properties import (
     DELAY,
     PROPERTIES_SIZE_MAX,
 )
-from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
 
 LOG = logging.getLogger(__name__)
 

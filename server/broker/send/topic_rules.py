@@ -22,8 +22,8 @@ from server.broker.names import is_writable, perm_text
 from server.broker.serving.refusal import Refused
 from server.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter, Statistics
 from server.broker.topics import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, Topics
-from storefmt.configs import TopicConfig
-from storefmt.sysflag import MULTI_TAGS
+from storefmt.config.tables import TopicConfig
+from storefmt.formats.sysflag import MULTI_TAGS
 
 LOG = logging.getLogger(__name__)
 

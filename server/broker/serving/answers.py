@@ -17,7 +17,7 @@ from remoting.codes import FLAG_RESPONSE, VERSION, LanguageCode, ResponseCode, S
 from remoting.command import Command
 from remoting.frame import encode_frame
 from server.store.results import Chunk
-from storefmt.properties import MSG_REGION, TRACE_ON
+from storefmt.formats.properties import MSG_REGION, TRACE_ON
 
 _HEAD: Final = struct.Struct(">iI")
 _CODE: Final = struct.Struct(">h")

@@ -59,8 +59,8 @@ from server.store.disk.nowait import ColdRead
 from server.store.results import GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
-from storefmt.message import Record, decode_records
-from storefmt.properties import (
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     TRANSACTION_CHECK_TIMES,
     parse_properties,

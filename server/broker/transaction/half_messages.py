@@ -30,10 +30,10 @@ from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC,
 from server.broker.stored_properties import in_java_order, index_keys
 from server.store.results import PutMessage, PutResult
 from storefmt.errors import BadCall
-from storefmt.javahash import tags_code
-from storefmt.message import Record, encode_record
-from storefmt.msgid import offset_id
-from storefmt.properties import (
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import Record, encode_record
+from storefmt.formats.msgid import offset_id
+from storefmt.formats.properties import (
     PRODUCER_GROUP,
     REAL_QUEUE_ID,
     REAL_TOPIC,
@@ -44,7 +44,7 @@ from storefmt.properties import (
     UNIQUE_KEY,
     parse_properties,
 )
-from storefmt.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
 
 GROUP: Final = "CID_RMQ_SYS_TRANS"
 """Under this name the progress of the checks is kept among the consumer offsets."""

@@ -33,7 +33,7 @@ from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.configs import DataVersion
+from storefmt.config.tables import DataVersion
 
 FILTER_SERVERS_VERSION: Final = 37
 """MQVersion V3_0_11: older brokers send the topics without anything around them."""

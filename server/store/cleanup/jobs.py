@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Protocol
 
 from server.store.disk.disk import Disk, DiskFile
 from server.store.queues.queue_rows import QueueRow
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
 
 SLICE_SIZE: Final = 32 << 20

@@ -5,7 +5,7 @@
 
 Rule: one message costs one pack and no system call. The head is packed here with the
 layout of ``storefmt`` and its parts are joined once for all messages of a write; a test
-holds the bytes against ``storefmt.message.encode_record``. Queue offsets are given out
+holds the bytes against ``storefmt.formats.message.encode_record``. Queue offsets are given out
 here and taken back when the write did not succeed.
 
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
@@ -28,10 +28,10 @@ from server.store.results import (
     PutStatus,
     RunResult,
 )
-from storefmt import layout
-from storefmt.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
-from storefmt.properties import PROPERTIES_SIZE_MAX
-from storefmt.sysflag import (
+from storefmt.formats import layout
+from storefmt.formats.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
+from storefmt.formats.properties import PROPERTIES_SIZE_MAX
+from storefmt.formats.sysflag import (
     BORN_HOST_V6,
     HOSTS_V6,
     STORE_HOST_V6,

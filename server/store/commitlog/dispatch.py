@@ -21,8 +21,8 @@ from server.store.queues.ext import ExtFiles
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import UNWRITTEN_MAX, QueueTable, Taker
 from server.store.results import DispatchEntry
-from storefmt.consumequeue import CQ_ENTRY
-from storefmt.sysflag import TRANSACTION_MASK
+from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.sysflag import TRANSACTION_MASK
 
 KEYS_WAITING_MAX: Final = 64
 """Records whose keys wait for the index, at most."""

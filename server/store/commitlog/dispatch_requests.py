@@ -9,7 +9,7 @@ waits for its time, when it is due.
 Tag and keys are cut out of the raw properties without parsing all of them, since a scan of the
 log does this for every record. Most records have the property names of the record before, and
 one match of a pattern then gives all values. The result is that of
-``storefmt.properties.parse_properties``; text that is not plain ASCII is parsed by it.
+``storefmt.formats.properties.parse_properties``; text that is not plain ASCII is parsed by it.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize,
 common/message/MessageDecoder.java#string2messageProperties.
@@ -22,9 +22,16 @@ from typing import Final, NamedTuple
 from server.store.commitlog.append import new_entry
 from server.store.commitlog.log_scan import Found
 from server.store.results import DispatchEntry
-from storefmt.javahash import tags_code
-from storefmt.properties import DELAY, KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
-from storefmt.vocabulary import SCHEDULE_TOPIC
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import (
+    DELAY,
+    KEY_SEPARATOR,
+    KEYS,
+    TAGS,
+    UNIQUE_KEY,
+    parse_properties,
+)
+from storefmt.names import SCHEDULE_TOPIC
 
 _LAYOUTS_MAX: Final = 64
 """Different rows of names that are known; whoever makes up names fills no memory."""

@@ -21,7 +21,7 @@ from typing import Final, Protocol
 from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath
 from server.store.queues.queue import NewNames
 from server.store.queues.queue_ends import QueueEnds
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
 NOT_OPENED: Final = frozenset({errno.EMFILE, errno.ENFILE})

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from server.store.commitlog.next_file import NextFile
 from server.store.disk.disk import Disk, DiskFile, open_files_max
 from server.store.disk.zeros import data_parts
-from storefmt.message import BLANK_SIZE_MIN, blank
+from storefmt.formats.message import BLANK_SIZE_MIN, blank
 from storefmt.paths import log_file_name
 
 OPEN_FILES_MAX: Final = 64

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, cast
 from server.store.commitlog.log_files import CommitLog
 from server.store.disk.file_windows import WINDOW_SIZE, Windows
 from server.store.disk.zeros import first_data
-from storefmt.message import (
+from storefmt.formats.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
     MAGIC_BLANK,
@@ -28,7 +28,7 @@ from storefmt.message import (
     RECORD_SIZE_MIN,
     crc32,
 )
-from storefmt.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 ZEROS: Final = "zeros"
 _RUN_MAX: Final = 256

@@ -12,7 +12,7 @@ Source: store/CommitLog.java#getMessage (which slices a mapped file).
 from typing import Final, Protocol, Self
 
 from server.store.commitlog.log_files import CommitLog
-from storefmt.consumequeue_ext import ExtUnit
+from storefmt.formats.consumequeue_ext import ExtUnit
 
 WINDOW_SIZE: Final = 64 << 10
 WORK_MAX: Final = 10_000

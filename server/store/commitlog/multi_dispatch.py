@@ -21,8 +21,8 @@ from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
 from server.store.results import PutMessage, PutStatus
 from storefmt.errors import BadCall
-from storefmt.message import TOPIC_SIZE_V1_MAX
-from storefmt.properties import (
+from storefmt.formats.message import TOPIC_SIZE_V1_MAX
+from storefmt.formats.properties import (
     INNER_MULTI_DISPATCH,
     INNER_MULTI_QUEUE_OFFSET,
     WAIT,
@@ -30,7 +30,7 @@ from storefmt.properties import (
     hashmap_order,
     parse_properties,
 )
-from storefmt.vocabulary import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, is_light
+from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, is_light
 
 _MARK: Final = f"{INNER_MULTI_DISPATCH}\x01".encode()
 _WAITING_TOPICS: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC})

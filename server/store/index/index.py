@@ -17,10 +17,10 @@ from server.store.disk.disk import Disk
 from server.store.index.index_file import FRESH_SIZE_MAX, IndexFile
 from server.store.results import DispatchEntry
 from storefmt.errors import RecordDamaged
-from storefmt.index import IndexHeader
-from storefmt.javahash import index_key_hash
-from storefmt.keyhash import KeyHashes
-from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from storefmt.formats.index import IndexHeader
+from storefmt.formats.javahash import index_key_hash
+from storefmt.formats.keyhash import KeyHashes
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 PAGES_A_STEP: Final = 256
 """Slot pages (4 KiB) that one step of housekeeping writes, so that no turn is long."""

@@ -20,7 +20,7 @@ from typing import Final
 
 from server.store.disk.disk import Disk, DiskFile
 from server.store.disk.zeros import is_blank_to
-from storefmt.index import (
+from storefmt.formats.index import (
     ENTRY,
     HEADER,
     IndexEntry,

@@ -14,7 +14,7 @@ from server.store.index.index import Index
 from server.store.index.index_file import IndexFile
 from server.store.results import RecoveryReport
 from storefmt.errors import RecordDamaged
-from storefmt.index import ENTRY, HEADER, SLOT, index_file_size
+from storefmt.formats.index import ENTRY, HEADER, SLOT, index_file_size
 from storefmt.paths import StorePaths
 
 

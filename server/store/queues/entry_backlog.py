@@ -17,7 +17,7 @@ from typing import Final
 
 from server.store.disk.disk import Disk, DiskFile
 from server.store.disk.nowait import may_wait
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 
 CHUNK_SIZE: Final = 64 << 10
 # Places take 32 bits: 2 GiB, of which who adds uses some 64 MiB.

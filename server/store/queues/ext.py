@@ -24,9 +24,9 @@ from server.store.disk.disk import Disk
 from server.store.disk.nowait import ColdRead
 from server.store.queues.queue import ConsumeQueue, QueueFiles, queue_bases
 from server.store.results import DispatchEntry
-from storefmt.consumequeue import CQ_ENTRY, ext_address, ext_offset, is_ext_address
-from storefmt.consumequeue_ext import END_OF_FILE, ExtUnit, decode_unit, encode_unit
 from storefmt.errors import BadCall, RecordDamaged
+from storefmt.formats.consumequeue import CQ_ENTRY, ext_address, ext_offset, is_ext_address
+from storefmt.formats.consumequeue_ext import END_OF_FILE, ExtUnit, decode_unit, encode_unit
 from storefmt.paths import StorePaths, log_file_name
 
 LOG = logging.getLogger(__name__)

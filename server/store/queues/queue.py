@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, final
 from server.store.disk.disk import DirEntry, Disk, DiskFile, open_files_max
 from server.store.queues.entry_backlog import Backlog
 from server.store.queues.evicted_queues import Numbers
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 TAIL_FLUSH_SIZE: Final = 8 << 10

@@ -16,7 +16,7 @@ from typing import Final
 
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_rows import QueueRow
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import log_file_name
 
 _WIDTH: Final = 5

@@ -33,7 +33,7 @@ from server.store.queues.queue import (
     TopicPlace,
 )
 from server.store.queues.queue_rows import QueueRow, QueueRows
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 AWAKE_IDLE_MAX: Final = 256

@@ -26,8 +26,15 @@ from server.store.index.index_file import IndexFile
 from server.store.index.usable_files import index_geometry, is_usable, open_index_file
 from server.store.recovery.safe_point import IndexMark
 from server.store.recovery.trust import SafePointWrong
-from storefmt.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, index_file_size
-from storefmt.index import slot_pos as position_of_slot
+from storefmt.formats.index import (
+    ENTRY,
+    HEADER,
+    IndexEntry,
+    IndexHeader,
+    entry_pos,
+    index_file_size,
+)
+from storefmt.formats.index import slot_pos as position_of_slot
 from storefmt.paths import StorePaths
 
 _CHUNK_SIZE: Final = ENTRY.size << 16

@@ -49,8 +49,8 @@ from server.store.recovery.safe_point import (
 )
 from server.store.recovery.trust import SafePointWrong, Trusted, check_point, trusted_queues
 from server.store.results import RecoveryReport
-from storefmt.checkpoint import Checkpoint
 from storefmt.errors import RecordDamaged
+from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 

@@ -22,7 +22,7 @@ from server.store.disk.zeros import data_parts
 from server.store.queues.queue import ConsumeQueue, queue_bases
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueTable
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
 
 _BUFFER_SIZE: Final = 64 << 10
 _UNWRITTEN_MAX: Final = 1 << 20

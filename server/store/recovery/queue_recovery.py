@@ -26,11 +26,11 @@ from server.store.recovery.queue_rebuild import Behind, QueueRebuild
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.trust import SafePointWrong, Trusted
 from server.store.results import DispatchEntry, RecoveryReport
-from storefmt.configs import TopicTable
+from storefmt.config.tables import TopicTable
 from storefmt.errors import BadCall, StoreError
-from storefmt.message import RECORD_SIZE_MIN
+from storefmt.formats.message import RECORD_SIZE_MIN
+from storefmt.formats.sysflag import TRANSACTION_MASK
 from storefmt.paths import StorePaths
-from storefmt.sysflag import TRANSACTION_MASK
 
 
 class QueueRecovery:

@@ -37,9 +37,9 @@ from server.store.recovery.queue_recovery import QueueRecovery
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.trust import Trusted
 from server.store.results import DispatchEntry, RecoveryReport
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.paths import StorePaths
-from storefmt.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 _ENTRIES_A_STEP: Final = 512
 _log_offset: Final = itemgetter(0)

@@ -31,7 +31,7 @@ from typing import Final
 from server.store.disk.disk import OUT_OF_SPACE, DirEntry, Disk, read_file
 from server.store.queues.queue import QueueDirectory, queue_directories
 from server.store.queues.queue_rows import QueueRow, QueueRows
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, parse_log_file_name
 
 FILE_NAME: Final = "dispatch.json"

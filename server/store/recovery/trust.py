@@ -26,11 +26,11 @@ from server.store.queues.queue_table import QueueTable
 from server.store.recovery.queue_rebuild import Behind
 from server.store.recovery.safe_point import Listing, SafePoint, Writer
 from server.store.results import RecoveryReport
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.errors import BadCall
-from storefmt.message import RECORD_SIZE_MIN
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.formats.message import RECORD_SIZE_MIN
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, parse_properties
 from storefmt.paths import StorePaths, parse_log_file_name
-from storefmt.properties import INNER_MULTI_DISPATCH, parse_properties
 
 _BLOCK: Final = 4096
 _ENTRIES_A_BLOCK: Final = _BLOCK // ENTRY_SIZE

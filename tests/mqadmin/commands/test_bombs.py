@@ -17,8 +17,8 @@ from mqadmin.shell.server import Addresses
 from mqclient import BlockingClient
 from mqclient.message import Message
 from mqclient.producer.settings import ProducerSettings
-from storefmt.message import encode_record
-from storefmt.sysflag import COMPRESSED
+from storefmt.formats.message import encode_record
+from storefmt.formats.sysflag import COMPRESSED
 from tests.mqadmin.commands.offline import run
 from tests.mqadmin.commands.test_messages import rows
 from tests.mqadmin.conftest import Result

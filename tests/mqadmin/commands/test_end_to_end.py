@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.shell.server import Addresses
-from storefmt.sysflag import COMPRESSED
+from storefmt.formats.sysflag import COMPRESSED
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]

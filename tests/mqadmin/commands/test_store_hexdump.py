@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.layout import CHECKPOINT, MESSAGE
-from storefmt.message import decode_record
+from storefmt.formats.layout import CHECKPOINT, MESSAGE
+from storefmt.formats.message import decode_record
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.offline.charts import Bar, bars, safe
+from mqadmin.output.charts import Bar, bars, safe
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
 

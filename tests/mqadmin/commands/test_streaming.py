@@ -20,8 +20,8 @@ from remoting.bodies import BrokerData, ClusterInfo, MessageQueue, TopicList
 from remoting.bodies.stats import ConsumeStats, OffsetWrapper
 from remoting.codes import RequestCode
 from remoting.command import Command
-from storefmt import fastjson
-from storefmt.configs import SubscriptionGroup
+from storefmt.config import fastjson
+from storefmt.config.tables import SubscriptionGroup
 from tests.mqclient.fake import FakeServer
 
 TOPIC_COUNT, GROUP_COUNT = 50_000, 1_000

@@ -29,8 +29,8 @@ from remoting.headers import (
     QueryMessageResponse,
     SearchOffsetResponse,
 )
-from storefmt import fastjson
-from storefmt.configs import SubscriptionGroup, TopicConfig, TopicTable
+from storefmt.config import fastjson
+from storefmt.config.tables import SubscriptionGroup, TopicConfig, TopicTable
 from tests.mqclient.fake import NOW_MS, FakeServer, record
 
 _T = TypeVar("_T")

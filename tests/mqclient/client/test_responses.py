@@ -15,7 +15,7 @@ from remoting.errors import (
     RequestTimedOut,
 )
 from remoting.headers import GetMaxOffsetResponse
-from storefmt.configs import TopicTable
+from storefmt.config.tables import TopicTable
 
 
 def test_success_passes_and_refusal_raises() -> None:

@@ -18,7 +18,7 @@ from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from server.embedded import Embedded
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.paths import StorePaths
 from tests.waiting import until
 

@@ -15,7 +15,7 @@ from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode
 from server.pytest_plugin import RocketMQ
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.waiting import eventually, until
 
 FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)

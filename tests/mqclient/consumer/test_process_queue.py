@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mqclient.consumer.process_queue import NOTHING, ProcessQueue
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
-from storefmt.message import Record
+from storefmt.formats.message import Record
 
 QUEUE = MessageQueue("T", "broker-a", 0)
 

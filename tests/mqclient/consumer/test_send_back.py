@@ -12,8 +12,8 @@ from mqclient.message import MessageExt, read_messages, read_pulled
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
-from storefmt.hosts import pack_host
-from storefmt.properties import parse_properties
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.properties import parse_properties
 from tests.mqclient.fake import FakeServer, record
 
 Act = Callable[[FakeServer, SendBack], Awaitable[None]]

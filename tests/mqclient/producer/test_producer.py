@@ -18,9 +18,9 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
-from storefmt.batch import split_batch
-from storefmt.msgid import UniqueIds
-from storefmt.sysflag import Compression, inflate
+from storefmt.formats.batch import split_batch
+from storefmt.formats.msgid import UniqueIds
+from storefmt.formats.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, FakeServer
 
 _T = TypeVar("_T")

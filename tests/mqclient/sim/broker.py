@@ -21,8 +21,8 @@ from remoting.bodies import (
 from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from storefmt.message import encode_record
-from storefmt.properties import RETRY_TOPIC, format_properties, parse_properties
+from storefmt.formats.message import encode_record
+from storefmt.formats.properties import RETRY_TOPIC, format_properties, parse_properties
 from tests.mqclient.sim.network import Network, SimClient
 
 LOCK_LIFE_MS = 60_000

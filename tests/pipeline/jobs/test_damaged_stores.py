@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 from pipeline.jobs import duplicates, grep, lag, rewind, stats, timeline, trace
 from pipeline.jobs.diff import diff_local
 from pipeline.jobs.extract import extract_local
-from storefmt.message import Record
-from storefmt.offline.rewind import moves_to
-from storefmt.offline.stats import count_records
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tally import By
-from storefmt.offline.timespan import filled
-from storefmt.offline.trace import trace as trace_store
+from storefmt.formats.message import Record
+from storefmt.offline.analyse.rewind import moves_to
+from storefmt.offline.analyse.stats import count_records
+from storefmt.offline.analyse.tally import By
+from storefmt.offline.analyse.timespan import filled
+from storefmt.offline.analyse.trace import trace as trace_store
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.pipeline.jobs.test_diff import expected as compared
 from tests.pipeline.jobs.test_diff import said as differs

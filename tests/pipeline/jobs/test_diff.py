@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs import diff as job
-from storefmt.offline.compare import compare_logs, compare_queues
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.analyse.compare import compare_logs, compare_queues
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

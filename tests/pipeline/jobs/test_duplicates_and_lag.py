@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs import duplicates, lag
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.pipeline.jobs.test_lag import middle_ms
 

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.events import events, events_local, rows_of
-from storefmt.offline.events import store_events
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.analyse.events import store_events
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

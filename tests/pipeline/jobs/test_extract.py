@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pipeline.errors import BadOption
 from pipeline.jobs.extract import extract, extract_local, rows_of
 from storefmt.errors import BadCall
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

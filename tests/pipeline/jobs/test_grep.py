@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import BadOption
 from pipeline.jobs import grep
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
-from storefmt.sysflag import COMPRESSED, inflate
+from storefmt.formats.message import Record
+from storefmt.formats.sysflag import COMPRESSED, inflate
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 PATTERN = "[0-9][0-9]"

@@ -8,7 +8,7 @@ import pytest
 from pipeline.errors import BadOption
 from pipeline.jobs.lag import Older, lag_local, older_of, rows_of
 from storefmt.errors import StoreError
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pipeline.jobs.rebuild import is_damaged, rebuild, rebuild_local, targets_of
 from storefmt.errors import BadCall
 from tests.golden import Golden
-from tests.storefmt.offline.test_rebuild import PARTS, assert_same_files
+from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
 
 DAMAGED = ["33-magic-wrong", "29-swapped-names", "31-middle-missing"]
 HEALTHY = ["basic", "kinds", "kinds-lmq", "ipv6", "retention"]

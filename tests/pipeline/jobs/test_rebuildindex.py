@@ -11,10 +11,10 @@ from pipeline.jobs.rebuildindex import Indexed, write_indexes
 from pipeline.jobs.rebuildtarget import Target
 from pipeline.logtables import Split
 from pipeline.spread import Rows, gather
-from storefmt.offline import rebuildindex as writing
-from storefmt.offline.geometry import IndexShape
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair import rebuild_index as writing
+from storefmt.offline.views.geometry import IndexShape
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

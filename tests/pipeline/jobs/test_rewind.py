@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.rewind import rewind_plan, rewind_plan_local
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

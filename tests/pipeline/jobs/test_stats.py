@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import BadOption
 from pipeline.jobs.stats import WAYS, TopicHour, rows_of, stats, stats_local
-from storefmt.hosts import address_text
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.hosts import address_text
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 HOUR_MS = 3_600_000

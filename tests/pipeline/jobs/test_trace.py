@@ -5,8 +5,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs.trace import NOTE, rows_of, trace, trace_local
 from storefmt.errors import NotInStore
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.trace import trace as trace_store
+from storefmt.offline.analyse.trace import trace as trace_store
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 

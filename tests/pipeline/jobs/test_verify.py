@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.verify import rows_of, verify, verify_local
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify as verify_store
+from storefmt.offline.verify.store import verify as verify_store
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 STORES = ["basic", "kinds", "kinds-lmq", "ipv6", "retention", "default-geometry"]

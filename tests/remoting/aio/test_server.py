@@ -11,7 +11,7 @@ from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall
 from remoting.frame import encode_frame
-from storefmt.hosts import pack_host
+from storefmt.formats.hosts import pack_host
 from tests.remoting.aio.peers import Desk, echo, read_commands, run
 from tests.waiting import until
 

@@ -10,9 +10,9 @@ from remoting import bodies
 from remoting.bodies import Body, decode_value, encode_value
 from remoting.bodies.base import JsonValue
 from remoting.codes import LanguageCode
-from storefmt import fastjson
+from storefmt.config import fastjson
 
-# The store owns these: they are configuration files, and storefmt.configs reads them.
+# The store owns these: they are configuration files, and storefmt.config.tables reads them.
 FILES_OF_THE_STORE = {"ConsumerOffsetManager", "SubscriptionGroupManager"}
 OTHER_NAMES = {"SubscriptionGroupConfig": "SubscriptionGroup"}
 # Written in strict JSON on the wire; here the bare form is the ordinary one.

@@ -25,8 +25,8 @@ from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import Clock, SystemClock
 from server.store.config import FlushDiskType, StoreConfig
-from storefmt.javahash import string_hash
-from storefmt.message import Record, decode_records
+from storefmt.formats.javahash import string_hash
+from storefmt.formats.message import Record, decode_records
 
 GROUP = "G"
 TOPIC = "T"

@@ -10,7 +10,7 @@ from remoting.headers import UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.runtime.clock import SystemClock
 from server.store.errors import StoreLocked
-from storefmt.configs import GroupTable, TopicTable
+from storefmt.config.tables import GroupTable, TopicTable
 from storefmt.errors import BadCall, ConfigDamaged
 from tests.golden import Golden
 from tests.server.broker.desk import TOPIC, broker_settings, heartbeat, running

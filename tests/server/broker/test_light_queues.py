@@ -13,8 +13,8 @@ from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig, broker_config
 from server.runtime.clock import SystemClock, Times, read_together
 from server.runtime.settings import Value
-from storefmt.configs import ConsumerOffsets
-from storefmt.message import Record
+from storefmt.config.tables import ConsumerOffsets
+from storefmt.formats.message import Record
 from tests.server.broker.desk import TOPIC, Desk, broker_settings, running, send
 
 LIGHT, GROUP = "%LMQ%phone", "%LMQ%phone-1"

@@ -9,7 +9,7 @@ from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
 from server.broker.config import BrokerRole
 from server.broker.topics import topic_config
-from storefmt.configs import SubscriptionGroup, TopicConfig
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.server.broker.desk import TOPIC, Desk, running
 from tests.server.broker.ha.pairs import pair_in
 from tests.server.broker.handlers.test_sendback import START_MS, pass_time

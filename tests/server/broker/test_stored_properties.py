@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from server.broker.stored_properties import Recoder, in_java_order, index_keys
-from storefmt.javahash import tags_code
-from storefmt.message import decode_records
-from storefmt.properties import parse_properties
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import decode_records
+from storefmt.formats.properties import parse_properties
 
 SEED = 7
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from server.broker.topics import BuiltIn, Topics, topic_config
-from storefmt.configs import DataVersion, TopicTable
+from storefmt.config.tables import DataVersion, TopicTable
 from tests.golden import Golden
 
 BUILT_IN = BuiltIn(

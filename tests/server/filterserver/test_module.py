@@ -10,7 +10,7 @@ import pytest
 from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.module import FilterEngine, Limits
 from storefmt.errors import BadCall
-from storefmt.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record, encode_record
 from tests.server.filterserver import wat
 
 HOST = bytes([127, 0, 0, 1, 0, 0, 0, 1])

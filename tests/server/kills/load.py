@@ -32,8 +32,8 @@ from mqclient.producer.send_result import SendResult, SendStatus
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
-from storefmt.configs import TopicConfig
-from storefmt.msgid import parse_offset_id
+from storefmt.config.tables import TopicConfig
+from storefmt.formats.msgid import parse_offset_id
 from tests.server.kills.ledger import (
     Commits,
     GroupQueue,

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from mqclient import Admin
 from mqclient.client.instance import MQClient
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.server.kills import checker
 from tests.server.kills.checker import Verdict, judge
 from tests.server.kills.ledger import Kind, Ledger, Outcome

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from storefmt.offline import StoreDir
-from storefmt.offline.findings import Finding, Severity
-from storefmt.offline.verify import verify
+from storefmt.offline.verify.findings import Finding, Severity
+from storefmt.offline.verify.store import verify
 from tests.interop.javabuild import class_path
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.ports import free_ports

@@ -18,7 +18,7 @@ from remoting.headers import GetRouteInfo, RegisterBroker
 from server.namesrv.app import NamesrvApp, main
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config.tables import DataVersion, TopicConfig
 
 REGISTER = Command.request(
     RequestCode.REGISTER_BROKER,

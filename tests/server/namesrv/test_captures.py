@@ -18,8 +18,8 @@ from remoting.frame import RawFrame, decode_frame
 from remoting.headers import RegisterBroker
 from server.namesrv import handlers
 from server.runtime.registry import collect
-from storefmt import fastjson
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
 

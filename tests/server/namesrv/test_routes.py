@@ -15,7 +15,7 @@ from server.namesrv.routes import (
     RouteTable,
     Unit,
 )
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config.tables import DataVersion, TopicConfig
 
 V1, V2 = DataVersion(1000, 1), DataVersion(1000, 2)
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.runtime.jsonfile import RealFiles, load_state_file, write_atomic
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 
 
 class Crash(Exception):

@@ -14,10 +14,10 @@ from server.store.config import StoreConfig
 from server.store.disk.disk import RealDisk
 from server.store.queues.queue_rows import QueueRow, QueueRows
 from server.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.hosts import pack_host
-from storefmt.javahash import tags_code
-from storefmt.message import encode_record
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import encode_record
 from storefmt.paths import StorePaths
 from tests.server.store.stores import START_MS
 

@@ -8,10 +8,10 @@ from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk.disk import Disk
 from server.store.results import PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from storefmt.consumequeue import decode_entries
-from storefmt.hosts import pack_host
-from storefmt.javahash import tags_code
-from storefmt.message import Record, decode_record
+from storefmt.formats.consumequeue import decode_entries
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import Record, decode_record
 
 BORN: bytes = pack_host("10.0.0.7", 40123)
 HOST: bytes = pack_host("127.0.0.1", 10911)

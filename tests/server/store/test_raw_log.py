@@ -7,7 +7,7 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.store import MessageStore
-from storefmt.consumequeue import FILLER
+from storefmt.formats.consumequeue import FILLER
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,

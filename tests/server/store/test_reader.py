@@ -12,7 +12,7 @@ from server.store.disk.nowait import ColdRead
 from server.store.queues.queue import ConsumeQueue
 from server.store.results import GetStatus
 from server.store.store import MessageStore
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (
     START_MS,
     message,

@@ -10,7 +10,7 @@ import pytest
 
 from server.store.errors import StoreLocked
 from server.store.results import DispatchEntry, PutStatus
-from storefmt.checkpoint import Checkpoint
+from storefmt.formats.checkpoint import Checkpoint
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,

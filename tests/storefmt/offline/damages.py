@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from storefmt.message import RECORD_SIZE_MIN
+from storefmt.formats.message import RECORD_SIZE_MIN
 
 SEED: Final = 20261121
 

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.dledger import find_directories, iter_records
 from storefmt.errors import NotAStore
-from storefmt.message import Record
-from storefmt.offline.carve import Carver, files_to_carve
-from storefmt.offline.carveout import CarvedLog
-from storefmt.offline.findings import Severity
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.repair import Repaired, repair
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.tree import read_tree
-from storefmt.offline.verify import verify
+from storefmt.formats.dledger import find_directories, iter_records
+from storefmt.formats.message import Record
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.carve import Carver, files_to_carve
+from storefmt.offline.repair.carveout import CarvedLog
+from storefmt.offline.repair.repair import Repaired, repair
+from storefmt.offline.verify.findings import Severity
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.views.tree import read_tree
 from tests.storefmt.vectors import unpack
 
 

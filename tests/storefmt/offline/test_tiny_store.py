@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from storefmt import layout
-from storefmt.message import Record
+from storefmt.formats import layout
+from storefmt.formats.message import Record
+from storefmt.formats.scan import walk
 from storefmt.offline import Report, StoreDir, verify
-from storefmt.offline.findings import Severity
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import Shape, rebuild
-from storefmt.scan import walk
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.verify.findings import Severity
 from tests.storefmt.offline.stores import state_of
-from tests.storefmt.offline.test_any_damage import ask
 from tests.storefmt.offline.tiny import (
     INDEX_ENTRY_COUNT,
     INDEX_SLOT_COUNT,
@@ -28,6 +27,7 @@ from tests.storefmt.offline.tiny import (
     RECORD_COUNT,
     tiny_store,
 )
+from tests.storefmt.offline.verify.test_any_damage import ask
 
 SOAK = pytest.mark.soak
 STEPS = (pytest.param(1, marks=[SOAK, pytest.mark.timeout(0)]),)

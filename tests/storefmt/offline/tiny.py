@@ -9,13 +9,13 @@ config        topics and offsets; checkpoint and lock
 import shutil
 from pathlib import Path
 
-from storefmt.checkpoint import Checkpoint
-from storefmt.configs import ConsumerOffsets, TopicConfig, TopicTable
-from storefmt.hosts import pack_host
-from storefmt.message import blank, encode_record
-from storefmt.offline.outdir import OutDir
-from storefmt.offline.rebuild import Shape, rebuild
-from storefmt.offline.storedir import StoreDir
+from storefmt.config.tables import ConsumerOffsets, TopicConfig, TopicTable
+from storefmt.formats.checkpoint import Checkpoint
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import blank, encode_record
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.views.storedir import StoreDir
 
 LOG_FILE_SIZE = 1024
 QUEUE_FILE_SIZE = 100

@@ -8,7 +8,7 @@ import yaml
 
 from server.broker.acl.files import AclFiles
 from server.runtime.jsonfile import RealFiles
-from storefmt.configs import DataVersion
+from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.acl.homes import ADMIN, USER, write_home
 

@@ -19,10 +19,10 @@ from remoting.headers import (
 )
 from server.broker.acl.gate import topic_at
 from server.runtime.clock import SystemClock
-from storefmt.batch import BatchEntry, join_batch
-from storefmt.hosts import pack_host
-from storefmt.javahash import index_key_hash, string_hash
-from storefmt.message import decode_record, encode_record
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.javahash import index_key_hash, string_hash
+from storefmt.formats.message import decode_record, encode_record
 from tests.server.broker.acl.homes import (
     ADMIN,
     ELSEWHERE,

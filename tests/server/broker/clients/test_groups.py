@@ -1,7 +1,7 @@
 """The group table."""
 
 from server.broker.clients.groups import Groups
-from storefmt.configs import DataVersion, GroupTable, SubscriptionGroup
+from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
 from tests.golden import Golden
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from server.broker.clients.offsets import NO_OFFSET, Offsets
-from storefmt.configs import ConsumerOffsets
+from storefmt.config.tables import ConsumerOffsets
 
 
 def filled() -> Offsets:

@@ -22,7 +22,7 @@ from server.runtime.clock import Times
 from server.store.config import StoreConfig
 from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from tests.server.broker.desk import TOPIC, running
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, message, small_config

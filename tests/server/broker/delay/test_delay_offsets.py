@@ -2,7 +2,7 @@
 
 import pytest
 
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from tests.server.broker.delay.test_schedule import SECOND, Desk, Store, waiting
 
 

@@ -16,7 +16,7 @@ from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import Times
 from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
+from storefmt.config.tables import DelayOffsets
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 

@@ -17,8 +17,8 @@ from server.store.commitlog.log_scan import Found
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from storefmt.configs import DelayOffsets
-from storefmt.message import Record, decode_record, encode_record
+from storefmt.config.tables import DelayOffsets
+from storefmt.formats.message import Record, decode_record, encode_record
 
 HOST = b"\x7f\0\0\x01\0\0\0\1"
 LEVELS = DelayLevels([1_000, 5_000])

@@ -14,7 +14,7 @@ from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
 from server.runtime.jsonfile import write_atomic
-from storefmt.configs import ConfigDamaged, ConsumerOffsets, load_config
+from storefmt.config.tables import ConfigDamaged, ConsumerOffsets, load_config
 from tests.server.broker.desk import GROUP, TOPIC, broker_settings, running
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.waiting import until

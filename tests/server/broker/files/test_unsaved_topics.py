@@ -15,10 +15,10 @@ from remoting.headers import ConsumerSendMsgBack
 from server.broker.app import BrokerApp
 from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import SystemClock
-from storefmt.batch import BatchEntry, join_batch
-from storefmt.configs import TopicTable
-from storefmt.message import Record
-from storefmt.msgid import parse_offset_id
+from storefmt.config.tables import TopicTable
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.message import Record
+from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, Desk, broker_settings, running, send
 from tests.waiting import until
 

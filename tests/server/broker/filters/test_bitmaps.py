@@ -8,8 +8,8 @@ from server.broker.filters.bloom import BloomFilter, bit_map
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.filters.table import FilterTable
 from server.store.results import DispatchEntry
-from storefmt.consumequeue_ext import decode_units
-from storefmt.properties import format_properties
+from storefmt.formats.consumequeue_ext import decode_units
+from storefmt.formats.properties import format_properties
 from tests.server.broker import desk
 from tests.server.broker.desk import GROUP, TOPIC
 from tests.server.broker.filters.test_messagefilter import record_of

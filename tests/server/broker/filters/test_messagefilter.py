@@ -12,9 +12,9 @@ from server.broker.filters.messagefilter import (
     with_retry,
 )
 from server.broker.filters.table import Filter, FilterTable
-from storefmt.consumequeue_ext import ExtUnit
-from storefmt.hosts import pack_host
-from storefmt.message import encode_record
+from storefmt.formats.consumequeue_ext import ExtUnit
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import encode_record
 
 
 def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, Filter]:

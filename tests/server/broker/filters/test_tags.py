@@ -10,7 +10,7 @@ from server.broker.filters.tags import (
     is_tag_type,
     tags_of,
 )
-from storefmt.javahash import string_hash
+from storefmt.formats.javahash import string_hash
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from server.broker.ha.epoch import EpochFile, Standing
 from server.broker.ha.receiving import tell_epoch
 from server.broker.ha.replication import Replication
 from server.namesrv.routes import RouteTable
-from storefmt.offline.storedir import StoreDir
+from storefmt.offline.views.storedir import StoreDir
 from tests.ports import free_ports
 from tests.server.broker.desk import Desk
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of

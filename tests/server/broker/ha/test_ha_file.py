@@ -8,8 +8,8 @@ import pytest
 from server.broker.config import BrokerRole
 from server.broker.ha.ha_file import FILE_NAME, HaFile, before_start, copy_tail, cut_log
 from storefmt.errors import ConfigDamaged
-from storefmt.message import Record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.message import Record
+from storefmt.offline.views.storedir import StoreDir
 from storefmt.paths import StorePaths
 from tests.server.broker.desk import broker_settings
 from tests.server.store.stores import START_MS, bodies, open_store, put_all, small_config

@@ -13,7 +13,7 @@ from remoting.headers import UpdateConsumerOffset
 from server.broker.clients.offsets import NO_OFFSET
 from server.broker.config import BrokerRole, SlaveStart
 from server.runtime.service import Services
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.server.broker.desk import TOPIC
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.server.doubles import FakeClock

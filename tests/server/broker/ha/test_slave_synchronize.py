@@ -9,7 +9,7 @@ from remoting.aio.client import RemotingClient
 from server.broker.clients.offsets import NO_OFFSET
 from server.broker.ha.slave_synchronize import MasterCalls, SlaveSync, Told, delays_in, newest
 from server.broker.state import Broker
-from storefmt.configs import (
+from storefmt.config.tables import (
     ConsumerOffsets,
     DataVersion,
     DelayOffsets,

@@ -23,7 +23,7 @@ from remoting.headers import (
     GetProducerConnectionList,
     UnregisterClient,
 )
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 
 

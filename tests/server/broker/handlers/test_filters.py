@@ -10,8 +10,8 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX, OPERANDS_MAX
 from server.store.commitlog.log_window import WORK_MAX
-from storefmt.message import decode_records
-from storefmt.properties import format_properties
+from storefmt.formats.message import decode_records
+from storefmt.formats.properties import format_properties
 from tests.server.broker import desk
 from tests.server.broker.desk import GROUP, TOPIC, Desk
 

@@ -9,7 +9,7 @@ from remoting.bodies import SubscriptionGroupWrapper, encode_value
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import DeleteSubscriptionGroup, UpdateConsumerOffset
-from storefmt.configs import GroupTable, SubscriptionGroup
+from storefmt.config.tables import GroupTable, SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 
 

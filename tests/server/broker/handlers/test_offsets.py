@@ -19,7 +19,7 @@ from remoting.headers import (
     SearchOffset,
     UpdateConsumerOffset,
 )
-from storefmt.fastjson import loads
+from storefmt.config.fastjson import loads
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 
 

@@ -9,7 +9,7 @@ from remoting.aio.client import RemotingClient
 from remoting.codes import LaterCode, RequestCode, SerializeType
 from remoting.command import Command
 from remoting.headers import GetMaxOffset, PullMessage, PullMessageResponse
-from storefmt.configs import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
 
 WAIT = 2

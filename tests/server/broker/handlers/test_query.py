@@ -9,10 +9,10 @@ from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, ViewMessage
-from storefmt.consumequeue import ext_address
-from storefmt.javahash import string_hash
-from storefmt.message import decode_record, decode_records
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.consumequeue import ext_address
+from storefmt.formats.javahash import string_hash
+from storefmt.formats.message import decode_record, decode_records
+from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, heartbeat, running
 
 FOR_EVER = 2**63 - 1

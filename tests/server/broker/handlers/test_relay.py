@@ -10,7 +10,7 @@ from remoting.command import Command
 from remoting.header import Header, key
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
 from server.broker.handlers.relay import ANSWER_WAIT_MS
-from storefmt.message import decode_record
+from storefmt.formats.message import decode_record
 from tests.server.broker.desk import GROUP, Desk, heartbeat, running
 
 

@@ -10,7 +10,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage, SendMessage
 from server.broker.handlers.reply import ANSWER_WAIT_MS
-from storefmt.properties import parse_properties
+from storefmt.formats.properties import parse_properties
 from tests.server.broker.desk import Desk, heartbeat, running, send
 
 TOPIC = "TestCluster_REPLY_TOPIC"

@@ -9,10 +9,10 @@ from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import SendMessage, SendMessageV2
 from server.broker.send.send_forms import LEARN_AFTER
-from storefmt.batch import BatchEntry, join_batch
-from storefmt.hosts import host_text
-from storefmt.message import Record
-from storefmt.msgid import parse_offset_id
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.hosts import host_text
+from storefmt.formats.message import Record
+from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import TOPIC, Desk, running, send
 
 PROPERTIES = "KEYS\1k1 k2\2UNIQ_KEY\1ABC\2WAIT\1true\2TAGS\1TagA"

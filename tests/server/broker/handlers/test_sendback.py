@@ -9,9 +9,9 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.runtime.clock import read_together
-from storefmt.configs import DelayOffsets
-from storefmt.message import Record
-from storefmt.msgid import parse_offset_id
+from storefmt.config.tables import DelayOffsets
+from storefmt.formats.message import Record
+from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 from tests.server.doubles import FakeClock
 

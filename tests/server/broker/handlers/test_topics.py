@@ -22,7 +22,7 @@ from remoting.headers import (
     QueryTopicConsumeByWho,
     UpdateConsumerOffset,
 )
-from storefmt.configs import TopicTable
+from storefmt.config.tables import TopicTable
 from tests.server.broker.desk import GROUP, TOPIC, Desk, create, name_server, running
 
 

@@ -11,7 +11,7 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
 from server.store.disk.nowait import ColdRead
-from storefmt.message import Record, decode_record, decode_records
+from storefmt.formats.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import forget
 from tests.waiting import eventually, until

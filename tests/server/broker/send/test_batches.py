@@ -9,10 +9,10 @@ from server.broker.send.batches import read_batch
 from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import Recoder
 from server.store.results import RunMessage
-from storefmt.batch import BatchEntry, join_batch, split_batch
 from storefmt.errors import RecordDamaged
-from storefmt.javahash import tags_code
-from storefmt.properties import parse_properties
+from storefmt.formats.batch import BatchEntry, join_batch, split_batch
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import parse_properties
 
 ENDS = Recoder("C").batch_suffix("WAIT\1true")
 SUFFIX = ENDS.data

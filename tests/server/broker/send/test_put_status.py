@@ -21,7 +21,7 @@ from server.broker.config import BrokerRole
 from server.store.disk.disk import DiskUsage, RealDisk
 from server.store.results import PutResult, PutStatus, RunResult
 from server.store.store import MessageStore
-from storefmt.batch import BatchEntry, join_batch
+from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, running, send
 from tests.server.broker.ha.pairs import pair_in
 

@@ -13,7 +13,7 @@ from remoting.command import Command
 from server.store.commitlog import read_in_slices as pieces
 from server.store.disk.disk import mapped
 from server.store.disk.nowait import ColdRead
-from storefmt.message import Record, decode_records
+from storefmt.formats.message import Record, decode_records
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 

@@ -26,9 +26,9 @@ from server.broker.transaction.half_messages import (
 )
 from server.store.results import PutMessage, PutResult, PutStatus
 from storefmt.errors import BadCall
-from storefmt.hosts import pack_host
-from storefmt.message import Record, decode_record, encode_record
-from storefmt.offline.storedir import StoreDir
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 HOST = pack_host("127.0.0.1", 21911)

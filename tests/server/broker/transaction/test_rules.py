@@ -4,7 +4,7 @@ import pytest
 
 from server.broker.transaction.checks import HOUR_MS, CheckRules, judge
 from server.broker.transaction.half_messages import Event
-from storefmt.message import Record
+from storefmt.formats.message import Record
 from tests.server.broker.transaction.transactions import START_MS, World
 
 RULES = CheckRules(timeout_ms=6_000, count_max=3, reserved_ms=72 * HOUR_MS)

@@ -17,9 +17,9 @@ from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
 from server.store.results import PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
-from storefmt.configs import ConsumerOffsets
-from storefmt.hosts import pack_host
-from storefmt.message import Record, decode_record, decode_records
+from storefmt.config.tables import ConsumerOffsets
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import Record, decode_record, decode_records
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import abandon, flush, open_store, small_config
 

@@ -13,7 +13,7 @@ from remoting.bodies import (
 )
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryDataVersion, RegisterBroker, UnRegisterBroker
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
 

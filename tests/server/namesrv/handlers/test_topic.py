@@ -7,7 +7,7 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import RegisterBroker
-from storefmt.configs import DataVersion, TopicConfig
+from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.namesrv.desk import Desk
 
 

@@ -15,9 +15,9 @@ from server.store.config import StoreConfig
 from server.store.disk.disk import DiskUsage, RealDisk, RealFile
 from server.store.results import GetStatus, PutMessage, PutStatus
 from server.store.store import MessageStore
-from storefmt.hosts import parse_host
-from storefmt.javahash import tags_code
-from storefmt.properties import format_properties
+from storefmt.formats.hosts import parse_host
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import format_properties
 from tests.golden import Golden
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from server.store.results import PutRun, PutStatus, RunMessage
-from storefmt.hosts import pack_host
-from storefmt.message import blank, decode_record, encode_record
+from storefmt.formats.hosts import pack_host
+from storefmt.formats.message import blank, decode_record, encode_record
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     BORN,

@@ -4,8 +4,8 @@ import pytest
 
 from server.store.commitlog.dispatch_requests import Entries
 from server.store.commitlog.log_scan import Found
-from storefmt.javahash import tags_code
-from storefmt.vocabulary import SCHEDULE_TOPIC
+from storefmt.formats.javahash import tags_code
+from storefmt.names import SCHEDULE_TOPIC
 
 STORE_MS = 1_700_000_000_000
 ENTRIES = Entries({1: 1_000, 2: 5_000})

@@ -7,7 +7,7 @@ from unittest.mock import patch
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_window import WINDOW_SIZE, LogWindow
 from server.store.disk.disk import RealDisk
-from storefmt.consumequeue_ext import ExtUnit
+from storefmt.formats.consumequeue_ext import ExtUnit
 
 FILE_SIZE = 200_000
 

@@ -9,8 +9,12 @@ import pytest
 from server.store.config import StoreConfig
 from server.store.results import DispatchEntry, PutMessage, PutStatus
 from server.store.store import MessageStore
-from storefmt.message import decode_record
-from storefmt.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET, parse_properties
+from storefmt.formats.message import decode_record
+from storefmt.formats.properties import (
+    INNER_MULTI_DISPATCH,
+    INNER_MULTI_QUEUE_OFFSET,
+    parse_properties,
+)
 from tests.golden import Golden
 from tests.server.store.stores import (
     START_MS,

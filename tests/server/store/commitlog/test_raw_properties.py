@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.store.commitlog.dispatch_requests import _READER, texts_of
-from storefmt.properties import parse_properties
+from storefmt.formats.properties import parse_properties
 
 NAMES = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "XTAGS", "MYKEYS", "K", "", "CLUSTER"])
 VALUES = st.sampled_from(["", "a", "a b", "  k1  k2 ", "x\x01y", "TAGS\x01z", "schlüssel", "KEYS"])

@@ -19,9 +19,9 @@ from server.store.queues.queue_rows import QueueRow, QueueRows
 from server.store.recovery.safe_point import SafePoint, lock_time, write_safe_point
 from server.store.results import GetStatus
 from server.store.store import MessageStore
-from storefmt.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.javahash import tags_code
-from storefmt.message import decode_record, encode_record
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import decode_record, encode_record
 from storefmt.paths import StorePaths, log_file_name
 from tests.server.store.stores import HOST, START_MS, abandon
 

@@ -8,7 +8,7 @@ import pytest
 
 from server.store.disk.disk import DiskFile
 from server.store.queues.entry_backlog import CHUNK_SIZE, Backlog
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from tests.server.store.simdisk import SimDisk
 
 PATH = Path("/store/backlog.tmp")

@@ -7,8 +7,8 @@ from server.store.queues.ext import ExtFiles
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
 from server.store.results import DispatchEntry
-from storefmt.consumequeue import ext_address
-from storefmt.consumequeue_ext import END_OF_FILE, ExtUnit, decode_units
+from storefmt.formats.consumequeue import ext_address
+from storefmt.formats.consumequeue_ext import END_OF_FILE, ExtUnit, decode_units
 from storefmt.paths import StorePaths
 
 FILE_SIZE = 100

@@ -8,9 +8,9 @@ import pytest
 from server.store.config import StoreConfig
 from server.store.results import DispatchEntry
 from server.store.store import MessageStore
-from storefmt.consumequeue import is_ext_address
-from storefmt.consumequeue_ext import ExtUnit
-from storefmt.message import decode_record
+from storefmt.formats.consumequeue import is_ext_address
+from storefmt.formats.consumequeue_ext import ExtUnit
+from storefmt.formats.message import decode_record
 from tests.server.store.recovery.test_crash import History, check, config_for, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import flush, message, open_store

@@ -13,7 +13,7 @@ from server.store.errors import StoreFull
 from server.store.queues import queue_table as queuetable
 from server.store.results import PutRun, PutStatus, RunMessage
 from server.store.store import MessageStore
-from storefmt.sysflag import TRANSACTION_PREPARED
+from storefmt.formats.sysflag import TRANSACTION_PREPARED
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     BORN,

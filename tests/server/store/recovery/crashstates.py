@@ -22,7 +22,7 @@ from server.store.config import StoreConfig
 from server.store.recovery.safe_point import read_safe_point
 from server.store.results import PutStatus
 from server.store.store import MessageStore
-from storefmt.message import decode_record
+from storefmt.formats.message import decode_record
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, bodies, flush, message, open_store

@@ -13,7 +13,7 @@ from server.store.disk.disk import FilePath
 from server.store.errors import StoreFailed, StoreFull
 from server.store.results import PutStatus
 from server.store.store import MessageStore
-from storefmt.message import decode_record
+from storefmt.formats.message import decode_record
 from tests.server.store.simdisk import SimDisk, SimFile
 from tests.server.store.stores import (
     START_MS,

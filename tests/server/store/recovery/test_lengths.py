@@ -22,7 +22,7 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.results import PutStatus
-from storefmt.message import decode_record
+from storefmt.formats.message import decode_record
 from tests.server.store.recovery.crashstates import derived
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (

@@ -11,7 +11,7 @@ import pytest
 
 from server.store.disk.disk import DiskFile, FilePath, RealDisk
 from server.store.store import MessageStore
-from storefmt.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from tests.server.store.sparsestores import QUEUE_FILE_SIZE, QUEUES, generate
 from tests.server.store.stores import START_MS, abandon
 

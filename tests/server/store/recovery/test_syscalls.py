@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from server.runtime.jsonfile import write_atomic
-from storefmt.configs import ConsumerOffsets, load_config
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.config.tables import ConsumerOffsets, load_config
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.server.nursery import Nursery, nursery
 from tests.server.store.stores import (
     START_MS,

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from server.store.store import MessageStore
-from storefmt.offline.storedir import StoreDir
-from storefmt.offline.verify import verify
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
 from tests.server.store.recovery.crashstates import derived
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (

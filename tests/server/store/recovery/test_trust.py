@@ -19,7 +19,7 @@ from server.store.recovery import opening, recover
 from server.store.recovery.safe_point import SafePoint, Writer, read_safe_point, write_safe_point
 from server.store.recovery.trust import SafePointWrong
 from server.store.store import MessageStore
-from storefmt.consumequeue import FILLER
+from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (

@@ -1,0 +1,312 @@
+"""The commit log as Arrow tables: for Spark, for local analysis, for anything columnar.
+
+    commit log files ──windows──> scan_log (size, magic) ──> Records ──> RecordBatch
+
+Rule: every column is nullable and has the type that Spark's Python data source asks for;
+timestamps are UTC microseconds. The default columns leave out what is large (body,
+properties, properties_raw): name them to get them. A reader may be given any byte range
+of the log: a record belongs to the range in which it starts, so ranges that touch give
+every record once. Damage is skipped only where ``on_damage`` is there to hear of it.
+
+Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with which the rows agree.
+"""
+
+import bisect
+import os
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
+from storefmt.arrow.columns_plain import PlainColumns
+from storefmt.errors import BadCall
+from storefmt.formats.message import Record, decode_record
+from storefmt.formats.scan import PURE, Damage, Found, LogFile, next_start, scan_log, walk
+
+ROWS_MAX: Final = 10_000
+BYTES_MAX: Final = 8 << 20
+WINDOW_SIZE: Final = 8 << 20
+_ROWS_LIMIT: Final = 1 << 16
+"""Room for so many rows is made at most, whatever is asked for."""
+_STRING: Final = pa.string()
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", _STRING),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("store_size", pa.int32()),
+        pa.field("magic", pa.int32()),
+        pa.field("topic", _STRING),
+        pa.field("queue_id", pa.int32()),
+        pa.field("queue_offset", pa.int64()),
+        pa.field("flag", pa.int32()),
+        pa.field("sys_flag", pa.int32()),
+        pa.field("body_crc", pa.int32()),
+        pa.field("crc_ok", pa.bool_()),
+        pa.field("body_size", pa.int32()),
+        pa.field("body", pa.binary()),
+        pa.field("born_timestamp", TIMESTAMP),
+        pa.field("born_host", _STRING),
+        pa.field("born_port", pa.int32()),
+        pa.field("store_timestamp", TIMESTAMP),
+        pa.field("store_host", _STRING),
+        pa.field("store_port", pa.int32()),
+        pa.field("reconsume_times", pa.int32()),
+        pa.field("prepared_transaction_offset", pa.int64()),
+        pa.field("tags", _STRING),
+        pa.field("tags_code", pa.int64()),
+        pa.field("keys", pa.list_(pa.field("element", _STRING))),
+        pa.field("uniq_key", _STRING),
+        pa.field("msg_id", _STRING),
+        pa.field("producer_group", _STRING),
+        pa.field("properties", pa.map_(_STRING, _STRING)),
+        pa.field("properties_raw", pa.binary()),
+    ]
+)
+"""Every column there is, in the order of the commitlog table."""
+LARGE_COLUMNS: Final = ("body", "properties", "properties_raw")
+DEFAULT_COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in LARGE_COLUMNS)
+
+OnDamage = Callable[[str, Damage], None]
+"""Takes the name of a file and the damage in it."""
+
+
+class Maker(Protocol):
+    """Makes record batches of the records of one file; the way that is used says how."""
+
+    @property
+    def gathers(self) -> bool:
+        """Whether more may be added before ``take``; else each slice is a batch."""
+
+    def add(self, data: Bytes, starts: Ints) -> int: ...
+    def take(self) -> Any: ...
+
+
+class Way(NamedTuple):
+    """A way to make columns; ``maker`` takes schema, file name, check_crc, rows_max."""
+
+    window_size: int
+    maker: Callable[[Any, str, bool, int], Maker]
+
+
+def ways() -> dict[str, Way]:
+    """Return the ways that are here by name: ``pure``, ``compiled`` if it was built."""
+    # What is done to a whole slice at once pays for large slices, what is done record by
+    # record for those that stay in the cache of the core.
+    found = {"pure": Way(8 << 20, PlainColumns)}
+    try:
+        from storefmt.arrow.columns_compiled import CompiledColumns
+    except ImportError:
+        return found
+    return {**found, "compiled": Way(1 << 20, CompiledColumns)}
+
+
+_way = ways()["pure"] if os.environ.get(PURE) else list(ways().values())[-1]
+
+
+def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
+    """Return the Arrow schema of these columns, in this order.
+
+    Raises:
+        BadCall: a column does not exist.
+    """
+    unknown = [name for name in columns if name not in SCHEMA.names]
+    if unknown:
+        raise BadCall(f"no column {', '.join(unknown)}; there are {', '.join(SCHEMA.names)}")
+    return pa.schema([SCHEMA.field(name) for name in columns])
+
+
+def iter_batches(
+    paths: Sequence[Path],
+    *,
+    columns: Sequence[str] = DEFAULT_COLUMNS,
+    start: int = 0,
+    end: int | None = None,
+    rows_max: int = ROWS_MAX,
+    bytes_max: int = BYTES_MAX,
+    check_crc: bool = False,
+    on_damage: OnDamage | None = None,
+) -> Iterator[Any]:
+    """Yield the records that start in a range of the log as ``pyarrow.RecordBatch``.
+
+    Args:
+        paths: commit log files; others than those with 20-digit names are refused.
+        columns: what to decode, in this order; each costs time.
+        start: first log offset (bytes) of the range; need not be a record's start.
+        end: log offset behind the range; the end of the files when None.
+        rows_max: most rows of a batch, ``bytes_max`` most bytes of records in a batch that
+            has a large column (one record may be larger).
+        check_crc: fill ``crc_ok`` (null otherwise).
+        on_damage: hears of damage, which is then skipped.
+
+    Raises:
+        BadCall: a column does not exist.
+        RecordDamaged: there is damage and no ``on_damage``.
+        OSError: a file cannot be read.
+    """
+    schema = schema_of(columns)
+    if not set(columns) & set(LARGE_COLUMNS):
+        bytes_max = BYTES_MAX
+    rows_max = min(rows_max, _ROWS_LIMIT)
+    for path in sorted(paths, key=lambda path: path.name):
+        with LogFile(path) as file:
+            stop = file.size if end is None else min(end - file.base, file.size)
+            maker = _way.maker(schema, file.name, check_crc, rows_max)
+            scan = _FileScan(file, maker, _Limits(rows_max, bytes_max), on_damage)
+            yield from scan.batches(max(start - file.base, 0), stop)
+
+
+def batch_of(
+    data: bytes, *, columns: Sequence[str] = DEFAULT_COLUMNS, check_crc: bool = False
+) -> Any:
+    """Return records that lie one after the other, as in a pull answer, as one batch.
+
+    The column ``file`` is empty: an answer does not say it.
+
+    Raises:
+        BadCall: a column does not exist.
+        RecordDamaged: the bytes are not whole records; ``pos`` says from where on.
+    """
+    schema = schema_of(columns)
+    if not data:
+        return pa.RecordBatch.from_pylist([], schema=schema)
+    buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
+    buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+    starts, behind = scan_log(buffer.data, 0, len(data))
+    maker = _way.maker(schema, "", check_crc, max(len(starts), 1))
+    good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64)) if len(starts) else 0
+    if good < len(starts) or behind < len(data):
+        bad = starts[good] if good < len(starts) else behind
+        # It cannot be decoded either, and the decoder says why.
+        decode_record(data, bad, check_crc=False)
+        raise BadCall(f"the record at byte {bad} is good and makes no columns")
+    return maker.take()
+
+
+class _Limits(NamedTuple):
+    """What a batch may hold at most; one record is always allowed."""
+
+    rows: int
+    size: int
+
+
+class _FileScan:
+    """One pass over a range of one file, window by window, in one buffer."""
+
+    def __init__(
+        self, file: LogFile, maker: Maker, limits: _Limits, on_damage: OnDamage | None
+    ) -> None:
+        self._file = file
+        self._maker = maker
+        self._limits = limits
+        self._on_damage = on_damage
+        self._buffer: Bytes = np.empty(0, dtype=np.uint8)
+        # What was added to the maker and not taken yet.
+        self._rows = self._size = 0
+
+    def batches(self, first: int, stop: int) -> Iterator[Any]:
+        """Yield the batches of the records that start from ``first`` up to ``stop``."""
+        pos = self._first_start(first, stop)
+        window_size = _way.window_size
+        while pos < stop:
+            starts, behind = self._read(pos, window_size)
+            if behind == 0 and window_size < WINDOW_SIZE:
+                # Perhaps a large record.
+                window_size = WINDOW_SIZE
+                continue
+            window_size = _way.window_size
+            del starts[bisect.bisect_left(starts, stop - pos) :]
+            good = yield from self._add(starts, behind)
+            if good < len(starts):
+                behind = starts[good]
+            pos += behind
+            if behind == 0 or good < len(starts):
+                # A fresh window that begins with no record, or a record that is none.
+                yield from self._take()
+                step = self._step_over(pos)
+                if step == 0:
+                    return
+                if step > 0:
+                    pos += step
+                else:
+                    window_size = -step
+        yield from self._take()
+
+    def _add(self, starts: "array[int]", behind: int) -> Generator[Any, None, int]:
+        """Add the records of the window that end at ``behind``; return how many are good."""
+        done = 0
+        while done < len(starts):
+            end = self._fitting(starts, done, behind)
+            if end == done:
+                yield from self._take()
+                continue
+            some = np.frombuffer(starts, dtype=np.int64)[done:end]
+            added = self._maker.add(self._buffer, some)
+            first, done = done, done + added
+            self._rows += added
+            self._size += (starts[done] if done < len(starts) else behind) - starts[first]
+            if done < end:
+                break
+            if not self._maker.gathers:
+                yield from self._take()
+        return done
+
+    def _fitting(self, starts: "array[int]", first: int, behind: int) -> int:
+        """Return the end of the records from ``first`` on that the next batch has room for."""
+        limits = self._limits
+        count = limits.rows - self._rows
+        stop = starts[first] + limits.size - self._size
+        end = bisect.bisect_right(starts, stop, first)
+        # The last of them must end within the limit, too.
+        if end < len(starts) or behind > stop:
+            end = max(end - 1, first)
+        return max(min(end, first + count), first + 1 if self._rows == 0 else first)
+
+    def _take(self) -> Iterator[Any]:
+        if self._rows:
+            yield self._maker.take()
+        self._rows = self._size = 0
+
+    def _first_start(self, first: int, stop: int) -> int:
+        if first <= 0 or first >= stop:
+            return first
+        file = self._file
+        found = next_start(file.read, first, base=file.base, end=stop, data_after=file.data_after)
+        return stop if found is None else found
+
+    def _read(self, pos: int, window_size: int) -> Found:
+        size = min(window_size, self._file.size - pos)
+        if len(self._buffer) < size + PAD_SIZE:
+            self._buffer = np.empty(size + PAD_SIZE, dtype=np.uint8)
+        view = self._buffer.data
+        size = self._file.read_into(view[:size], pos)
+        return scan_log(view, 0, size)
+
+    def _step_over(self, pos: int) -> int:
+        """Return the size of the damage at ``pos``, 0 at the end of the data.
+
+        A record that is larger than a window gives its size, negative.
+        """
+        file = self._file
+        item = next(
+            walk(
+                file.read,
+                base=file.base,
+                size=file.size,
+                start=pos,
+                check_crc=False,
+                data_after=file.data_after,
+            )
+        )
+        if isinstance(item, Record):
+            return -item.size
+        if not isinstance(item, Damage):
+            return 0
+        if self._on_damage is None:
+            raise item.error
+        self._on_damage(file.name, item)
+        return item.size

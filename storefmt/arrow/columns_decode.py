@@ -1,0 +1,371 @@
+"""Many records at once into Arrow columns: numpy over the fixed fields, no object a row.
+
+    starts ──> heads (one gather of 88 bytes a record, viewed as a big-endian struct)
+           ──> where body, topic and properties lie ──> binary arrays over the raw bytes
+
+Rule: records with IPv6 hosts have longer heads; each of the four combinations is a lane
+that is gathered alone and scattered back. The numpy types come from ``layout.MESSAGE``.
+Nothing here reads files or knows which columns exist (see ``storefmt.arrow.columns``).
+
+Source: as ``storefmt.formats.message``, against which it is tested record by record.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storefmt.formats import layout
+from storefmt.formats.hosts import address_text
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import (
+    CALENDAR_MS,
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    TOPIC_SIZE_V1_MAX,
+    TOPIC_SIZE_V2_MAX,
+    body_crc,
+)
+from storefmt.formats.properties import PROPERTIES_SIZE_MAX, TAGS
+from storefmt.formats.sysflag import HOSTS_V6
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+PAD_SIZE: Final = 128
+"""Bytes a buffer must have behind the last record: a head is gathered before it is judged."""
+_HEAD: Final = layout.MESSAGE.part("body_size")
+_SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
+_TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size
+_PORT_SIZE: Final = 4
+_HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+_NAME_END: Final = 1
+_PART_END: Final = 2
+
+
+def _lane_dtype(v6: int) -> np.dtype[np.void]:
+    """Return the struct of a head; a HOST becomes ``<name>`` and its ``<name>_port``."""
+    fields: list[tuple[str, str]] = []
+    for field in _HEAD.fields:
+        if field.kind is layout.Kind.HOST:
+            size = layout.HOST_V6_SIZE if v6 & field.v6_bit else layout.HOST_V4_SIZE
+            fields += [(field.name, f"V{size - _PORT_SIZE}"), (f"{field.name}_port", ">i4")]
+        else:
+            fields.append((field.name, f">{field.kind.value}"))
+    return np.dtype(fields)
+
+
+LANES: Final = {v6: _lane_dtype(v6) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)}
+assert [dtype.itemsize for dtype in LANES.values()] == [88, 100, 100, 112]
+
+
+class Lane(NamedTuple):
+    """The records of one combination of hosts: their rows (None for all), their heads."""
+
+    rows: Ints | None
+    heads: npt.NDArray[np.void]
+
+
+class Records:
+    """``count`` good records of one buffer; a bad one cuts off itself and what follows.
+
+    Args:
+        data: the buffer, with ``PAD_SIZE`` bytes to spare behind the last record.
+        starts: where records start, as ``scan.scan_log`` found them.
+    """
+
+    def __init__(self, data: Bytes, starts: Ints) -> None:
+        self._data = data
+        self._whole = pa.py_buffer(data)
+        self._gather(starts)
+        good = self._locate(starts)
+        if not good.all():
+            self._cut(starts, int(good.argmin()))
+        raw = self._binary(self._topic_pos, self._topic_end)
+        try:
+            self.topics = raw.cast(pa.string())
+        except pa.ArrowInvalid:
+            bad = first_bad_text(raw)
+            self._cut(starts, bad)
+            self.topics = raw.slice(0, bad).cast(pa.string())
+
+    def _cut(self, starts: Ints, count: int) -> None:
+        self._gather(starts[:count])
+        self._locate(starts[:count])
+
+    def _gather(self, starts: Ints) -> None:
+        data, self.count = self._data, len(starts)
+        kinds = data[starts + _SYS_FLAG_LOW] & HOSTS_V6
+        present = np.flatnonzero(np.bincount(kinds, minlength=1)).tolist() or [0]
+        self._lanes: list[Lane] = []
+        self._head_sizes: Ints | int = LANES[present[0]].itemsize
+        if len(present) > 1:
+            self._head_sizes = np.empty(len(starts), dtype=np.int64)
+        for kind in present:
+            dtype = LANES[kind]
+            rows = np.flatnonzero(kinds == kind) if len(present) > 1 else None
+            picked = starts if rows is None else starts[rows]
+            window = np.lib.stride_tricks.sliding_window_view(data, dtype.itemsize)
+            self._lanes.append(Lane(rows, window[picked].view(dtype).reshape(len(picked))))
+            if rows is not None and not isinstance(self._head_sizes, int):
+                self._head_sizes[rows] = dtype.itemsize
+
+    def _locate(self, starts: Ints) -> npt.NDArray[np.bool_]:
+        """Find the variable parts; return which records' lengths add up to their sizes."""
+        data = self._data
+        ends = starts + self.ints("size")
+        self._body_pos = starts + self._head_sizes
+        body_sizes = self.ints("body_size")
+        self._body_end = self._body_pos + body_sizes
+        good = (body_sizes >= 0) & (self._body_end + _TAIL_SIZE <= ends)
+        at = np.where(good, self._body_end, starts)
+        topic_sizes = data[at].astype(np.int64)
+        long_topics = self.ints("magic") == MAGIC_V2
+        self._topic_pos = self._body_end + 1 + long_topics
+        limits: Ints | int = TOPIC_SIZE_V1_MAX
+        if long_topics.any():
+            limits = np.where(long_topics, TOPIC_SIZE_V2_MAX, TOPIC_SIZE_V1_MAX)
+            wide = topic_sizes << 8 | data[at + 1]
+            topic_sizes = np.where(long_topics, wide, topic_sizes)
+        self._topic_end = self._topic_pos + topic_sizes
+        good &= (topic_sizes <= limits) & (self._topic_end + 2 <= ends)
+        at = np.where(good, self._topic_end, starts)
+        sizes = data[at].astype(np.int64) << 8 | data[at + 1]
+        self._properties_pos = self._topic_end + 2
+        self._ends = ends
+        good &= (sizes <= PROPERTIES_SIZE_MAX) & (self._properties_pos + sizes == ends)
+        return good
+
+    def ints(self, name: str) -> Ints:
+        """Return a fixed field (or ``born_host_port``) of every record, as int64."""
+        first = self._lanes[0]
+        if first.rows is None:
+            return first.heads[name].astype(np.int64)
+        values = np.empty(sum(len(lane.heads) for lane in self._lanes), dtype=np.int64)
+        for lane in self._lanes:
+            values[lane.rows] = lane.heads[name]
+        return values
+
+    def bodies(self) -> pa.Array:
+        """Return the bodies as stored."""
+        return self._binary(self._body_pos, self._body_end)
+
+    def properties_raw(self) -> pa.Array:
+        """Return the raw properties."""
+        return self._binary(self._properties_pos, self._ends)
+
+    def addresses(self, name: str) -> pa.Array:
+        """Return the address of a host as text, without its port."""
+        return self._by_lane(lambda heads: _address_texts(heads[name]))
+
+    def msg_ids(self) -> pa.Array:
+        """Return the offset message ids."""
+        return self._by_lane(_msg_ids)
+
+    def crcs(self) -> Ints:
+        """Return the CRC of every body; 0 for an empty one."""
+        view = self._data.data
+        sizes = zip(self._body_pos.tolist(), self._body_end.tolist(), strict=True)
+        return np.array([body_crc(view[pos:end]) for pos, end in sizes], dtype=np.int64)
+
+    def _by_lane(self, convert: Callable[[npt.NDArray[np.void]], pa.Array]) -> pa.Array:
+        """Return what ``convert`` makes of the heads of each lane, in the order of records."""
+        if self._lanes[0].rows is None:
+            return convert(self._lanes[0].heads)
+        rows = np.concatenate([lane.rows for lane in self._lanes if lane.rows is not None])
+        places = np.empty(len(rows), dtype=np.int64)
+        places[rows] = np.arange(len(rows))
+        parts = [convert(lane.heads) for lane in self._lanes]
+        return pa.concat_arrays(parts).take(pa.array(places))
+
+    def _binary(self, starts: Ints, ends: Ints) -> pa.Array:
+        return _spans(self._whole, starts, ends)
+
+
+def _spans(
+    data: Any, starts: Ints, ends: Ints, missing: npt.NDArray[np.bool_] | None = None
+) -> Any:
+    """Return the bytes between ``starts`` and ``ends`` of an Arrow buffer as a binary array.
+
+    The spans must come in order and not overlap: the array is one over the whole buffer,
+    of which every second item is taken. ``missing`` rows become null.
+    """
+    count = len(starts)
+    if count == 0:
+        return pa.array([], pa.binary())
+    offsets = np.empty(2 * count, dtype=np.int32)
+    offsets[0::2] = starts
+    offsets[1::2] = ends
+    every = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(offsets), data])
+    return every.take(pa.array(np.arange(0, 2 * count, 2), mask=missing))
+
+
+def text(raw: Any) -> Any:
+    """Return a binary array as strings; what is not UTF-8 becomes U+FFFD, as in Java."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [item.decode("utf-8", "replace") for item in raw.to_pylist()]
+        return pa.array(texts, pa.string())
+
+
+class Properties:
+    """The name and value pairs of many records, in the order of records and of their text.
+
+    Args:
+        texts: string array, one item a record, without nulls.
+    """
+
+    def __init__(self, texts: Any) -> None:
+        self._rows_count = len(texts)
+        _, offsets, data = texts.buffers()
+        self._buffer = data if data is not None else pa.py_buffer(b"")
+        self._data = np.frombuffer(self._buffer, dtype=np.uint8)
+        ends = np.frombuffer(offsets, dtype=np.int32)
+        ends = ends[texts.offset : texts.offset + len(texts) + 1]
+        self._offsets = ends.astype(np.int64)
+        self._found: dict[str, Any] = {}
+        self._find()
+
+    def _find(self) -> None:
+        data, offsets = self._data[: self._offsets[-1]], self._offsets
+        cuts = np.flatnonzero(data == _PART_END)
+        cuts = cuts[cuts >= offsets[0]]
+        starts = np.sort(np.concatenate((offsets[:-1], cuts + 1)), kind="stable")
+        ends = np.sort(np.concatenate((offsets[1:], cuts)), kind="stable")
+        counts = np.diff(np.searchsorted(cuts, offsets)) + 1
+        rows = np.repeat(np.arange(self._rows_count), counts)
+        marks = np.flatnonzero(data == _NAME_END)
+        if len(marks) == len(starts) and bool(((marks >= starts) & (marks < ends)).all()):
+            middles = marks
+        else:
+            # A value may hold 01 itself, and a part may have none.
+            padded = np.append(marks, np.iinfo(np.int64).max)
+            middles = padded[np.searchsorted(marks, starts)]
+        good = (middles > starts) & (middles < ends - 1)
+        if not good.all():
+            rows, starts, middles, ends = (item[good] for item in (rows, starts, middles, ends))
+        self.rows, self.starts, self.middles, self.ends = rows, starts, middles, ends
+
+    def values_of(self, name: str) -> Any:
+        """Return the value of ``name`` for every record, null where it has none."""
+        if name in self._found:
+            return self._found[name]
+        wanted = name.encode()
+        found = np.flatnonzero(self.middles - self.starts == len(wanted))
+        if len(found):
+            window = np.lib.stride_tricks.sliding_window_view(self._data, len(wanted))
+            names = window[self.starts[found]].view(f"S{len(wanted)}")[:, 0]
+            found = found[names == wanted]
+        # Of equal names the last wins, and numpy keeps the last of equal indices.
+        places = np.full(self._rows_count, -1, dtype=np.int64)
+        places[self.rows[found]] = found
+        missing = places < 0
+        starts, ends = self._offsets[:-1].copy(), self._offsets[:-1].copy()
+        starts[~missing] = self.middles[places[~missing]] + 1
+        ends[~missing] = self.ends[places[~missing]]
+        self._found[name] = _spans(self._buffer, starts, ends, missing).cast(pa.string())
+        return self._found[name]
+
+    def words_of(self, name: str) -> Any:
+        """Return the words of the value of ``name``: split at blanks, empty ones dropped."""
+        return _split_words(self.values_of(name))
+
+    def tags_codes(self) -> Any:
+        """Return the hash of the tag of every record; 0 without one."""
+        encoded = self.values_of(TAGS).dictionary_encode()
+        codes = pa.array([tags_code(tag) for tag in encoded.dictionary.to_pylist()], pa.int64())
+        return pc.fill_null(codes.take(encoded.indices), 0)
+
+    def maps(self) -> Any:
+        """Return all properties as a map column; of equal names the last value is kept."""
+        rows, values = self.rows, np.arange(len(self.rows))
+        names = _spans(self._buffer, self.starts, self.middles)
+        codes = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+        keys = rows * (int(codes.max(initial=0)) + 1) + codes
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) < len(keys):
+            last = np.empty(len(first), dtype=np.int64)
+            last[inverse] = values
+            values = last[inverse[np.sort(first)]]
+            names = names.take(pa.array(np.sort(first)))
+            rows = rows[np.sort(first)]
+        items = _spans(self._buffer, self.middles + 1, self.ends).take(pa.array(values))
+        offsets = np.searchsorted(rows, np.arange(self._rows_count + 1)).astype(np.int32)
+        return pa.MapArray.from_arrays(
+            pa.array(offsets), names.cast(pa.string()), items.cast(pa.string())
+        )
+
+
+def first_bad_text(raw: Any) -> int:
+    """Return the number of the first item that is not UTF-8; the count when all are."""
+    for row, item in enumerate(raw.to_pylist()):
+        try:
+            item.decode()
+        except UnicodeDecodeError:
+            return row
+    return len(raw)
+
+
+def same_text(text: str, count: int) -> Any:
+    """Return ``text`` so many times."""
+    raw = text.encode()
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(raw))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw * count)]
+    return pa.Array.from_buffers(pa.string(), count, buffers, 0)
+
+
+def timestamps(times_ms: Ints) -> Any:
+    """Return times as timestamps; null what no calendar has: Python and SQL refuse it."""
+    low, high = CALENDAR_MS.start, CALENDAR_MS.stop
+    if len(times_ms) and times_ms.min() >= low and times_ms.max() < high:
+        buffers = [None, pa.py_buffer(times_ms * 1000)]
+        return pa.Array.from_buffers(TIMESTAMP, len(times_ms), buffers, 0)
+    strange = (times_ms < low) | (times_ms >= high)
+    return pa.array(np.where(strange, 0, times_ms) * 1000, mask=strange).view(TIMESTAMP)
+
+
+def _bytes_of(values: npt.NDArray[np.void]) -> Bytes:
+    """Return fixed byte strings as a matrix, one row each."""
+    rows = np.ascontiguousarray(values)
+    return rows.view(np.uint8).reshape(len(values), values.dtype.itemsize)
+
+
+def _address_texts(packed: npt.NDArray[np.void]) -> Any:
+    matrix = _bytes_of(packed)
+    width = matrix.shape[1]
+    addresses = pa.Array.from_buffers(
+        pa.binary(width), len(matrix), [None, pa.py_buffer(matrix)]
+    ).dictionary_encode()
+    texts = [address_text(address + bytes(4)) for address in addresses.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(addresses.indices)
+
+
+def _msg_ids(heads: npt.NDArray[np.void]) -> Any:
+    names = ("store_host", "store_host_port", "log_offset")
+    parts = [_bytes_of(heads[name].view(f"V{heads[name].dtype.itemsize}")) for name in names]
+    return _hex_text(np.concatenate(parts, axis=1))
+
+
+def _hex_text(matrix: Bytes) -> Any:
+    """Return each row of a byte matrix as upper-case hex."""
+    count, width = matrix.shape
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(2 * width)
+    digits = np.ascontiguousarray(_HEX[matrix])
+    return pa.Array.from_buffers(
+        pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digits)]
+    )
+
+
+def _split_words(values: Any) -> Any:
+    """Return the words of each string, split at blanks, empty ones dropped; none for null."""
+    lists = pc.split_pattern(pc.fill_null(values, ""), " ")
+    words = lists.flatten()
+    kept = pc.not_equal(words, "").to_numpy(zero_copy_only=False)
+    before = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)
+    offsets = before[lists.offsets.to_numpy() - int(lists.offsets[0].as_py())]
+    return pa.ListArray.from_arrays(pa.array(offsets), words.filter(pa.array(kept)))

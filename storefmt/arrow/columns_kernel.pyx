@@ -1,0 +1,373 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Records into columns in C: one pass, record by record, into the buffers of an Arrow batch.
+
+    starts ──> Row (where body, topic, properties lie) ──> ints, texts
+                    properties ──> columns_properties
+
+Rule: optional, and a copy of ``columns_decode`` in what it returns, which tests hold for
+any bytes. A length is compared with what is there before it is used, and nothing behind
+the end of a record is read.
+
+Source: as ``storefmt.formats.message``, ``storefmt.formats.properties``.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from storefmt.arrow.columns_buffers cimport Buffer, Part, Texts, copy
+from storefmt.arrow.columns_properties cimport PropertyColumns, is_text
+from storefmt.formats.scan_kernel cimport Span, u32
+
+from storefmt.arrow.columns_properties import PROPERTY_COLUMNS
+from storefmt.formats import hosts, layout, message, properties, sysflag
+
+cdef uint32_t MAGIC_V1 = message.MAGIC_V1 & 0xFFFFFFFF
+cdef uint32_t MAGIC_V2 = message.MAGIC_V2 & 0xFFFFFFFF
+cdef uint32_t CRC_MASK = message.CRC_MASK
+cdef int64_t RECORD_SIZE_MIN = message.RECORD_SIZE_MIN
+cdef int64_t HEAD_SIZE = layout.MESSAGE.part("body_size").struct().size
+cdef int64_t TAIL_SIZE = RECORD_SIZE_MIN - HEAD_SIZE
+cdef int64_t CRC_POS = layout.MESSAGE.part("magic").struct().size
+cdef int64_t LOG_OFFSET_POS = layout.MESSAGE.part("queue_offset").struct().size
+cdef int64_t SYS_FLAG_POS = layout.MESSAGE.part("log_offset").struct().size
+cdef int64_t HOST_GROWTH = layout.HOST_V6_SIZE - layout.HOST_V4_SIZE
+cdef int64_t HOST_V4_SIZE = layout.HOST_V4_SIZE
+cdef int64_t HOST_V6_SIZE = layout.HOST_V6_SIZE
+cdef uint32_t BORN_HOST_V6 = sysflag.BORN_HOST_V6
+cdef uint32_t STORE_HOST_V6 = sysflag.STORE_HOST_V6
+cdef int64_t TOPIC_SIZE_V1_MAX = message.TOPIC_SIZE_V1_MAX
+cdef int64_t TOPIC_SIZE_V2_MAX = message.TOPIC_SIZE_V2_MAX
+cdef int64_t PROPERTIES_SIZE_MAX = properties.PROPERTIES_SIZE_MAX
+cdef object crc32 = message.crc32
+cdef object address_text = hosts.address_text
+
+cdef enum:
+    BORN_LONG = 1
+    STORE_LONG = 2
+    INTS_MAX = 32
+    BLOCK = 64
+    # An IPv6 address has 39 characters, a packed host 40 hex digits.
+    TEXT_MAX = 40
+
+cdef char HEX[256][2]
+
+
+def _fill_hex():
+    cdef int number, place
+    for number in range(256):
+        for place, unit in enumerate(b"%02X" % number):
+            HEX[number][place] = unit
+
+
+_fill_hex()
+
+
+cdef struct Row:
+    const uint8_t *head
+    Part body
+    Part topic
+    Part properties
+    # Which hosts are long: an index into the places of a field.
+    int lane
+
+
+cdef struct Known:
+    # A host and its text, as they were in the record before.
+    uint8_t packed[20]
+    int64_t size
+    uint8_t text[TEXT_MAX]
+    int64_t text_size
+
+
+cdef struct Ints:
+    # Where the field lies in the head, for each lane.
+    int64_t place[4]
+    bint wide
+    char *out
+
+
+cdef inline int64_t i32(const uint8_t *at) noexcept nogil:
+    return <int32_t> u32(at)
+
+
+cdef inline int64_t i64(const uint8_t *at) noexcept nogil:
+    return <int64_t> (<uint64_t> u32(at) << 32 | u32(at + 4))
+
+
+cdef inline int64_t u16(const uint8_t *at) noexcept nogil:
+    return <int64_t> at[0] << 8 | at[1]
+
+
+cdef bint find_parts(const uint8_t *head, int64_t left, Row *row) noexcept nogil:
+    """Fill ``row``; tell whether the record lies within ``left`` bytes and adds up."""
+    cdef int64_t size, at = HEAD_SIZE
+    cdef uint32_t magic, sys_flag
+    if left < RECORD_SIZE_MIN:
+        return False
+    size, magic, sys_flag = i32(head), u32(head + 4), u32(head + SYS_FLAG_POS)
+    if size > left or (magic != MAGIC_V1 and magic != MAGIC_V2):
+        return False
+    row.head, row.lane = head, 0
+    if sys_flag & BORN_HOST_V6:
+        row.lane, at = BORN_LONG, at + HOST_GROWTH
+    if sys_flag & STORE_HOST_V6:
+        row.lane, at = row.lane | STORE_LONG, at + HOST_GROWTH
+    if at + TAIL_SIZE > size:
+        return False
+    row.body.at, row.body.size = head + at, i32(head + at - 4)
+    at += row.body.size
+    if row.body.size < 0 or at + TAIL_SIZE > size:
+        return False
+    if magic == MAGIC_V1:
+        row.topic.size, at = head[at], at + 1
+        if row.topic.size > TOPIC_SIZE_V1_MAX:
+            return False
+    else:
+        row.topic.size, at = u16(head + at), at + 2
+        if row.topic.size > TOPIC_SIZE_V2_MAX:
+            return False
+    row.topic.at = head + at
+    at += row.topic.size
+    if at + 2 > size:
+        return False
+    row.properties.at, row.properties.size = head + at + 2, u16(head + at)
+    return row.properties.size <= PROPERTIES_SIZE_MAX and at + 2 + row.properties.size == size
+
+
+cdef int find_rows(
+    const Py_buffer *whole, const int64_t *starts, int count, Row *rows
+) except -1:
+    """Fill ``rows``; return how many there are before the first that does not add up."""
+    cdef int number
+    cdef int64_t start
+    for number in range(count):
+        start = starts[number]
+        if start < 0 or start > whole.len:
+            raise IndexError(f"record at byte {start} of {whole.len}")
+        if not find_parts(<const uint8_t *> whole.buf + start, whole.len - start, &rows[number]):
+            return number
+        if not is_text(rows[number].topic):
+            return number
+    return count
+
+
+cdef inline void write_hex(char *out, const uint8_t *at, int64_t size) noexcept nogil:
+    cdef int64_t number
+    for number in range(size):
+        memcpy(out + 2 * number, HEX[at[number]], 2)
+
+
+cdef class Columns:
+    """The columns of up to ``rows_max`` records.
+
+    Args:
+        ints: the columns of numbers: name, where the field lies in the head for each of the
+            four combinations of hosts, its size in bytes (4 or 8).
+        names: the other columns that are wanted.
+        host_places: where the born host and the store host lie, as for numbers.
+        before: the columns of the batch before, which say how much room this one may need.
+    """
+
+    cdef readonly int64_t count
+    cdef readonly dict made
+    cdef dict rooms
+    cdef int64_t rows_max
+    cdef Ints ints[INTS_MAX]
+    cdef int ints_count
+    cdef int64_t born_place[4]
+    cdef int64_t store_place[4]
+    cdef dict addresses
+    cdef Known known_born
+    cdef Known known_store
+    cdef Known known_hex
+    cdef Texts body, topic, raw, born_host, store_host, msg_id
+    cdef Buffer crc_ok
+    cdef Span span
+    cdef PropertyColumns properties
+
+    def __cinit__(self, ints, names, host_places, int64_t rows_max, Columns before=None):
+        cdef Ints *column
+        cdef Buffer out
+        self.rows_max, self.made, self.addresses = max(rows_max, 1), {}, {}
+        if len(ints) > INTS_MAX:
+            raise IndexError(f"{len(ints)} columns of numbers; there is room for {INTS_MAX}")
+        for name, places, size in ints:
+            if name in self.made:
+                raise ValueError(f"column {name} twice")
+            column, out = &self.ints[self.ints_count], Buffer(size * self.rows_max)
+            take_places(places, size, column.place)
+            column.wide, column.out, self.made[name] = size == 8, out.data, out
+            self.ints_count += 1
+        take_places(host_places[0], 8, self.born_place)
+        take_places(host_places[1], 8, self.store_place)
+        self.rooms = {} if before is None else before.sizes()
+        self._make(frozenset(names))
+
+    cdef int _make(self, names) except -1:
+        self.body = self._one(Texts, "body", names)
+        self.topic = self._one(Texts, "topic", names)
+        self.raw = self._one(Texts, "properties_raw", names)
+        self.born_host = self._one(Texts, "born_host", names)
+        self.store_host = self._one(Texts, "store_host", names)
+        self.msg_id = self._one(Texts, "msg_id", names)
+        if "crc_ok" in names:
+            self.crc_ok, self.span = Buffer(self.rows_max), Span()
+            self.made["crc_ok"] = self.crc_ok
+        if not PROPERTY_COLUMNS.isdisjoint(names):
+            self.properties = PropertyColumns(names, self.rows_max, self.rooms)
+            self.made.update(self.properties.made)
+        return 0
+
+    cdef object _one(self, kind, name, names):
+        if name not in names:
+            return None
+        self.made[name] = kind(self.rows_max, self.rooms.get(name, 0))
+        return self.made[name]
+
+    def add(self, data, const int64_t[::1] starts):
+        """Add the records that start there; return how many of them.
+
+        Those from the first on that does not add up are left out, and those for which
+        there is no room.
+        """
+        cdef Py_buffer whole
+        cdef Row rows[BLOCK]
+        cdef Py_ssize_t done = 0, count = min(starts.shape[0], self.rows_max - self.count)
+        cdef int found = BLOCK
+        PyObject_GetBuffer(data, &whole, PyBUF_SIMPLE)
+        try:
+            # Column by column pays, as long as the records stay in the nearest cache.
+            while found == BLOCK and done < count:
+                found = find_rows(&whole, &starts[done], min(BLOCK, count - done), rows)
+                self._add_ints(rows, found)
+                self._add_texts(rows, found)
+                done += found
+            return done
+        finally:
+            PyBuffer_Release(&whole)
+
+    cdef int _add_ints(self, const Row *rows, int count) except -1:
+        cdef int number, row
+        cdef Ints *column
+        for number in range(self.ints_count):
+            column = &self.ints[number]
+            if column.wide:
+                for row in range(count):
+                    (<int64_t *> column.out)[row] = i64(
+                        rows[row].head + column.place[rows[row].lane]
+                    )
+                column.out += 8 * count
+            else:
+                for row in range(count):
+                    (<int32_t *> column.out)[row] = <int32_t> i32(
+                        rows[row].head + column.place[rows[row].lane]
+                    )
+                column.out += 4 * count
+        return 0
+
+    cdef int _add_texts(self, const Row *row, int count) except -1:
+        cdef int number
+        if self.body is not None:
+            for number in range(count):
+                self.body.add(&row[number].body)
+        if self.topic is not None:
+            for number in range(count):
+                self.topic.add(&row[number].topic)
+        if self.raw is not None:
+            for number in range(count):
+                self.raw.add(&row[number].properties)
+        if self.born_host is not None:
+            for number in range(count):
+                self._add_address(
+                    self.born_host,
+                    &self.known_born,
+                    row[number].head + self.born_place[row[number].lane],
+                    row[number].lane & BORN_LONG,
+                )
+        if self.store_host is not None:
+            for number in range(count):
+                self._add_address(
+                    self.store_host,
+                    &self.known_store,
+                    row[number].head + self.store_place[row[number].lane],
+                    row[number].lane & STORE_LONG,
+                )
+        for number in range(count):
+            if self.msg_id is not None:
+                self._add_msg_id(&row[number])
+            if self.crc_ok is not None:
+                self.crc_ok.data[self.count] = self._is_sound(&row[number])
+            if self.properties is not None:
+                self.properties.add(row[number].properties)
+            self.count += 1
+        return 0
+
+    cdef int _is_sound(self, const Row *row) except -1:
+        """Tell whether the body fits its CRC; an empty one has none to fit, as in Java."""
+        cdef uint32_t found
+        if row.body.size == 0:
+            return 1
+        self.span.start, self.span.size = row.body.at, row.body.size
+        found = crc32(self.span)
+        return found & CRC_MASK == u32(row.head + CRC_POS)
+
+    cdef int _add_address(self, Texts texts, Known *known, const uint8_t *at, bint is_long) except -1:
+        """Add an address; most are the one of the record before."""
+        cdef int64_t size = HOST_V6_SIZE - 4 if is_long else HOST_V4_SIZE - 4
+        cdef bytes text
+        cdef Part part
+        if known.size != size or memcmp(known.packed, at, size):
+            text = self.addresses.get(at[:size])
+            if text is None:
+                text = self.addresses[at[:size]] = address_text(at[:size] + bytes(4)).encode()
+            if len(text) > TEXT_MAX:
+                raise ValueError(f"address of {len(text)} characters: {text!r}")
+            memcpy(known.packed, at, size)
+            memcpy(known.text, <const char *> text, len(text))
+            known.size, known.text_size = size, len(text)
+        part.at, part.size = known.text, known.text_size
+        return texts.add(&part)
+
+    cdef int _add_msg_id(self, const Row *row) except -1:
+        cdef int64_t size = HOST_V6_SIZE if row.lane & STORE_LONG else HOST_V4_SIZE
+        cdef char *out = self.msg_id.data.reserve(2 * size + 16)
+        cdef Known *known = &self.known_hex
+        cdef const uint8_t *host = row.head + self.store_place[row.lane]
+        if known.size != size or memcmp(known.packed, host, size):
+            memcpy(known.packed, host, size)
+            write_hex(<char *> known.text, host, size)
+            known.size = size
+        copy(out, known.text, 2 * size)
+        write_hex(out + 2 * size, row.head + LOG_OFFSET_POS, 8)
+        self.msg_id.data.size += 2 * size + 16
+        return self.msg_id.end()
+
+    def finish(self):
+        """Return the buffers by column; nothing may be added any more."""
+        cdef Buffer out
+        cdef int number
+        for number, out in enumerate(list(self.made.values())[:self.ints_count]):
+            out.size = self.count * (8 if self.ints[number].wide else 4)
+        if self.crc_ok is not None:
+            self.crc_ok.size = self.count
+        self.rows_max = self.count
+        return self.made
+
+
+    cdef dict sizes(self):
+        """Return the size of the data of each column of text, and a little more."""
+        sizes = {name: made for name, made in self.made.items() if isinstance(made, Texts)}
+        if self.properties is not None:
+            sizes.update(self.properties.inner)
+        return {name: len(made.data) + len(made.data) // 16 for name, made in sizes.items()}
+
+
+cdef int take_places(places, int size, int64_t *place) except -1:
+    """Copy four places into ``place``; refuse what is not within a head of such hosts."""
+    for lane in range(4):
+        place[lane] = places[lane]
+        growth = HOST_GROWTH * ((lane & 1) + (lane >> 1))
+        if place[lane] < 0 or place[lane] + size > HEAD_SIZE + growth:
+            raise IndexError(f"{size} bytes at byte {place[lane]} of a head")
+    return 0

@@ -1,0 +1,182 @@
+"""Consume queues and index files as Arrow columns, a numpy view of their entries at a time.
+
+    queue part  file, queue offsets first..end  -> topic, queue_id, queue_offset, log offset, …
+    index part  file, entries first..end        -> slot, key hash, log offset, time, previous
+
+Rule: the bytes are those of ``formats.consumequeue`` and ``formats.index``; no object is
+made for an entry. A part is small and plain, so that it can be sent to another process.
+
+Source: store/ConsumeQueue.java, store/index/IndexFile.java.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storefmt.arrow.columns_decode import timestamps
+from storefmt.formats.batchqueue import BATCH_ENTRY
+from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.index import ENTRY, entry_pos
+from storefmt.store_file import StoreFile
+
+QUEUE_SCHEMA: Final = pa.schema(
+    [
+        pa.field("topic", pa.string()),
+        pa.field("queue_id", pa.int32()),
+        pa.field("queue_offset", pa.int64()),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("size", pa.int32()),
+        pa.field("tags_code", pa.int64()),
+        pa.field("file", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("batch_num", pa.int16()),
+        pa.field("store_timestamp", pa.timestamp("us", "UTC")),
+    ]
+)
+"""``kind`` is cq, or bcq for a batch consume queue (5.x): an entry is a record of ``batch_num``
+messages, the first of which has ``queue_offset``. The last two columns are null for cq."""
+INDEX_SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("slot", pa.int32()),
+        pa.field("position", pa.int32()),
+        pa.field("key_hash", pa.int32()),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("store_timestamp", pa.timestamp("us", "UTC")),
+        pa.field("prev_position", pa.int32()),
+    ]
+)
+_CQ: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_BCQ: Final = np.dtype(
+    [
+        *(("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8"), ("store_ms", ">i8")),
+        *(("base_queue_offset", ">i8"), ("message_count", ">i2"), ("compacted_offset", ">i4")),
+        ("reserved", ">i4"),
+    ]
+)
+_INDEX: Final = np.dtype(
+    [("key_hash", ">i4"), ("log_offset", ">i8"), ("time_diff_s", ">i4"), ("previous", ">i4")]
+)
+assert _CQ.itemsize == CQ_ENTRY.size
+assert _BCQ.itemsize == BATCH_ENTRY.size
+assert _INDEX.itemsize == ENTRY.size
+
+
+class QueuePart(NamedTuple):
+    """Entries of one consume queue file: queue offsets ``first`` up to ``end``."""
+
+    path: Path
+    topic: str
+    queue_id: int
+    base: int
+    """Queue offset of the file's first entry."""
+    first: int
+    end: int
+
+
+class BatchPart(NamedTuple):
+    """Entries of one batch consume queue file: the ``first`` up to ``end`` of the file."""
+
+    path: Path
+    topic: str
+    queue_id: int
+    first: int
+    end: int
+
+
+class IndexPart(NamedTuple):
+    """Entries of one index file: numbers ``first`` up to ``end``, 1 is the first."""
+
+    path: Path
+    slot_count: int
+    begin_ms: int
+    """Store time that the entries' seconds count from."""
+    first: int
+    end: int
+
+
+_Rows = npt.NDArray[np.void]
+_QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, int], Any]]] = {
+    "topic": lambda rows, part, first: _same(part.topic, len(rows)),
+    "queue_id": lambda rows, part, first: np.full(len(rows), part.queue_id, np.int32),
+    "queue_offset": lambda rows, part, first: np.arange(first, first + len(rows)),
+    "commit_log_offset": lambda rows, part, first: rows["log_offset"].astype(np.int64),
+    "size": lambda rows, part, first: rows["size"].astype(np.int32),
+    "tags_code": lambda rows, part, first: rows["tags_code"].astype(np.int64),
+    "file": lambda rows, part, first: _same(part.path.name, len(rows)),
+    "kind": lambda rows, part, first: _same("cq", len(rows)),
+    "batch_num": lambda rows, part, first: pa.nulls(len(rows), pa.int16()),
+    "store_timestamp": lambda rows, part, first: pa.nulls(len(rows), pa.timestamp("us", "UTC")),
+}
+_BATCH_COLUMNS: Final[dict[str, Callable[[_Rows, BatchPart], Any]]] = {
+    "topic": lambda rows, part: _same(part.topic, len(rows)),
+    "queue_id": lambda rows, part: np.full(len(rows), part.queue_id, np.int32),
+    "queue_offset": lambda rows, part: rows["base_queue_offset"].astype(np.int64),
+    "commit_log_offset": lambda rows, part: rows["log_offset"].astype(np.int64),
+    "size": lambda rows, part: rows["size"].astype(np.int32),
+    "tags_code": lambda rows, part: rows["tags_code"].astype(np.int64),
+    "file": lambda rows, part: _same(part.path.name, len(rows)),
+    "kind": lambda rows, part: _same("bcq", len(rows)),
+    "batch_num": lambda rows, part: rows["message_count"].astype(np.int16),
+    "store_timestamp": lambda rows, part: timestamps(rows["store_ms"].astype(np.int64)),
+}
+_INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
+    "file": lambda rows, part, first: _same(part.path.name, len(rows)),
+    "slot": lambda rows, part, first: rows["key_hash"].astype(np.int64) % part.slot_count,
+    "position": lambda rows, part, first: np.arange(first, first + len(rows)),
+    "key_hash": lambda rows, part, first: rows["key_hash"].astype(np.int32),
+    "commit_log_offset": lambda rows, part, first: rows["log_offset"].astype(np.int64),
+    "store_timestamp": lambda rows, part, first: timestamps(
+        rows["time_diff_s"].astype(np.int64) * 1000 + part.begin_ms
+    ),
+    "prev_position": lambda rows, part, first: rows["previous"].astype(np.int32),
+}
+
+
+def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
+    """Yield the entries of a part, those never written between others, too."""
+    with closing(StoreFile(part.path)) as file:
+        for first in range(part.first, part.end, rows_max):
+            count = min(rows_max, part.end - first)
+            data = file.read((first - part.base) * _CQ.itemsize, count * _CQ.itemsize)
+            rows = np.frombuffer(data[: len(data) - len(data) % _CQ.itemsize], dtype=_CQ)
+            fields = [QUEUE_SCHEMA.field(name) for name in columns]
+            yield _batch(fields, [_QUEUE_COLUMNS[name](rows, part, first) for name in columns])
+
+
+def batch_queue_batches(part: BatchPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
+    """Yield the entries of a part that are in use."""
+    with closing(StoreFile(part.path)) as file:
+        for first in range(part.first, part.end, rows_max):
+            count = min(rows_max, part.end - first)
+            data = file.read(first * _BCQ.itemsize, count * _BCQ.itemsize)
+            rows = np.frombuffer(data[: len(data) - len(data) % _BCQ.itemsize], dtype=_BCQ)
+            used = (rows["size"] != 0) | (rows["log_offset"] != 0) | (rows["message_count"] != 0)
+            fields = [QUEUE_SCHEMA.field(name) for name in columns]
+            yield _batch(fields, [_BATCH_COLUMNS[name](rows[used], part) for name in columns])
+
+
+def index_batches(part: IndexPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
+    """Yield the entries of a part, in the order in which they were written."""
+    with closing(StoreFile(part.path)) as file:
+        for first in range(part.first, part.end, rows_max):
+            count = min(rows_max, part.end - first)
+            pos = entry_pos(first, slot_count=part.slot_count)
+            data = file.read(pos, count * _INDEX.itemsize)
+            rows = np.frombuffer(data[: len(data) - len(data) % _INDEX.itemsize], dtype=_INDEX)
+            fields = [INDEX_SCHEMA.field(name) for name in columns]
+            yield _batch(fields, [_INDEX_COLUMNS[name](rows, part, first) for name in columns])
+
+
+def _same(text: str, count: int) -> Any:
+    return pa.array([text], pa.string()).take(pa.array(np.zeros(count, np.int32)))
+
+
+def _batch(fields: list[Any], values: list[Any]) -> Any:
+    arrays = [pa.array(value).cast(field.type) for field, value in zip(fields, values, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

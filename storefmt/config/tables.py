@@ -1,0 +1,398 @@
+"""The JSON files of ``config/``: typed values, and the text Java writes for them.
+
+    topics.json             TopicTable         dataVersion, topicConfigTable
+    subscriptionGroup.json  GroupTable         dataVersion, subscriptionGroupTable
+    consumerOffset.json     ConsumerOffsets    offsetTable: topic@group -> queue -> offset
+    lmqConsumerOffset.json  the same           and lmqOffsetTable: topic@group -> offset
+    delayOffset.json        DelayOffsets       offsetTable: delay level -> offset
+
+Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and
+booleans may be text); writing gives fastjson's pretty text with a table in the order of
+its dict. What a reader here does not know, as most that 5.x adds, is kept in ``extra``
+and written back in its place, and a table that was read is written in the layout of the
+library that wrote it (``dialect``): rewriting a file of 5.x loses nothing. Names are data
+here: they are checked where they become a path (``storefmt.paths``).
+
+Source: common/TopicConfig.java, common/subscription/SubscriptionGroupConfig.java,
+common/DataVersion.java, common/ConfigManager.java, broker/offset/ConsumerOffsetManager.java,
+broker/offset/LmqConsumerOffsetManager.java (4.9.7; 5.4.0 writes the same names and more).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from storefmt.config.fastjson import Dialect, Json, Key, dialect_of, dumps, loads
+from storefmt.config.jsonvalues import (
+    as_counts,
+    as_number,
+    as_numbers,
+    as_object,
+    bool_of,
+    int_of,
+    merged,
+    str_of,
+    table_of,
+    unknown,
+)
+from storefmt.errors import ConfigDamaged
+
+SINGLE_TAG: Final = "SINGLE_TAG"
+MULTI_TAG: Final = "MULTI_TAG"
+_FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
+_SEPARATOR: Final = "@"
+DELIVERED_LOG_OFFSET: Final = "deliveredLogOffset"
+_TOPIC_NAMES: Final = frozenset({
+    "order", "perm", "readQueueNums", "topicFilterType", "topicName", "topicSysFlag",
+    "writeQueueNums",
+})  # fmt: skip
+_GROUP_NAMES: Final = frozenset({
+    "brokerId", "consumeBroadcastEnable", "consumeEnable", "consumeFromMinEnable", "groupName",
+    "notifyConsumerIdsChangedEnable", "retryMaxTimes", "retryQueueNums",
+    "whichBrokerWhenConsumeSlowly",
+})  # fmt: skip
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class DataVersion:
+    """When a table was changed last (ms), and how often: a slave copies what is newer."""
+
+    timestamp_ms: int = 0
+    counter: int = 0
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the version in a parsed object; null gives the empty version."""
+        found = as_object(value, "dataVersion")
+        return cls(
+            int_of(found, "timestamp", 0),
+            int_of(found, "counter", 0),
+            unknown(found, ("timestamp", "counter")),
+        )
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        return merged({"counter": self.counter, "timestamp": self.timestamp_ms}, self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """The settings of one topic; perm is READ 4 | WRITE 2 | INHERIT 1."""
+
+    topic_name: str
+    read_queue_nums: int = 16
+    write_queue_nums: int = 16
+    perm: int = 6
+    topic_filter_type: str = SINGLE_TAG
+    topic_sys_flag: int = 0
+    order: bool = False
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
+
+    @classmethod
+    def from_json(cls, value: Json, *, name: str = "") -> Self:
+        """Return the topic in a parsed object; ``name`` stands in for a missing topicName."""
+        found = as_object(value, f"topic {name}")
+        return cls(
+            topic_name=str_of(found, "topicName", name),
+            read_queue_nums=int_of(found, "readQueueNums", 16),
+            write_queue_nums=int_of(found, "writeQueueNums", 16),
+            perm=int_of(found, "perm", 6),
+            topic_filter_type=_filter_type(found.get("topicFilterType")),
+            topic_sys_flag=int_of(found, "topicSysFlag", 0),
+            order=bool_of(found, "order", False),
+            extra=unknown(found, _TOPIC_NAMES),
+        )
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        value: dict[Key, Json] = {
+            "order": self.order,
+            "perm": self.perm,
+            "readQueueNums": self.read_queue_nums,
+            "topicFilterType": self.topic_filter_type,
+            "topicName": self.topic_name,
+            "topicSysFlag": self.topic_sys_flag,
+            "writeQueueNums": self.write_queue_nums,
+        }
+        return merged(value, self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroup:
+    """The settings of one consumer group; counts are what their names say."""
+
+    group_name: str
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    retry_queue_nums: int = 1
+    retry_max_times: int = 16
+    broker_id: int = 0
+    which_broker_when_consume_slowly: int = 1
+    notify_consumer_ids_changed_enable: bool = True
+    extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
+    """What a later release wrote and nothing here reads."""
+
+    @classmethod
+    def from_json(cls, value: Json, *, name: str = "") -> Self:
+        """Return the group in a parsed object; ``name`` stands in for a missing groupName."""
+        found = as_object(value, f"group {name}")
+        return cls(
+            group_name=str_of(found, "groupName", name),
+            consume_enable=bool_of(found, "consumeEnable", True),
+            consume_from_min_enable=bool_of(found, "consumeFromMinEnable", True),
+            consume_broadcast_enable=bool_of(found, "consumeBroadcastEnable", True),
+            retry_queue_nums=int_of(found, "retryQueueNums", 1),
+            retry_max_times=int_of(found, "retryMaxTimes", 16),
+            broker_id=int_of(found, "brokerId", 0),
+            which_broker_when_consume_slowly=int_of(found, "whichBrokerWhenConsumeSlowly", 1),
+            notify_consumer_ids_changed_enable=bool_of(
+                found, "notifyConsumerIdsChangedEnable", True
+            ),
+            extra=unknown(found, _GROUP_NAMES),
+        )
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        value: dict[Key, Json] = {
+            "brokerId": self.broker_id,
+            "consumeBroadcastEnable": self.consume_broadcast_enable,
+            "consumeEnable": self.consume_enable,
+            "consumeFromMinEnable": self.consume_from_min_enable,
+            "groupName": self.group_name,
+            "notifyConsumerIdsChangedEnable": self.notify_consumer_ids_changed_enable,
+            "retryMaxTimes": self.retry_max_times,
+            "retryQueueNums": self.retry_queue_nums,
+            "whichBrokerWhenConsumeSlowly": self.which_broker_when_consume_slowly,
+        }
+        return merged(value, self.extra)
+
+
+@dataclass(slots=True)
+class TopicTable:
+    """topics.json: every topic by its name."""
+
+    topics: dict[str, TopicConfig] = field(default_factory=dict)
+    data_version: DataVersion = field(default_factory=DataVersion)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> Self:
+        """Return the table in the text of the file.
+
+        Raises:
+            ConfigDamaged: it is no JSON object, or a number in it is none.
+        """
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the table in a parsed object; errors as ``decode``."""
+        found = as_object(value, "topic table")
+        table = table_of(found, "topicConfigTable")
+        topics = {str(key): TopicConfig.from_json(item, name=str(key)) for key, item in table}
+        version = DataVersion.from_json(found.get("dataVersion"))
+        return cls(topics, version, unknown(found, ("dataVersion", "topicConfigTable")))
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        value: dict[Key, Json] = {
+            "dataVersion": self.data_version.to_json(),
+            "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},
+        }
+        return merged(value, self.extra)
+
+    def encode(self) -> str:
+        """Return the text of the file."""
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
+
+
+@dataclass(slots=True)
+class GroupTable:
+    """subscriptionGroup.json: every consumer group by its name."""
+
+    groups: dict[str, SubscriptionGroup] = field(default_factory=dict)
+    data_version: DataVersion = field(default_factory=DataVersion)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> Self:
+        """Return the table in the text of the file; errors as ``TopicTable.decode``."""
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the table in a parsed object; errors as ``decode``."""
+        found = as_object(value, "group table")
+        table = table_of(found, "subscriptionGroupTable")
+        groups = {str(key): SubscriptionGroup.from_json(item, name=str(key)) for key, item in table}
+        version = DataVersion.from_json(found.get("dataVersion"))
+        return cls(groups, version, unknown(found, ("dataVersion", "subscriptionGroupTable")))
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        value: dict[Key, Json] = {
+            "dataVersion": self.data_version.to_json(),
+            "subscriptionGroupTable": {
+                name: group.to_json() for name, group in self.groups.items()
+            },
+        }
+        return merged(value, self.extra)
+
+    def encode(self) -> str:
+        """Return the text of the file."""
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
+
+
+@dataclass(slots=True)
+class ConsumerOffsets:
+    """consumerOffset.json: (topic, group) -> queue id -> next queue offset to read.
+
+    ``lmq_offsets`` is there with enableLmq alone: (topic, group) -> next queue offset of
+    the one queue of a light queue; then the file is lmqConsumerOffset.json.
+    """
+
+    offsets: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
+    lmq_offsets: dict[tuple[str, str], int] | None = None
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> Self:
+        """Return the offsets in the text of either file.
+
+        Raises:
+            ConfigDamaged: it is no JSON object, a key is not ``topic@group``, or an offset
+                is no number.
+        """
+        table = cls.from_json(loads(text))
+        table.dialect = dialect_of(text)
+        return table
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the offsets in a parsed object; errors as ``decode``."""
+        found = as_object(value, "consumer offsets")
+        offsets = {
+            topic_at_group(key): as_numbers(item, str(key))
+            for key, item in table_of(found, "offsetTable")
+        }
+        extra = unknown(found, ("lmqOffsetTable", "offsetTable"))
+        if "lmqOffsetTable" not in found:
+            return cls(offsets, extra=extra)
+        lmq = as_counts(found.get("lmqOffsetTable"), "lmqOffsetTable")
+        return cls(offsets, {topic_at_group(key): number for key, number in lmq.items()}, extra)
+
+    def by_queue(self) -> dict[tuple[str, str], dict[int, int]]:
+        """Return a copy of all offsets; a light queue is queue 0 of its name."""
+        found = {key: dict(queues) for key, queues in self.offsets.items()}
+        return found | {key: {0: number} for key, number in (self.lmq_offsets or {}).items()}
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+        value: dict[Key, Json] = {}
+        if self.lmq_offsets is not None:
+            value["lmqOffsetTable"] = {
+                _SEPARATOR.join(key): number for key, number in self.lmq_offsets.items()
+            }
+        value["offsetTable"] = {
+            _SEPARATOR.join(key): dict(queues.items()) for key, queues in self.offsets.items()
+        }
+        return merged(value, self.extra)
+
+    def encode(self) -> str:
+        """Return the text of the file."""
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
+
+
+@dataclass(slots=True)
+class DelayOffsets:
+    """delayOffset.json: delay level (1 and up) -> next queue offset of its queue."""
+
+    offsets: dict[int, int] = field(default_factory=dict)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+    log_offset: int | None = field(default=None, compare=False)
+    """Every message that ``offsets`` counts as delivered lies below this offset of the commit
+    log, and every later delivery lies at or behind it; None where the file does not say so.
+    The real broker ignores this entry and leaves it out when it writes the file."""
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> Self:
+        """Return the offsets in the text of the file; errors as ``ConsumerOffsets.decode``."""
+        found = as_object(loads(text), "delay offsets")
+        offsets = as_numbers(found.get("offsetTable"), "offsetTable")
+        told = found.get(DELIVERED_LOG_OFFSET)
+        log_offset = None if told is None else as_number(told, DELIVERED_LOG_OFFSET)
+        known = ("offsetTable", DELIVERED_LOG_OFFSET)
+        return cls(offsets, unknown(found, known), dialect_of(text), log_offset)
+
+    def encode(self) -> str:
+        """Return the text of the file."""
+        value: dict[Key, Json] = {"offsetTable": dict(self.offsets.items())}
+        if self.log_offset is not None:
+            value = {DELIVERED_LOG_OFFSET: self.log_offset, **value}
+        return dumps(merged(value, self.extra), pretty=True, dialect=self.dialect)
+
+
+def load_config(
+    path: Path, decode: Callable[[bytes], _Value], *, passed_over: list[str] | None = None
+) -> _Value | None:
+    """Return what a config file holds, or its ``.bak``; None when there is neither.
+
+    Args:
+        path: as ``config/topics.json``.
+        decode: as ``TopicTable.decode``. An empty file counts as damaged.
+        passed_over: gets why ``path`` itself cannot be read, when its ``.bak`` can.
+
+    Raises:
+        ConfigDamaged: one of the files is there and neither can be read. (Java starts
+            without topics or offsets then, and forgets them.)
+    """
+    problems: list[str] = []
+    for candidate in (path, path.with_name(path.name + ".bak")):
+        try:
+            data = candidate.read_bytes()
+            if not data.strip():
+                raise ConfigDamaged("the file is empty")
+            found = decode(data)
+        except FileNotFoundError:
+            continue
+        except (ConfigDamaged, OSError) as error:
+            problems.append(f"{candidate}: {error}")
+            continue
+        if passed_over is not None:
+            passed_over += problems
+        return found
+    if problems:
+        raise ConfigDamaged(
+            f"{' and '.join(problems)}; no copy of {path.name} can be read: restore one, or "
+            f"delete {path} and {path.name}.bak to start without it"
+        )
+    return None
+
+
+def topic_at_group(key: Key) -> tuple[str, str]:
+    """Return the topic and the group of a key; ConfigDamaged when it is not ``topic@group``."""
+    topic, separator, group = str(key).partition(_SEPARATOR)
+    if not separator:
+        raise ConfigDamaged(f"offset key {str(key)!r:.300} is not topic@group")
+    return topic, group
+
+
+def _filter_type(value: Json) -> str:
+    # Java takes the name or the ordinal, and anything else as null.
+    if isinstance(value, int) and 0 <= value < len(_FILTER_TYPES):
+        return _FILTER_TYPES[value]
+    return value if isinstance(value, str) and value in _FILTER_TYPES else SINGLE_TAG

@@ -1,0 +1,356 @@
+"""The Raft log of a DLedger broker: every message record wrapped in an entry of its own.
+
+    <root>/dledger-<id>/data/<20 digits>     | entry | entry | blank |   0 0 0 …
+                        index/<20 digits>    32 bytes an entry: where it lies
+                        checkpoint           endIndex=22, committedIndex=22
+                        currterm             currTerm=0, voteLeader=n0
+
+    an entry:   | 48 bytes of head | message record |
+                                   ^ the record's log_offset = the entry's pos + 48
+
+Rule: consume queues and index files of such a store point at the record inside, not at the
+entry, so readers of those need to know nothing of entries. There is one record an entry; a
+batch becomes one entry a message. Neither CRC of an entry is ever computed (both are 0):
+the record's own guards its body. A blank has its magic first (-1), a commit log's blank its
+size. A broker that was switched to DLedger keeps its older files in ``commitlog/``, and the
+Raft log goes on behind them.
+
+Source: dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java#preAppend,
+store/file/DLedgerMmapFileStore.java#recover, #appendAsLeader (DLedger 0.3.1.2);
+store/dledger/DLedgerCommitLog.java (RocketMQ 4.9.7).
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from storefmt.errors import BadCall, DamageKind, RecordDamaged
+from storefmt.formats import layout
+from storefmt.formats.message import RECORD_SIZE_MIN, Record, decode_record
+from storefmt.formats.scan import LogFile, log_files
+
+_HEAD: Final = layout.DLEDGER_ENTRY.part("body_size").struct()
+_BLANK: Final = layout.DLEDGER_BLANK.struct()
+_INDEX: Final = layout.DLEDGER_INDEX.struct()
+HEAD_SIZE: Final = _HEAD.size
+INDEX_SIZE: Final = _INDEX.size
+BLANK_SIZE_MIN: Final = _BLANK.size
+MAGIC_NORMAL: Final = 1
+MAGIC_NOOP: Final = 2
+MAGIC_CONFIG_CHANGE: Final = 3
+"""Known to later releases (0.4); 0.3.1.2 writes and reads 1 alone."""
+MAGIC_BLANK: Final = -1
+_MAGICS: Final = range(MAGIC_NORMAL, MAGIC_CONFIG_CHANGE + 1)
+ENTRY_SIZE_MAX: Final = 64 << 20
+DIRECTORY_PREFIX: Final = "dledger-"
+assert HEAD_SIZE == 48
+assert INDEX_SIZE == 32
+assert BLANK_SIZE_MIN == 8
+
+
+class DledgerEntry(NamedTuple):
+    """One entry; ``pos`` in bytes of the whole log, ``body`` is a message record."""
+
+    magic: int
+    size: int
+    entry_index: int
+    term: int
+    pos: int
+    channel: int
+    chain_crc: int
+    body_crc: int
+    body: bytes
+
+    @property
+    def record_offset(self) -> int:
+        """The log offset (bytes) of the record inside."""
+        return self.pos + HEAD_SIZE
+
+    def record(self, *, check_crc: bool = True) -> Record | None:
+        """Return the record inside; None for an entry of the Raft group's own (no body).
+
+        Raises:
+            RecordDamaged: it is none, or says that it lies elsewhere; ``pos`` is that in
+                the entry.
+        """
+        if self.magic != MAGIC_NORMAL:
+            return None
+        record = decode_record(self.body, check_crc=check_crc)
+        if record.size != len(self.body):
+            raise _damaged(HEAD_SIZE, DamageKind.BAD_LENGTH, "size", record.size, len(self.body))
+        if record.log_offset != self.record_offset:
+            raise _damaged(
+                HEAD_SIZE,
+                DamageKind.OFFSET_MISMATCH,
+                "log_offset",
+                record.log_offset,
+                self.record_offset,
+            )
+        return record
+
+
+class DledgerBlank(NamedTuple):
+    """The filler at the end of a file; ``size`` reaches to its end."""
+
+    size: int
+
+
+class DledgerIndex(NamedTuple):
+    """One index entry: the entry ``entry_index`` of ``size`` bytes lies at ``pos``."""
+
+    magic: int
+    pos: int
+    size: int
+    entry_index: int
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
+class DledgerDirectory:
+    """The directory of one member of a Raft group; ``member`` is its id, as ``n0``."""
+
+    path: Path
+
+    @property
+    def member(self) -> str:
+        """The id of the member (dLegerSelfId)."""
+        return self.path.name.removeprefix(DIRECTORY_PREFIX)
+
+    @property
+    def data(self) -> Path:
+        """Directory of the log's files."""
+        return self.path / "data"
+
+    @property
+    def index(self) -> Path:
+        """Directory of the index files."""
+        return self.path / "index"
+
+    @property
+    def checkpoint(self) -> Path:
+        """File with the last and the last committed index."""
+        return self.path / "checkpoint"
+
+    @property
+    def current_term(self) -> Path:
+        """File with the term and whom this member voted for."""
+        return self.path / "currterm"
+
+
+def find_directories(root: Path) -> list[DledgerDirectory]:
+    """Return the DLedger directories of a store directory, by name; usually none or one.
+
+    Raises:
+        OSError: ``root`` cannot be read.
+    """
+    return [
+        DledgerDirectory(path)
+        for path in sorted(root.iterdir())
+        if path.name.startswith(DIRECTORY_PREFIX) and (path / "data").is_dir()
+    ]
+
+
+def looks_like_entries(head: bytes) -> bool:
+    """Return whether a log file that begins with ``head`` holds entries, not bare records.
+
+    Args:
+        head: the first 56 bytes or more of a file.
+    """
+    if len(head) < HEAD_SIZE + 8:
+        return False
+    magic, size, *_, body_size = _HEAD.unpack_from(head)
+    return magic in _MAGICS and size == HEAD_SIZE + body_size
+
+
+def wraps(head: bytes, record: Record) -> bool:
+    """Return whether ``head``, the bytes before a record, is that of the entry around it."""
+    if len(head) != HEAD_SIZE:
+        return False
+    magic, size, _, _, pos, _, _, _, body_size = _HEAD.unpack(head)
+    found = (magic, size, pos, body_size)
+    return found == (
+        MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
+    )  # fmt: skip
+
+
+def parse_state(text: str) -> dict[str, int | str]:
+    """Return the ``name=value`` lines of ``checkpoint`` or ``currterm``, numbers as int."""
+    found: dict[str, int | str] = {}
+    for line in text.splitlines():
+        name, separator, value = line.strip().partition("=")
+        if separator and not name.startswith("#"):
+            number = value.removeprefix("-")
+            known = len(number) < 20 and number.isascii() and number.isdigit()
+            found[name] = int(value) if known else value
+    return found
+
+
+def encode_entry(entry: DledgerEntry) -> bytes:
+    """Return the bytes of an entry; its ``size`` is computed, as Java does.
+
+    Raises:
+        BadCall: a number does not fit into its field.
+    """
+    try:
+        return (
+            _HEAD.pack(
+                entry.magic,
+                HEAD_SIZE + len(entry.body),
+                entry.entry_index,
+                entry.term,
+                entry.pos,
+                entry.channel,
+                entry.chain_crc,
+                entry.body_crc,
+                len(entry.body),
+            )
+            + entry.body
+        )
+    except struct.error as error:
+        raise BadCall(f"DLedger entry {entry.entry_index} does not fit: {error}") from error
+
+
+def encode_blank(size: int) -> bytes:
+    """Return the first 8 bytes of a blank of ``size`` bytes (8 at least)."""
+    if size < BLANK_SIZE_MIN:
+        raise BadCall(f"DLedger blank of {size} bytes; it needs {BLANK_SIZE_MIN} itself")
+    return _BLANK.pack(MAGIC_BLANK, size)
+
+
+def encode_index(entry: DledgerIndex) -> bytes:
+    """Return the 32 bytes of an index entry; BadCall when a number does not fit."""
+    try:
+        return _INDEX.pack(*entry)
+    except struct.error as error:
+        raise BadCall(f"DLedger index entry {entry} does not fit: {error}") from error
+
+
+def decode_index(data: bytes | memoryview) -> Iterator[DledgerIndex]:
+    """Yield the index entries of one file, up to the free space (magic 0) at its end.
+
+    Raises:
+        RecordDamaged: an entry has another magic, or a negative number.
+    """
+    for number in range(len(data) // INDEX_SIZE):
+        start = number * INDEX_SIZE
+        entry = DledgerIndex._make(_INDEX.unpack_from(data, start))
+        if entry.magic == 0:
+            return
+        if entry.magic not in _MAGICS:
+            raise _damaged(start, DamageKind.BAD_MAGIC, "magic", entry.magic, MAGIC_NORMAL)
+        for field, value in (
+            ("pos", entry.pos),
+            ("size", entry.size),
+            ("entry_index", entry.entry_index),
+        ):
+            if value < 0:
+                raise _damaged(start, DamageKind.BAD_LENGTH, field, value, 0)
+        yield entry
+
+
+def decode_entry(
+    data: bytes | memoryview, pos: int = 0, *, shift: int = 0
+) -> DledgerEntry | DledgerBlank | None:
+    """Return what stands at ``pos``; None at the end of the log (zeros, or no bytes left).
+
+    Args:
+        shift: where ``data`` lies in what the reader of an error knows; added to ``pos`` there.
+
+    Raises:
+        RecordDamaged: it is cut off, its magic is unknown or its lengths do not agree.
+    """
+    left, where = len(data) - pos, pos + shift
+    if left <= 0 or not any(data[pos : pos + BLANK_SIZE_MIN]):
+        return None
+    if left < BLANK_SIZE_MIN:
+        raise _damaged(where, DamageKind.TRUNCATED, "size", left, BLANK_SIZE_MIN)
+    magic, size = _BLANK.unpack_from(data, pos)
+    if magic == MAGIC_BLANK:
+        if size < BLANK_SIZE_MIN:
+            raise _damaged(where, DamageKind.BAD_SIZE, "size", size, BLANK_SIZE_MIN)
+        return DledgerBlank(size)
+    if magic not in _MAGICS:
+        raise _damaged(where, DamageKind.BAD_MAGIC, "magic", magic, MAGIC_NORMAL)
+    least = HEAD_SIZE + RECORD_SIZE_MIN if magic == MAGIC_NORMAL else HEAD_SIZE
+    if size < least:
+        raise _damaged(where, DamageKind.BAD_SIZE, "size", size, least)
+    if size > left:
+        raise _damaged(where, DamageKind.TRUNCATED, "size", left, size)
+    *fields, body_size = _HEAD.unpack_from(data, pos)
+    if HEAD_SIZE + body_size != size:
+        raise _damaged(where, DamageKind.BAD_LENGTH, "body_size", body_size, size - HEAD_SIZE)
+    return DledgerEntry._make((*fields, bytes(data[pos + HEAD_SIZE : pos + size])))
+
+
+def walk_entries(
+    read: Callable[[int, int], bytes], *, base: int, size: int
+) -> Iterator[tuple[int, DledgerEntry | DledgerBlank]]:
+    """Yield what one file of the log holds, each with its position in the file.
+
+    Memory is bounded by one entry. The last item is a blank in a file that is full.
+
+    Args:
+        read: takes a position and a size in the file, as ``storefmt.formats.scan.Read``.
+        base: log position (bytes) of the file's first byte: its name.
+        size: size of the file in bytes.
+
+    Raises:
+        RecordDamaged: an entry is damaged, or says that it lies elsewhere; ``pos`` is its
+            position in the file. Nothing behind it is looked at, as in Java.
+    """
+    pos = 0
+    while pos < size:
+        head = read(pos, min(HEAD_SIZE, size - pos))
+        item: DledgerEntry | DledgerBlank | None
+        magic, claimed = _BLANK.unpack_from(head) if len(head) >= BLANK_SIZE_MIN else (0, 0)
+        if magic not in _MAGICS or claimed <= len(head):
+            item = decode_entry(head, shift=pos)
+        elif claimed > min(size - pos, ENTRY_SIZE_MAX):
+            raise _damaged(
+                pos, DamageKind.TRUNCATED, "size", claimed, min(size - pos, ENTRY_SIZE_MAX)
+            )
+        else:
+            item = decode_entry(read(pos, claimed), shift=pos)
+        if item is None:
+            return
+        if isinstance(item, DledgerBlank):
+            if item.size != size - pos:
+                raise _damaged(pos, DamageKind.BAD_SIZE, "size", item.size, size - pos)
+            yield pos, item
+            return
+        if item.pos != base + pos:
+            raise _damaged(pos, DamageKind.OFFSET_MISMATCH, "pos", item.pos, base + pos)
+        yield pos, item
+        pos += item.size
+
+
+def iter_records(
+    directory: DledgerDirectory, *, check_crc: bool = True
+) -> Iterator[tuple[DledgerEntry, Record]]:
+    """Yield every message record of a member's log, in order, with the entry around it.
+
+    Raises:
+        RecordDamaged: as ``walk_entries`` and ``DledgerEntry.record``.
+        OSError: a file cannot be read.
+    """
+    for path in log_files(directory.data):
+        with LogFile(path) as file:
+            for _, item in walk_entries(file.read, base=file.base, size=file.size):
+                if isinstance(item, DledgerEntry):
+                    record = item.record(check_crc=check_crc)
+                    if record is not None:
+                        yield item, record
+
+
+def _damaged(pos: int, kind: DamageKind, field: str, found: int, expected: int) -> RecordDamaged:
+    return RecordDamaged(
+        f"DLedger log at byte {pos}: {kind.value.replace('_', ' ')}, {field} is {found}, "
+        f"expected {expected}; another member of the group has the same entry",
+        kind=kind,
+        pos=pos,
+        field=field,
+        found=found,
+        expected=expected,
+    )

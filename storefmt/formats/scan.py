@@ -1,0 +1,384 @@
+"""Walks a commit log: from record to record, and over damage to the next one.
+
+    | record | record | blank        |     a rolled file
+    | record | record | 0 0 0 0 0 …  |     the newest file: ``End``
+    | record | damage | record …     |     ``Damage`` says what and how much was skipped
+
+Rule: a damaged record costs itself and nothing else. Where only its CRC or text is
+wrong its size holds and the next record follows at once. Otherwise the file is searched
+for the next magic whose record says that it lies exactly there (``log_offset`` = base +
+position); the same search starts a reader in the middle of a file. (A body that holds a
+record made for exactly its own position would deceive the search; nothing else does.)
+Memory is bounded by one window and one record.
+
+Source: store/CommitLog.java#checkMessageAndReturnSize, which stops at the first damage.
+"""
+
+import os
+import re
+import struct
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from storefmt.errors import BadCall, DamageKind, RecordDamaged
+from storefmt.formats import layout
+from storefmt.formats.message import (
+    BLANK_SIZE_MIN,
+    CRC_MASK,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    Record,
+    crc32,
+    decode_record,
+)
+from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+from storefmt.paths import parse_log_file_name
+from storefmt.remote_file import ranges_of
+
+WINDOW_SIZE: Final = 1 << 20
+RECORD_SIZE_MAX: Final = 64 << 20
+"""A record that claims more is taken for damaged; RocketMQ's own limit is a 4 MiB body."""
+
+_HEAD: Final = layout.MESSAGE.part("log_offset").struct()
+_SIZE_MAGIC: Final = layout.BLANK.struct()
+# The fields of a head that a look at the CRC needs, everything else as padding.
+_CRC_HEAD: Final = layout.MESSAGE.part("body_size").struct(
+    only=("size", "magic", "body_crc", "sys_flag", "body_size")
+)
+_V6_GROWTH: Final = {BORN_HOST_V6: 12, STORE_HOST_V6: 12, HOSTS_V6: 24}
+_MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
+_MAGIC: Final = re.compile(
+    b"|".join(re.escape(struct.pack(">i", magic)) for magic in (MAGIC_V1, MAGIC_V2))
+)
+_SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
+
+Read = Callable[[int, int], bytes]
+"""Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
+# Named as text: an array type takes no parameter before Python 3.12.
+Found: TypeAlias = "tuple[array[int], int]"
+"""Where records start, and the position behind the last of them."""
+Scan = Callable[[memoryview, int, int, bool], Found]
+PURE: Final = "MQ_PURE"
+"""Environment variable: when set, nothing that is compiled is used."""
+
+
+class Blank(NamedTuple):
+    """The filler at the end of a file; ``size`` is what it says, ``left`` what is left."""
+
+    pos: int
+    size: int
+    left: int
+
+
+class End(NamedTuple):
+    """Zeros, and no record from here to the end of the file: the end of the data."""
+
+    pos: int
+
+
+class Damage(NamedTuple):
+    """``size`` bytes at ``pos`` of a file that are no good record, and why."""
+
+    pos: int
+    size: int
+    error: RecordDamaged
+
+
+LogItem = Record | Blank | End | Damage
+
+
+def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
+    """Return where records start, by looking at sizes and magics, and perhaps CRCs.
+
+    Args:
+        data: part of a commit log file, with a record starting at ``pos``.
+        end: only records that end at or before it are returned.
+        check_crc: stop before a record whose body does not fit its CRC (or its size), too.
+
+    Returns:
+        The starts as 64-bit numbers, and the position behind the last of these records:
+        there is no good record, or one that does not end before ``end``. What else is in
+        the records was not checked.
+
+    Raises:
+        BadCall: ``pos`` to ``end`` is no part of ``data``.
+    """
+    if not 0 <= pos <= end <= len(data):
+        raise BadCall(f"scan from byte {pos} to {end} of {len(data)}; give a part of the data")
+    return _scan(memoryview(data), pos, end, check_crc)
+
+
+def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
+    """Do what ``scan_log`` does, in plain Python."""
+    if check_crc:
+        return _scan_crc(data, pos, end)
+    starts = array("q")
+    append, unpack = starts.append, _SIZE_MAGIC.unpack_from
+    usual, last = MAGIC_V1, end - _SIZE_MAGIC.size
+    while pos <= last:
+        size, magic = unpack(data, pos)
+        if (magic != usual and magic != MAGIC_V2) or size < RECORD_SIZE_MIN:
+            return starts, pos
+        append(pos)
+        pos += size
+    if pos > end:
+        pos = starts.pop()
+    return starts, pos
+
+
+def _scan_crc(data: memoryview, pos: int, end: int) -> Found:
+    starts = array("q")
+    append, unpack, crc_of, mask = starts.append, _CRC_HEAD.unpack_from, crc32, CRC_MASK
+    head_size, usual, last = _CRC_HEAD.size, MAGIC_V1, end - RECORD_SIZE_MIN
+    while pos <= last:
+        size, magic, crc, sys_flag, body_size = unpack(data, pos)
+        body_pos = pos + head_size
+        if sys_flag & HOSTS_V6:
+            body_pos += _V6_GROWTH[sys_flag & HOSTS_V6]
+            body_size = int.from_bytes(data[body_pos - 4 : body_pos], "big", signed=True)
+        body_end, behind = body_pos + body_size, pos + size
+        if behind > end or not body_pos <= body_end <= behind:
+            break
+        if magic != usual and magic != MAGIC_V2:
+            break
+        if body_size and crc_of(data[body_pos:body_end]) & mask != crc:
+            break
+        append(pos)
+        pos = behind
+    return starts, pos
+
+
+def scans() -> dict[str, Scan]:
+    """Return the ways to scan that are here by name: ``pure``, ``compiled`` if it was built."""
+    found: dict[str, Scan] = {"pure": scan_pure}
+    try:
+        from storefmt.formats.scan_kernel import scan_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": scan_compiled}
+
+
+_scan: Scan = scan_pure if os.environ.get(PURE) else scans().get("compiled", scan_pure)
+
+
+def next_start(
+    read: Read,
+    pos: int,
+    *,
+    base: int,
+    end: int,
+    data_after: Callable[[int], int] = lambda pos: pos,
+) -> int | None:
+    """Return where the first record at or behind ``pos`` starts, None for none before ``end``.
+
+    Args:
+        base: log offset (bytes) of the file's first byte, as its records say it.
+        data_after: may jump over a hole of a sparse file, to the first byte that is none.
+    """
+    while pos < end:
+        pos = data_after(pos)
+        # Windows overlap by a head, so that none is cut at the end of its window.
+        window = read(pos, WINDOW_SIZE + _HEAD.size)
+        if len(window) < _HEAD.size:
+            return None
+        for found in _MAGIC.finditer(window):
+            start = found.start() - _MAGIC_POS
+            if 0 <= start <= len(window) - _HEAD.size:
+                size, *_, log_offset = _HEAD.unpack_from(window, start)
+                if log_offset == base + pos + start and size >= RECORD_SIZE_MIN:
+                    return pos + start if pos + start < end else None
+        pos += len(window) - _HEAD.size + 1
+    return None
+
+
+def walk(
+    read: Read,
+    *,
+    base: int,
+    size: int,
+    start: int = 0,
+    check_crc: bool = True,
+    data_after: Callable[[int], int] = lambda pos: pos,
+) -> Iterator[LogItem]:
+    """Yield every record of one file, and what is between and behind them.
+
+    Args:
+        base: log offset (bytes) of the file's first byte.
+        size: size of the file in bytes.
+        start: position in the file where a record starts.
+        data_after: as in ``next_start``.
+
+    Yields:
+        Records in order; the last item is a Blank, an End, or a Damage that reaches to
+        the end of the file; nothing of them when the last record ends with the file.
+    """
+    pos = start
+    while pos < size:
+        # The usual case: records that lie wholly in the window.
+        window, at, good = read(pos, WINDOW_SIZE), 0, True
+        while good:
+            try:
+                record = decode_record(window, at, check_crc=check_crc, shift=pos)
+            except RecordDamaged:
+                good = False
+            else:
+                yield record
+                at += record.size
+        pos += at
+        if at:
+            continue
+        # The window began with something else, or with a record larger than itself.
+        try:
+            item = _item_at(read, pos, size - pos, check_crc)
+        except RecordDamaged as error:
+            resumed = _resume(error, read, pos, base=base, size=size, data_after=data_after)
+            if error.kind == DamageKind.ZEROS and resumed == size:
+                yield End(pos)
+                return
+            yield Damage(pos, resumed - pos, error)
+            pos = resumed
+            continue
+        yield item
+        if not isinstance(item, Record):
+            return
+        pos += item.size
+
+
+def iter_log(
+    directory: Path, *, start: int | None = None, check_crc: bool = True
+) -> Iterator[LogItem]:
+    """Yield the items of every file of a commit log directory, in order.
+
+    Args:
+        start: log offset (bytes) at which a record starts; from the oldest when None.
+
+    Raises:
+        OSError: the directory or a file cannot be read.
+    """
+    for path in log_files(directory):
+        with LogFile(path) as file:
+            if start is not None and start >= file.base + file.size:
+                continue
+            first = 0 if start is None else max(start - file.base, 0)
+            yield from walk(
+                file.read,
+                base=file.base,
+                size=file.size,
+                start=first,
+                check_crc=check_crc,
+                data_after=file.data_after,
+            )
+
+
+def log_files(directory: Path) -> list[Path]:
+    """Return the files of a commit log directory in the order of their offsets.
+
+    Files with other names (as a copy left by hand) are not returned.
+    """
+    return sorted(
+        path for path in directory.iterdir() if parse_log_file_name(path.name) is not None
+    )
+
+
+class LogFile:
+    """One commit log file, open for reading; the size is that of the moment of opening."""
+
+    __slots__ = ("_far", "_fd", "base", "name", "size")
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.base = parse_log_file_name(path.name) or 0
+        self._far = ranges_of(path)
+        if self._far is None:
+            self._fd = os.open(path, os.O_RDONLY)
+            self.size = os.fstat(self._fd).st_size
+        else:
+            self.size = self._far.size
+
+    def __enter__(self) -> "LogFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._far is None:
+            os.close(self._fd)
+        else:
+            self._far.close()
+
+    def read(self, pos: int, size: int) -> bytes:
+        """Return ``size`` bytes at ``pos``, fewer at the end of the file."""
+        return os.pread(self._fd, size, pos) if self._far is None else self._far.read(pos, size)
+
+    def read_into(self, buffer: memoryview, pos: int) -> int:
+        """Fill ``buffer`` from ``pos`` on; return how many bytes there were."""
+        if self._far is not None:
+            data = self._far.read(pos, len(buffer))
+            buffer[: len(data)] = data
+            return len(data)
+        done = 0
+        while done < len(buffer):
+            count = os.preadv(self._fd, [buffer[done:]], pos + done)
+            if count == 0:
+                break
+            done += count
+        return done
+
+    def data_after(self, pos: int) -> int:
+        """Return the first position at or behind ``pos`` that lies in no hole of the file."""
+        if self._far is not None:
+            return min(pos, self.size)
+        try:
+            return os.lseek(self._fd, pos, os.SEEK_DATA)
+        except OSError:
+            # ENXIO: nothing but a hole is left. A file system without holes never says so.
+            return self.size
+
+
+def _item_at(read: Read, pos: int, left: int, check_crc: bool) -> LogItem:
+    head = read(pos, min(left, BLANK_SIZE_MIN))
+    if len(head) < BLANK_SIZE_MIN:
+        raise _damaged(DamageKind.TRUNCATED, pos, "size", len(head), BLANK_SIZE_MIN)
+    size, magic = _SIZE_MAGIC.unpack(head)
+    if magic == MAGIC_BLANK:
+        if size != left:
+            raise _damaged(DamageKind.BAD_SIZE, pos, "size", size, left)
+        return Blank(pos, size, left)
+    if size == 0 and magic == 0:
+        raise _damaged(DamageKind.ZEROS, pos, "size", 0, RECORD_SIZE_MIN)
+    known = magic in (MAGIC_V1, MAGIC_V2)
+    if known and size > min(left, RECORD_SIZE_MAX):
+        kind = DamageKind.BAD_SIZE if size > RECORD_SIZE_MAX else DamageKind.TRUNCATED
+        raise _damaged(kind, pos, "size", size, min(left, RECORD_SIZE_MAX))
+    data = read(pos, max(size, RECORD_SIZE_MIN)) if known else head
+    return decode_record(data, check_crc=check_crc, shift=pos)
+
+
+def _resume(
+    error: RecordDamaged,
+    read: Read,
+    pos: int,
+    *,
+    base: int,
+    size: int,
+    data_after: Callable[[int], int],
+) -> int:
+    """Return where to go on behind the damage at ``pos``; ``size`` for nowhere."""
+    if error.kind in _SIZE_HOLDS:
+        return pos + int.from_bytes(read(pos, _MAGIC_POS), "big", signed=True)
+    found = next_start(read, pos + 1, base=base, end=size, data_after=data_after)
+    return size if found is None else found
+
+
+def _damaged(kind: DamageKind, pos: int, field: str, found: int, expected: int) -> RecordDamaged:
+    return RecordDamaged(
+        f"commit log at byte {pos} of its file: {kind.value.replace('_', ' ')}, {field} is "
+        f"{found}, expected {expected}; run `mqadmin store verify` on a copy of the store",
+        kind=kind,
+        pos=pos,
+        field=field,
+        found=found,
+        expected=expected,
+    )

@@ -1,0 +1,92 @@
+"""Counting records by whole batches: the fast way of ``storefmt.offline.analyse.stats``.
+
+    RecordBatch ──filter──> key columns ──group_by──> a few rows a batch ──> Tallies
+
+Rule: the same numbers as the slow way, ten times as fast; nothing else may import this
+module, so that commands which count nothing load neither numpy nor pyarrow.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storefmt.arrow.columns import iter_batches
+from storefmt.offline.analyse.tally import By, Counting, Key, Tallies, Tally, Wanted
+
+_KEYS: Final = {
+    By.TOPIC: ("topic",),
+    By.QUEUE: ("topic", "queue_id"),
+    By.TAG: ("tags",),
+    By.PRODUCER: ("born_host",),
+    By.TIME: ("store_timestamp",),
+}
+_INT64: Final = np.iinfo(np.int64)
+
+
+def count_batches(
+    paths: Sequence[Path],
+    by: By,
+    tallies: Tallies,
+    *,
+    wanted: Wanted,
+    bucket_ms: int,
+    on_done: Callable[[int], None],
+) -> None:
+    """Add every record of some log files to ``tallies``; see ``stats.count_records``."""
+    names = dict.fromkeys(("topic", "store_size", "store_timestamp", *_KEYS[by]))
+    done = 0
+    for batch in iter_batches(
+        paths,
+        columns=tuple(names),
+        on_damage=lambda file, damage: None,
+    ):
+        done += int(pc.sum(batch.column("store_size")).as_py() or 0)
+        on_done(done)
+        _add(tallies, batch, by, wanted, bucket_ms)
+
+
+def count_file(counting: Counting, path: Path) -> dict[Key, Tally]:
+    """Return the tallies of one log file."""
+    tallies = Tallies({})
+    count_batches(
+        [path],
+        counting.by,
+        tallies,
+        wanted=counting.wanted,
+        bucket_ms=counting.bucket_ms,
+        on_done=lambda size: None,
+    )
+    return tallies.found
+
+
+def _add(tallies: Tallies, batch: Any, by: By, wanted: Wanted, bucket_ms: int) -> None:
+    times_us = batch.column("store_timestamp").cast(pa.int64()).fill_null(0)
+    times_ms = times_us.to_numpy(zero_copy_only=False) // 1000
+    kept = np.ones(len(times_ms), dtype=bool)
+    if wanted.begin_ms is not None:
+        kept &= times_ms >= max(wanted.begin_ms, _INT64.min)
+    if wanted.end_ms is not None:
+        kept &= times_ms <= min(wanted.end_ms, _INT64.max)
+    if wanted.topic is not None:
+        same = pc.equal(batch.column("topic"), wanted.topic)
+        kept &= same.to_numpy(zero_copy_only=False)
+    columns = {name: batch.column(name) for name in _KEYS[by]}
+    if by is By.TIME:
+        columns = {"store_timestamp": pa.array(times_ms // bucket_ms * bucket_ms)}
+    table = pa.table({**columns, "size": batch.column("store_size"), "ms": pa.array(times_ms)})
+    if not kept.all():
+        table = table.filter(pa.array(kept))
+    grouped = table.group_by(list(columns)).aggregate(
+        [("size", "count"), ("size", "sum"), ("ms", "min"), ("ms", "max")]
+    )
+    sums = [grouped.column(name).to_pylist() for name in _SUMS]
+    keys = zip(*(grouped.column(name).to_pylist() for name in columns), strict=True)
+    for key, count, size, first_ms, last_ms in zip(keys, *sums, strict=True):
+        tallies.add(key, count, size, first_ms, last_ms)
+
+
+_SUMS: Final = ("size_count", "size_sum", "ms_min", "ms_max")

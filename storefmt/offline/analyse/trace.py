@@ -1,0 +1,339 @@
+"""The whole life of a message: every record of a store that belongs to it, in time order.
+
+    unique key ─┐                                  ┌─> every record with its unique key
+    key ────────┼─> index, then uncovered log ──> ids ─> ops of its half messages
+    offset id ──┘   (nothing there: the whole log)     └─> copies in other queues
+
+Rule: the index only says where to look, the record decides. What no index file covers is
+read from the log, and when the index knows nothing the whole log is: ``notes`` say so. A
+message without unique key is followed by the offset id that its retries carry.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from storefmt.errors import NotInStore, StoreError
+from storefmt.formats.consumequeue import is_ext_address
+from storefmt.formats.message import Record
+from storefmt.formats.properties import (
+    KEY_SEPARATOR,
+    NAME_VALUE_SEPARATOR,
+    ORIGIN_MESSAGE_ID,
+    PROPERTY_SEPARATOR,
+)
+from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
+from storefmt.offline.analyse.life import (
+    Step,
+    decided_offsets,
+    detail_of,
+    due_of,
+    own_topic,
+    step_of,
+)
+from storefmt.offline.analyse.message_history import describe
+from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
+from storefmt.offline.views.matching import copies_of
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import QueueKey
+
+LogRange = tuple[int, int | None]
+"""Log offsets (bytes) from the first up to the second; None for the end of the log."""
+IDS_MAX: Final = 256
+"""Most messages that one key is followed for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifeStep:
+    """One step; ``at_ms`` is when it was stored, ``due_ms`` when a delay ends (0 for none).
+
+    Attributes:
+        record: the record that shows the step; for ``copy`` the one that is copied.
+        queue: (topic, queue id, queue offset) under which readers find it.
+        decides: (queue id, queue offset) of the half message that an op is about.
+    """
+
+    step: Step
+    at_ms: int
+    record: Record
+    queue: tuple[str, int, int]
+    detail: str
+    due_ms: int = 0
+    decides: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(slots=True)
+class Life:
+    """The steps in time order, and how they were found, one sentence each."""
+
+    steps: list[LifeStep]
+    notes: list[str]
+
+
+Scanning = Callable[[frozenset[str], list[LogRange]], Iterable[Record]]
+"""Gives the records of some ranges of the log that ``pattern_of`` some words matches; others
+may be among them."""
+
+
+def trace(
+    store: Opened,
+    which: str,
+    *,
+    topic: str | None = None,
+    scan: bool = False,
+    scanning: Scanning | None = None,
+) -> Life:
+    """Return the life of the messages that ``which`` names.
+
+    Args:
+        which: an offset id, a unique key, or a key of the user.
+        topic: only messages that were sent to this topic.
+        scan: read the whole log, whatever the index says.
+        scanning: reads the log; None for a walk in this process.
+
+    Raises:
+        NotInStore: no record has it.
+    """
+    search = _Search(store, topic, scanning or partial(_walked, store))
+    first = by_offset_id(store, which)
+    if first is not None and topic in (None, own_topic(first)):
+        search.add([first])
+    else:
+        search.look([which], scan=scan)
+        if not search.found and not scan:
+            search.look([which], scan=True)
+    if not search.found:
+        of = f" of topic {topic}" if topic else ""
+        raise NotInStore(
+            f"no message{of} with id or key {which!r} in {store.root}; the index and the whole "
+            "log were read"
+        )
+    own = [r for r in search.found.values() if kind_of(r.topic) is not TopicKind.TRACE]
+    ids = sorted({unique for r in own if (unique := r.unique_key)})
+    if len(ids) > IDS_MAX:
+        search.notes.append(f"{len(ids)} messages have this key: {IDS_MAX} of them are followed")
+    if ids and (ids != [which] or first is not None):
+        search.look(ids[:IDS_MAX], scan=scan)
+    anonymous = [r.msg_id for r in own if not r.unique_key]
+    if anonymous:
+        search.notes.append("the message has no unique key: the whole log was read for its retries")
+        search.look(anonymous, scan=True)
+    # A request to delete a timer has another key: it lies behind it in the timer's queue.
+    for waiting in [r for r in own if kind_of(r.topic) is TopicKind.TIMER and r.unique_key]:
+        search.add(_recalls(store, waiting))
+    records = sorted(search.found.values(), key=lambda r: (r.store_ms, r.log_offset))
+    steps = _steps(store, records)
+    return Life(steps, [*search.notes, *_pending(steps)])
+
+
+@dataclass(slots=True)
+class _Search:
+    """Collects records by the ids in them."""
+
+    store: Opened
+    topic: str | None
+    scanning: Scanning
+    found: dict[int, Record] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Keep records of the wanted topic, and what consumers and producers traced of them."""
+        for record in records:
+            if self.topic in (None, own_topic(record)) or kind_of(record.topic) is TopicKind.TRACE:
+                self.found.setdefault(record.log_offset, record)
+
+    def look(self, words: list[str], *, scan: bool) -> None:
+        """Add every record that has one of ``words`` as key, unique key or origin."""
+        wanted = frozenset(words)
+        covered: list[tuple[int, int]] = []
+        if not scan:
+            covered = self._index(wanted)
+        ranges = list(gaps(self.store, covered))
+        end = self.store.log.end
+        size = sum((end if stop is None else stop) - start for start, stop in ranges)
+        if size > 0:
+            self._say(covered, size)
+            records = self.scanning(wanted, ranges)
+            self.add(record for record in records if _names(record, wanted))
+
+    def _say(self, covered: list[tuple[int, int]], size: int) -> None:
+        note = (
+            f"{size} bytes of the log that no index file covers were read"
+            if covered
+            else f"the index did not help: the whole log, {size} bytes, was read"
+        )
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def _index(self, wanted: frozenset[str]) -> list[tuple[int, int]]:
+        covered = []
+        topics = sorted({topic for topic, _ in self.store.queues()} | {HALF_TOPIC})
+        for view in self.store.index_files:
+            try:
+                header, offsets = view.header, set[int]()
+                for topic in topics:
+                    for word in wanted:
+                        list(view.chain(topic, word))
+                        offsets.update(
+                            view.offsets(
+                                topic, word, begin_ms=0, end_ms=TIME_MAX_MS, count_max=1 << 30
+                            )
+                        )
+            except StoreError:
+                # A damaged file covers nothing: the log itself is read there.
+                continue
+            covered.append((header.begin_log_offset, header.end_log_offset))
+            for log_offset in sorted(offsets):
+                record = readable(self.store, log_offset)
+                if record is not None and _names(record, wanted):
+                    self.add([record])
+        return covered
+
+
+def pattern_of(words: Iterable[str]) -> str:
+    """Return an expression (of ``re`` and of RE2) for properties that have one of ``words``.
+
+    It is the whole value of a property, or one of several between blanks.
+    """
+    either = "|".join(re.escape(word) for word in sorted(words))
+    before = f"[{NAME_VALUE_SEPARATOR}{KEY_SEPARATOR}]"
+    return f"{before}(?:{either})(?:[{PROPERTY_SEPARATOR}{KEY_SEPARATOR}]|$)"
+
+
+def _walked(store: Opened, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
+    quick = re.compile(pattern_of(wanted).encode("utf-8", "replace"))
+    for start, end in ranges:
+        for _, _, item in store.log.walk(start, end, check_crc=False):
+            if isinstance(item, Record) and quick.search(item.properties_raw):
+                yield item
+
+
+def _names(record: Record, wanted: frozenset[str]) -> bool:
+    if record.unique_key in wanted or not wanted.isdisjoint(record.keys):
+        return True
+    delay = describe(record).delay
+    if delay is not None and delay.deletes in wanted:
+        return True
+    return record.properties.get(ORIGIN_MESSAGE_ID) in wanted
+
+
+def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
+    steps = []
+    for record in records:
+        step = step_of(record)
+        steps.append(
+            LifeStep(
+                step=step,
+                at_ms=record.store_ms,
+                record=record,
+                queue=(record.topic, record.queue_id, record.queue_offset),
+                detail=detail_of(record, step),
+                due_ms=_due_ms(store, record),
+            )
+        )
+        steps += _copies(store, record)
+    steps += _decisions(store, records)
+    return sorted(steps, key=lambda s: (s.at_ms, s.record.log_offset, s.step is Step.COPY))
+
+
+def _due_ms(store: Opened, record: Record) -> int:
+    """Return when a wait ends: as the queue of the level says it, else as the record does."""
+    said = due_of(record)
+    if record.topic != SCHEDULE_TOPIC or not said:
+        return said
+    try:
+        view = store.queue(record.topic, record.queue_id)
+        code = view.entry(record.queue_offset).tags_code
+        if is_ext_address(code):
+            unit = view.ext_unit(code)
+            code = unit.tags_code if unit is not None else 0
+    except StoreError:
+        # The queue is damaged or not dispatched yet: the level still says how long.
+        return said
+    return code if code > 0 else said
+
+
+def _copies(store: Opened, record: Record) -> Iterator[LifeStep]:
+    for topic, queue_ids, queue_offset in copies_of(record):
+        there = [number for number in queue_ids if (topic, number) in store.tree.queues]
+        yield LifeStep(
+            step=Step.COPY,
+            at_ms=record.store_ms,
+            record=record,
+            queue=(topic, there[0] if there else queue_ids[0], queue_offset),
+            detail=f"one more entry, in queue {topic}" + ("" if there else ", which is gone"),
+        )
+
+
+def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
+    """Yield the op records that decide the half messages among ``records``."""
+    halves = {(r.queue_id, r.queue_offset): r for r in records if r.topic == HALF_TOPIC}
+    committed = {r.prepared_transaction_offset for r in records if step_of(r) is Step.COMMIT}
+    given_up = {r.unique_key for r in records if step_of(r) is Step.GIVEN_UP}
+    for queue_id in sorted({queue_id for queue_id, _ in halves}):
+        open_ones = {offset for number, offset in halves if number == queue_id}
+        first = min(r.log_offset for (number, _), r in halves.items() if number == queue_id)
+        for op in _behind(store, (OP_HALF_TOPIC, queue_id), first):
+            for offset in sorted(decided_offsets(op) & open_ones):
+                half = halves[queue_id, offset]
+                if half.log_offset in committed:
+                    step, fate = Step.OP, "committed"
+                elif half.unique_key in given_up:
+                    step, fate = Step.OP, "given up"
+                else:
+                    step, fate = Step.ROLLBACK, "rolled back"
+                yield LifeStep(
+                    step=step,
+                    at_ms=op.store_ms,
+                    record=op,
+                    queue=(op.topic, op.queue_id, op.queue_offset),
+                    detail=f"half message {offset} is decided: {fate}",
+                    decides=((queue_id, offset),),
+                )
+                open_ones.discard(offset)
+            if not open_ones:
+                break
+
+
+def _recalls(store: Opened, waiting: Record) -> Iterator[Record]:
+    """Yield the records that take a waiting timer back, until it is due."""
+    due_ms = due_of(waiting)
+    for record in _behind(store, (waiting.topic, waiting.queue_id), waiting.log_offset):
+        if record.store_ms > due_ms:
+            return
+        delay = describe(record).delay
+        if delay is not None and delay.deletes == waiting.unique_key:
+            yield record
+
+
+def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
+    """Yield the records of a queue that were stored behind a log offset."""
+    if key not in store.tree.queues:
+        return
+    view = store.queue(*key)
+    low, high = view.start_offset, view.max_offset
+    while low < high:
+        middle = (low + high) // 2
+        try:
+            earlier = view.entry(middle).log_offset < after
+        except StoreError:
+            # A file of the queue is missing: begin at its start, and pass over the gap.
+            low = view.start_offset
+            break
+        low, high = (middle + 1, high) if earlier else (low, middle)
+    for _, entry in view.entries(low):
+        record = readable(store, entry.log_offset)
+        if record is not None:
+            yield record
+
+
+def _pending(steps: list[LifeStep]) -> Iterator[str]:
+    """Yield a sentence for each message whose transaction nobody has decided."""
+    halves = {s.record.unique_key: s for s in steps if s.step in (Step.HALF, Step.HALF_CHECK)}
+    done = {s.record.unique_key for s in steps if s.step in (Step.COMMIT, Step.GIVEN_UP)}
+    decided = {offset for s in steps if s.step is Step.ROLLBACK for offset in s.decides}
+    for key, newest in halves.items():
+        if key not in done and newest.queue[1:] not in decided:
+            yield f"the transaction of {key} is pending: neither committed nor rolled back"

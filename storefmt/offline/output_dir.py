@@ -1,0 +1,167 @@
+"""The directory that a tool writes to: new, empty, and apart from the store it reads.
+
+Rule: every path is made here, from plain names, so that no name found in a store leads
+out of the directory. Files are sparse where the data is zero; ``OutDir.sync`` makes all of
+them durable at the end. The store that is read is never opened for writing.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from storefmt.errors import BadCall
+from storefmt.store_file import StoreFile
+
+_PAGE: Final = 4096
+_ZERO_PAGE: Final = bytes(_PAGE)
+
+
+class OutDir:
+    """An output directory; make one with ``OutDir.make``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def make(cls, path: Path | str, *, source: Path) -> Self:
+        """Create ``path``, or take it where it is an empty directory.
+
+        Args:
+            source: the directory that is read; nothing may be written there.
+
+        Raises:
+            BadCall: it lies in ``source``, is no directory, or is not empty.
+        """
+        root, read = Path(path).resolve(), source.resolve()
+        if root == read or read in root.parents:
+            raise BadCall(f"{path} lies in {source}, which is only read; name another directory")
+        if root.exists() and not root.is_dir():
+            raise BadCall(f"{path} is no directory; name a new one")
+        if root.is_dir() and any(root.iterdir()):
+            raise BadCall(f"{path} is not empty; name a new directory")
+        root.mkdir(parents=True, exist_ok=True)
+        return cls(root)
+
+    def file(self, *names: str) -> Path:
+        """Return the path of a file below the directory, its directory made.
+
+        Raises:
+            BadCall: a name is no plain file name.
+        """
+        path = self.directory(*names[:-1])
+        return path / _plain(names[-1])
+
+    def directory(self, *names: str) -> Path:
+        """Return a directory below this one, made where it is missing; errors as ``file``."""
+        path = self.root
+        for name in names:
+            path = path / _plain(name)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def sync(self) -> None:
+        """Return when every file below the directory is on the disk.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        for directory, _, names in os.walk(self.root):
+            for name in names:
+                _sync(os.path.join(directory, name), os.O_RDONLY)
+            _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _plain(name: str) -> str:
+    if not name or name in (".", "..") or "/" in name or "\0" in name:
+        raise BadCall(f"{name!r} is no file name; the store was made to lead out of its copy")
+    return name
+
+
+class SparseFile:
+    """A file of a fixed size that is written here and there; the rest stays a hole.
+
+    Args:
+        size: bytes; None for one that grows as it is written.
+    """
+
+    def __init__(self, path: Path, *, size: int | None = None) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        if size is not None and os.fstat(self._fd).st_size != size:
+            os.ftruncate(self._fd, size)
+
+    def write(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+        """Write ``data`` at ``pos``.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        view = memoryview(data)
+        done = 0
+        while done < len(view):
+            done += os.pwrite(self._fd, view[done:], pos + done)
+
+    def write_sparse(self, data: bytes, pos: int) -> None:
+        """Write ``data`` at ``pos``, where the file is a hole; pages of zeros stay holes."""
+        start: int | None = None
+        for at in range(0, len(data), _PAGE):
+            page = data[at : at + _PAGE]
+            if page == _ZERO_PAGE[: len(page)]:
+                if start is not None:
+                    self.write(memoryview(data)[start:at], pos + start)
+                start = None
+            elif start is None:
+                start = at
+        if start is not None:
+            self.write(memoryview(data)[start:], pos + start)
+
+    def read(self, pos: int, size: int) -> bytes:
+        """Return up to ``size`` bytes at ``pos``."""
+        return os.pread(self._fd, size, pos)
+
+    def close(self, *, sync: bool = False) -> None:
+        """Close the file, synced where it is done."""
+        if self._fd >= 0:
+            if sync:
+                os.fsync(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+
+
+@contextmanager
+def sparse_file(path: Path, *, size: int | None = None) -> Iterator[SparseFile]:
+    """Open a file for writing; it is closed at the end."""
+    file = SparseFile(path, size=size)
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def copy_file(source: StoreFile, target: Path, *, size: int | None = None) -> int:
+    """Copy a file with its holes; return the bytes that were written or looked at.
+
+    Args:
+        size: of the copy, where it is not that of the file: cut, or filled up with zeros.
+    """
+    total = source.size if size is None else size
+    seen = 0
+    with sparse_file(target, size=total) as out:
+        for pos, data in source.windows(0, total):
+            out.write_sparse(data, pos)
+            seen += len(data)
+    return seen
+
+
+def progress_none(done: int, total: int) -> None:
+    """Show nothing: the progress of a call that nobody watches."""

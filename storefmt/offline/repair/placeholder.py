@@ -1,0 +1,174 @@
+"""Records that take the place of damaged ones, so that a broker reads on behind them.
+
+    | record | damage of n bytes        | record |
+    | record | placeholder | … | filler | record |     the same n bytes, all valid
+
+Rule: recovery of a broker stops at the first record that is none, and a blank only works
+at the end of a file; so the bytes become records of exactly the same size. The place of a
+message that is known to be lost goes to a placeholder in its own queue, at its own queue
+offset: a queue entry that pointed at nothing would make a broker pass over the rest of
+the log file. It has the tag ``MQADMIN_DAMAGED``, which consumers with a tag filter never
+get. All other bytes go to fillers: rollback records, which no queue and no index knows.
+
+Source: store/CommitLog.java#recoverNormally, #checkMessageAndReturnSize,
+store/DefaultMessageStore.java#getMessage, #CommitLogDispatcherBuildConsumeQueue.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from storefmt.formats.message import BLANK_SIZE_MIN, blank, encode_record, record_size
+from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, TAGS, format_properties
+from storefmt.formats.sysflag import TRANSACTION_ROLLBACK
+from storefmt.names import TopicKind, kind_of
+
+DAMAGED_TAG: Final = "MQADMIN_DAMAGED"
+DAMAGED_TOPIC: Final = "MQADMIN_DAMAGED"
+"""Topic of fillers, and where a delayed message that was lost is delivered to."""
+FILLER_SIZE_MAX: Final = 1 << 20
+_CONSUMED: Final = (TopicKind.DELAY, TopicKind.HALF, TopicKind.OP)
+
+
+class Slot(NamedTuple):
+    """The place of one lost message in its queue."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+
+
+class Stamp(NamedTuple):
+    """What a placeholder takes from its neighbour: store time and packed host."""
+
+    store_ms: int
+    store_host: bytes
+
+
+def slot_size(slot: Slot, stamp: Stamp) -> int:
+    """Return the least bytes that a placeholder for ``slot`` needs."""
+    return _size(slot.topic.encode(), _properties(slot), stamp)
+
+
+def filler_size_min(stamp: Stamp) -> int:
+    """Return the least bytes of a filler."""
+    return _size(DAMAGED_TOPIC.encode(), b"", stamp)
+
+
+def fill(
+    log_offset: int, size: int, slots: Sequence[Slot], stamp: Stamp, *, to_file_end: bool
+) -> list[tuple[int, bytes]]:
+    """Return the records for ``size`` bytes at ``log_offset``; slots without room get none.
+
+    Args:
+        to_file_end: the bytes reach to the end of the log file: a blank closes them.
+
+    Returns:
+        (log offset, bytes) pieces without a gap between them, but for the blank, whose
+        head alone is there; none where the bytes are too few for any record.
+    """
+    pieces: list[tuple[int, bytes]] = []
+    pos, end = log_offset, log_offset + size
+    filler = filler_size_min(stamp)
+    for number, slot in enumerate(slots):
+        needed, left = slot_size(slot, stamp), end - pos
+        rest = left - needed
+        reserve = BLANK_SIZE_MIN if to_file_end else 0
+        last = number == len(slots) - 1
+        exact = rest == 0 or rest >= filler or (last and rest >= 0)
+        fits = rest >= reserve if to_file_end else exact
+        if not fits:
+            continue
+        taken = left if not to_file_end and rest < filler else needed
+        pieces.append((pos, _placeholder(slot, pos, taken, stamp)))
+        pos += taken
+    if to_file_end:
+        if end - pos >= BLANK_SIZE_MIN:
+            pieces.append((pos, blank(end - pos)))
+        return pieces
+    for start, count in _parts(pos, end, filler):
+        pieces.append((start, _filler(start, count, stamp)))
+        pos = start + count
+    if pos < end:
+        return [(pos, _tiny(pos, end - pos, stamp))] if end - pos >= _size(b"", b"", stamp) else []
+    return pieces
+
+
+def _parts(pos: int, end: int, least: int) -> Iterator[tuple[int, int]]:
+    while end - pos >= least:
+        count = end - pos
+        if count > FILLER_SIZE_MAX:
+            count = min(FILLER_SIZE_MAX, count - least)
+        yield pos, count
+        pos += count
+
+
+def _size(topic: bytes, properties: bytes, stamp: Stamp) -> int:
+    v6 = len(stamp.store_host) > 8
+    return record_size(len(topic), 0, len(properties), v6_born=v6, v6_store=v6)
+
+
+def _properties(slot: Slot) -> bytes:
+    properties = {TAGS: DAMAGED_TAG}
+    kind = kind_of(slot.topic)
+    if kind in _CONSUMED:
+        # The broker itself consumes these: it must find where to send the message on.
+        properties |= {REAL_TOPIC: DAMAGED_TOPIC, REAL_QUEUE_ID: "0"}
+        if kind is TopicKind.DELAY:
+            properties[DELAY] = str(slot.queue_id + 1)
+    return format_properties(properties).encode()
+
+
+def _placeholder(slot: Slot, log_offset: int, size: int, stamp: Stamp) -> bytes:
+    topic, properties = slot.topic.encode(), _properties(slot)
+    body = bytes(size - _size(topic, properties, stamp))
+    return _record(
+        topic, properties, body, log_offset, stamp,
+        queue_id=slot.queue_id, queue_offset=slot.queue_offset, sys_flag=0,
+    )  # fmt: skip
+
+
+def _filler(log_offset: int, size: int, stamp: Stamp) -> bytes:
+    topic = DAMAGED_TOPIC.encode()
+    body = bytes(size - _size(topic, b"", stamp))
+    return _record(
+        topic, b"", body, log_offset, stamp,
+        queue_id=0, queue_offset=0, sys_flag=TRANSACTION_ROLLBACK,
+    )  # fmt: skip
+
+
+def _tiny(log_offset: int, size: int, stamp: Stamp) -> bytes:
+    """Return a filler that is too small for its topic: the topic is cut."""
+    topic = DAMAGED_TOPIC.encode()[: size - _size(b"", b"", stamp)]
+    return _record(
+        topic, b"", b"", log_offset, stamp,
+        queue_id=0, queue_offset=0, sys_flag=TRANSACTION_ROLLBACK,
+    )  # fmt: skip
+
+
+def _record(
+    topic: bytes,
+    properties: bytes,
+    body: bytes,
+    log_offset: int,
+    stamp: Stamp,
+    *,
+    queue_id: int,
+    queue_offset: int,
+    sys_flag: int,
+) -> bytes:
+    return encode_record(
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        log_offset=log_offset,
+        flag=0,
+        sys_flag=sys_flag,
+        born_ms=stamp.store_ms,
+        born_host=stamp.store_host,
+        store_ms=stamp.store_ms,
+        store_host=stamp.store_host,
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+        body=body,
+        properties=properties,
+    )

@@ -1,0 +1,403 @@
+"""A copy of a damaged store that a broker opens, with everything that can be saved.
+
+    commitlog ──copied sparse──> damage replaced, tail cut, fields corrected ──> commitlog
+                                                                             └──> queues, index
+    config ──the file, or its .bak──> config         checkpoint: written new
+
+Rule: the store is only read. The log offset of every record that stays is the same, so
+offsets, ids and slaves stay right. What is lost or changed is a row of the report; what
+nobody made (strangers, the abort file, the lock) is left behind.
+
+Source: store/DefaultMessageStore.java#load, store/CommitLog.java#recoverNormally.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from storefmt.formats.checkpoint import Checkpoint
+from storefmt.offline.output_dir import OutDir, SparseFile, copy_file, progress_none, sparse_file
+from storefmt.offline.repair.placeholder import Slot, fill
+from storefmt.offline.repair.placement import Placement, parse_delays
+from storefmt.offline.repair.rebuild import Rebuilt, Shape, rebuild
+from storefmt.offline.repair.repair_plan import Hole, Plan
+from storefmt.offline.repair.topicsmade import topics_of
+from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
+from storefmt.offline.views.effective_log import ProgressCall, SolidLog
+from storefmt.offline.views.opened import Opened
+from storefmt.paths import log_file_name
+
+LEFT_BEHIND: Final = frozenset(
+    {"abort", "lock", "checkpoint", "dispatch.json", "dispatch.json.bak", "dispatch.json.tmp"}
+)
+"""Files at the root that a broker makes anew."""
+COPIED_PARTS: Final = (
+    "timerwheel", "timerlog", "timerwheel.snapshot", "batchconsumequeue", "compaction",
+    "epochFileCheckpoint", "epochFileCheckpoint.bak",
+)  # fmt: skip
+"""State of 5.x that is copied as it is."""
+DEPTH_MAX: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing that was lost, changed or left out.
+
+    Attributes:
+        action: ``lost`` (a message, or a state file that nothing brings back), ``replaced``
+            (bytes that held no record), ``cut`` (the tail), ``corrected`` (a field),
+            ``restored`` (a file, from its .bak or anew), ``copied``, ``left_out`` (a file),
+            ``note``.
+        file: relative to the store; ``log_offset``: in the log, -1 for none.
+        size: bytes concerned; ``count``: messages, the first one is named.
+        topic, queue_id, queue_offset: of the message; empty and -1 where not known.
+        reason: why, a word or a sentence.
+    """
+
+    action: str
+    file: str
+    log_offset: int = -1
+    size: int = 0
+    topic: str = ""
+    queue_id: int = -1
+    queue_offset: int = -1
+    count: int = 0
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What a repair did.
+
+    Attributes:
+        lost_count: messages that are known to be lost; ``lost_size``: bytes of the log
+            that were replaced or cut.
+    """
+
+    actions: list[Action] = field(default_factory=list)
+    lost_count: int = 0
+    lost_size: int = 0
+    rebuilt: Rebuilt = field(default_factory=Rebuilt)
+
+
+def repair(
+    store: Opened,
+    out: OutDir,
+    *,
+    shape: Shape | None = None,
+    progress: ProgressCall = progress_none,
+) -> Repaired:
+    """Write a repaired copy of ``store``.
+
+    Raises:
+        BadCall: a size in ``shape`` fits no file, or a name leads out of the copy.
+        StoreError: the disk refuses a read, or nothing of the log can be mended.
+        OSError: the disk refuses a write.
+    """
+    return _Repair(store, out, shape or Shape()).run(progress)
+
+
+class _Repair:
+    def __init__(self, store: Opened, out: OutDir, shape: Shape) -> None:
+        self._store = store
+        self._out = out
+        self._shape = shape
+        self._report = Repaired()
+        self._log = SolidLog(store)
+        self._file_size = store.geometry.log_file_size
+
+    def run(self, progress: ProgressCall) -> Repaired:
+        # Walk, copy, walk the copy: three passes of the same length.
+        total = sum(span.size for _, span in self._log.files) * 3
+        self._out.directory("commitlog")
+        self._out.directory("config")
+        if self._file_size:
+            self._repair_log(lambda done, _: progress(done, total))
+        else:
+            self._tell_no_log()
+        self._copy_config()
+        third = total // 3
+        with Opened.open(self._out.root) as mended:
+            self._report.rebuilt = rebuild(
+                mended,
+                self._out,
+                evidence=self._store,
+                shape=self._shape,
+                progress=lambda done, _: progress(min(2 * third + done, total), total),
+            )
+        self._write_topics()
+        self._write_checkpoint()
+        self._copy_parts()
+        self._tell_left_out()
+        for queue in self._report.rebuilt.queues:
+            if queue.expired_count:
+                first = Slot(queue.topic, queue.queue_id, queue.expired_first)
+                self._lose(first, "before the start of the log", -1, queue.expired_count)
+        for note in self._report.rebuilt.notes:
+            self._act(action="note", file="consumequeue", reason=note)
+        return self._report
+
+    def _repair_log(self, progress: ProgressCall) -> None:
+        placement = Placement(
+            self._store, parse_delays(self._shape.delay_levels), log_min=self._log.min_offset
+        )
+        plan = Plan(self._store, placement, self._log, self._file_size)
+        plan.make(progress)
+        self._copy_log(plan)
+        with ExitStack() as stack:
+            patch = _Patches(self._out, self._file_size, stack)
+            for hole in plan.holes:
+                self._fill(hole, patch)
+            for fix in plan.fixes.values():
+                patch.write(fix.log_offset + fix.pos, fix.data)
+                self._act(
+                    action="corrected",
+                    file=self._file_at(fix.log_offset),
+                    log_offset=fix.log_offset,
+                    size=len(fix.data),
+                    reason=f"{fix.field} {fix.old!r}, {fix.new!r} is right",
+                )
+        if plan.cut is not None:
+            self._tell_cut(plan.cut)
+        for slot in plan.unplaced:
+            self._lose(slot, "no bytes of the log are left for it: its entry is a filler", -1)
+        for slot, count in plan.beyond:
+            self._lose(slot, "behind the end of the log", -1, count)
+
+    def _tell_no_log(self) -> None:
+        for topic, queue_id in self._store.queues():
+            view = self._store.queue(topic, queue_id)
+            count = view.max_offset - view.min_offset
+            if count:
+                first = Slot(topic, queue_id, view.min_offset)
+                self._lose(first, "there is no commit log", -1, count)
+
+    def _copy_log(self, plan: Plan) -> None:
+        """Copy the files up to the end of the log; what is missing is made as a hole."""
+        size = self._file_size
+        for base, span in self._log.files:
+            name = self._store.span_name(span)
+            if (base % size and base != self._log.min_offset) or base < 0:
+                self._act(action="left_out", file=name, reason=f"starts at {base}, no multiple")
+                continue
+            if base >= plan.end and base != self._log.min_offset:
+                continue
+            if span.start != base:
+                self._act(
+                    action="corrected", file=name, log_offset=base, reason="the name of the file"
+                )
+            if span.size != size:
+                self._act(
+                    action="corrected", file=name, log_offset=base, size=abs(size - span.size),
+                    reason=f"size {span.size}, {size} is right",
+                )  # fmt: skip
+            target = self._out.file("commitlog", log_file_name(base))
+            kept = min(size, max(plan.end - base, 0))
+            copied = self._store.log.open(span)
+            copy_file(copied, target, size=kept)
+            SparseFile(target, size=size).close()
+        for span in self._log.doubles:
+            self._act(
+                action="left_out",
+                file=self._store.span_name(span),
+                size=span.size,
+                reason="another file holds the same part of the log",
+            )
+
+    def _fill(self, hole: Hole, patch: "_Patches") -> None:
+        stamp = hole.stamp
+        if stamp is None:
+            return
+        size = hole.end - hole.start
+        pieces = fill(hole.start, size, hole.slots, stamp, to_file_end=hole.to_file_end)
+        patch.clear(hole.start, size)
+        for at, data in pieces:
+            patch.write(at, data)
+        self._report.lost_size += size
+        self._act(
+            action="replaced",
+            file=self._file_at(hole.start),
+            log_offset=hole.start,
+            size=size,
+            reason=hole.reason,
+        )
+        for slot in hole.slots:
+            self._lose(slot, hole.reason, hole.start)
+
+    def _lose(self, slot: Slot, reason: str, log_offset: int, count: int = 1) -> None:
+        self._report.lost_count += count
+        self._act(
+            action="lost",
+            file=self._file_at(log_offset) if log_offset >= 0 else "",
+            log_offset=log_offset,
+            topic=slot.topic,
+            queue_id=slot.queue_id,
+            queue_offset=slot.queue_offset,
+            count=count,
+            reason=reason,
+        )
+
+    def _tell_cut(self, cut: Hole) -> None:
+        self._report.lost_size += cut.end - cut.start
+        self._act(
+            action="cut",
+            file=self._file_at(cut.start),
+            log_offset=cut.start,
+            size=cut.end - cut.start,
+            reason=cut.reason,
+        )
+
+    def _copy_config(self) -> None:
+        lost = {one.name: one for one in lost_files(self._store)}
+        for name, decode in DECODERS.items():
+            read = self._store.config(name, decode)
+            for file, problem in read.problems:
+                self._act(action="left_out", file=file, reason=problem)
+            if not read.file:
+                if name in lost or (read.problems and name != TOPICS):
+                    reason = (
+                        f"{lost[name].evidence}; {lost[name].effect}"
+                        if name in lost
+                        else "neither the file nor its .bak can be read"
+                    )
+                    self._act(action="lost", file=f"config/{name}", reason=reason)
+                continue
+            source = self._store.open_files.open(self._store.root / read.file)
+            copy_file(source, self._out.file("config", name))
+            if name in lost:
+                reason = f"from {read.file}: {lost[name].effect}"
+                self._act(action="restored", file=f"config/{name}", reason=reason)
+            elif read.problems:
+                self._act(action="restored", file=f"config/{name}", reason=f"from {read.file}")
+            elif self._store.config(f"{name}.bak", decode).file == f"config/{name}.bak":
+                backup = self._store.paths.config_file(f"{name}.bak")
+                copy_file(
+                    self._store.open_files.open(backup), self._out.file("config", f"{name}.bak")
+                )
+        for span in self._store.tree.config:
+            name = span.path.name
+            if name.removesuffix(".bak") not in DECODERS:
+                copy_file(self._store.open_files.open(span.path), self._out.file("config", name))
+                self._act(action="copied", file=f"config/{name}", size=span.size)
+
+    def _write_topics(self) -> None:
+        """Write topics.json anew where neither it nor its .bak can be read."""
+        built = self._report.rebuilt
+        if self._store.config(TOPICS, DECODERS[TOPICS]).file:
+            return
+        keys = [(queue.topic, queue.queue_id) for queue in built.queues]
+        table = topics_of(keys, now_ms=max(built.last_store_ms, 0))
+        if table.topics:
+            with sparse_file(self._out.file("config", TOPICS)) as file:
+                file.write(table.encode().encode(), 0)
+            self._act(
+                action="restored",
+                file=f"config/{TOPICS}",
+                count=len(table.topics),
+                reason="made of the queues: rights, order and queues without messages are unknown",
+            )
+
+    def _write_checkpoint(self) -> None:
+        built = self._report.rebuilt
+        last_ms = built.last_store_ms if TIME_MIN_MS <= built.last_store_ms <= TIME_MAX_MS else 0
+        index_ms = min(built.index_full_ms, last_ms)
+        with sparse_file(self._out.file("checkpoint")) as file:
+            file.write(Checkpoint(last_ms, last_ms, max(index_ms, 0)).encode(), 0)
+
+    def _copy_parts(self) -> None:
+        for name in COPIED_PARTS:
+            for path in _files_below(self._store.root / name):
+                names = path.relative_to(self._store.root).parts
+                copy_file(self._store.open_files.open(path), self._out.file(*names))
+                self._act(action="copied", file="/".join(names), reason="as it is")
+
+    def _tell_left_out(self) -> None:
+        for stranger in self._store.tree.strangers:
+            self._act(
+                action="left_out",
+                file=self._store.tree.name(stranger.path),
+                size=stranger.size,
+                reason="no broker made it",
+            )
+        if self._store.aborted:
+            self._act(action="left_out", file="abort", reason="the copy was closed in order")
+
+    def _file_at(self, log_offset: int) -> str:
+        base = log_offset - log_offset % self._file_size if self._file_size else 0
+        return f"commitlog/{log_file_name(max(base, 0))}"
+
+    def _act(
+        self,
+        *,
+        action: str,
+        file: str,
+        log_offset: int = -1,
+        size: int = 0,
+        topic: str = "",
+        queue_id: int = -1,
+        queue_offset: int = -1,
+        count: int = 0,
+        reason: str = "",
+    ) -> None:
+        self._report.actions.append(
+            Action(
+                action=action,
+                file=file,
+                log_offset=log_offset,
+                size=size,
+                topic=topic,
+                queue_id=queue_id,
+                queue_offset=queue_offset,
+                count=count,
+                reason=reason,
+            )
+        )
+
+
+class _Patches:
+    """Writes into the files of the copied log, one open at a time."""
+
+    def __init__(self, out: OutDir, file_size: int, stack: ExitStack) -> None:
+        self._out = out
+        self._size = file_size
+        self._base = -1
+        self._file: SparseFile | None = None
+        stack.callback(self._close)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _at(self, log_offset: int) -> tuple[SparseFile, int]:
+        base = log_offset - log_offset % self._size
+        if self._file is None or base != self._base:
+            self._close()
+            path = self._out.file("commitlog", log_file_name(base))
+            self._file, self._base = SparseFile(path, size=self._size), base
+        return self._file, log_offset - base
+
+    def write(self, log_offset: int, data: bytes) -> None:
+        file, pos = self._at(log_offset)
+        file.write(data, pos)
+
+    def clear(self, log_offset: int, size: int) -> None:
+        """Make bytes zero that hold something."""
+        file, pos = self._at(log_offset)
+        for at in range(pos, pos + size, 1 << 20):
+            count = min(1 << 20, pos + size - at)
+            if file.read(at, count).strip(b"\0"):
+                file.write(bytes(count), at)
+
+
+def _files_below(path: Path, depth: int = 0) -> Iterator[Path]:
+    if path.is_symlink() or depth > DEPTH_MAX:
+        return
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        for inside in sorted(path.iterdir()):
+            yield from _files_below(inside, depth + 1)

@@ -1,0 +1,386 @@
+"""What a repair has to change in a log, found in one walk over it.
+
+    holes     damage, zeros between records, missing files   → placeholders or a blank
+    fixes     a queue offset or log offset that cannot be     → eight bytes
+    end       behind it nothing counts                        → zeros
+
+Rule: the store is only read. Which messages were in a hole is known from the gaps that
+it leaves in the queues, from old queue entries that point into it, and, where only the
+body is damaged, from the record itself.
+"""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import Final
+
+from storefmt.errors import DamageKind, RecordDamaged, StoreError
+from storefmt.formats import layout
+from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
+from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.offline.repair.placeholder import Slot, Stamp, slot_size
+from storefmt.offline.repair.placement import Placed, Placement, is_name
+from storefmt.offline.views.effective_log import ProgressCall, Solid, SolidLog
+from storefmt.offline.views.log_scan import Damage, End
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import QueueKey
+
+HOLES_MAX: Final = 500_000
+SLOTS_MAX: Final = 1_000_000
+MISSING_FILES_MAX: Final = 64
+_SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
+_HEAD_SIZE: Final = 8
+TORN: Final = bytes(4)
+"""What no producer ends its properties with, but a page that was never written does."""
+
+
+@dataclass(slots=True)
+class Hole:
+    """Bytes of the log that hold no record any more.
+
+    Attributes:
+        start, end: log offsets.
+        reason: a damage kind, or ``missing_file`` …
+        to_file_end: it ends where its file ends.
+        stamp: time and host of a neighbour; None until one is seen.
+        slots: the messages that are known to have been there.
+    """
+
+    start: int
+    end: int
+    reason: str
+    to_file_end: bool
+    stamp: Stamp | None = None
+    slots: list[Slot] = field(default_factory=list)
+    room: int = 0
+
+
+@dataclass(slots=True)
+class Fix:
+    """A field of a record that is replaced: ``data`` goes to ``log_offset`` + ``pos``."""
+
+    log_offset: int
+    pos: int
+    field: str
+    old: int | str
+    new: int | str
+    data: bytes
+
+
+class Plan:
+    """What is to be done about one log.
+
+    Args:
+        file_size: bytes of a log file.
+    """
+
+    def __init__(self, store: Opened, placement: Placement, log: SolidLog, file_size: int) -> None:
+        self.holes: list[Hole] = []
+        self.fixes: dict[tuple[int, str], Fix] = {}
+        """By log offset of the record and field."""
+        self.end = 0
+        """Log offset behind the last record or blank that stays."""
+        self.cut: Hole | None = None
+        self.unplaced: list[Slot] = []
+        """Lost messages for which no bytes are left: their entries become fillers."""
+        self.beyond: list[tuple[Slot, int]] = []
+        """First of the messages of a queue behind the end of the log, and how many."""
+        self._store = store
+        self._placement = placement
+        self._log = log
+        self._file_size = file_size
+        self._stamp: Stamp | None = None
+        self._starts: list[int] = []
+        self._taken_back: set[int] = set()
+        self._slot_count = 0
+        self._swallow = False
+
+    def make(self, progress: ProgressCall) -> None:
+        """Walk the log and find everything.
+
+        Raises:
+            StoreError: the disk refuses a read, or there is more damage than can be mended.
+        """
+        pos = self._log.min_offset
+        base = pos
+        for solid in self._log.items(progress):
+            if solid.base != base:
+                self._close_file(base, pos)
+                self._missing_files(base + self._file_size, solid.base)
+                base = pos = solid.base
+            if solid.pos >= self._file_size:
+                continue
+            pos = self._take(solid)
+        self._finish(base, pos)
+
+    def _take(self, solid: Solid) -> int:
+        """Deal with one item; return the log offset behind it."""
+        item, at = solid.item, solid.log_offset
+        if isinstance(item, Record):
+            return self._take_record(item, at)
+        file_end = solid.base + self._file_size
+        if isinstance(item, Damage):
+            end = min(at + item.size, file_end)
+            if self._is_blank(solid, file_end - at):
+                return file_end
+            lost = self._undamaged_head(solid, item)
+            if lost is not None and at + lost.size <= file_end:
+                self._add_hole(at, end, str(item.error.kind), to_file_end=False)
+                for placed in self._placement.record(lost, at):
+                    self._place(placed)
+                return end
+            whole = item.pos + item.size >= solid.span.size
+            self._add_hole(at, file_end if whole else end, str(item.error.kind), to_file_end=whole)
+            self._placement.hole(end - at)
+            self._swallow = not whole and end - at < RECORD_SIZE_MIN
+            return file_end if whole else end
+        if isinstance(item, End):
+            self._add_hole(at, file_end, "zeros", to_file_end=True)
+            self._placement.hole(file_end - at)
+        return file_end
+
+    def _take_record(self, record: Record, at: int) -> int:
+        end = at + record.size
+        stamp = Stamp(record.store_ms, record.store_host)
+        self._stamp = stamp
+        for hole in reversed(self.holes):
+            if hole.stamp is not None:
+                break
+            hole.stamp = stamp
+        if not self._swallow and not self._is_named(record):
+            owned = self._owner(record, at)
+            if owned is not None:
+                self._fix(record, at, "topic", owned.topic)
+                self._fix(record, at, "queue_id", owned.queue_id)
+                record = owned
+        if self._swallow or not self._is_usable(record, at):
+            self._lose(record, at)
+            return end
+        if record.properties_raw.endswith(TORN):
+            # Its last page was never written; body and place are known.
+            self._add_hole(at, end, "torn_properties", to_file_end=False)
+        else:
+            self._fix(record, at, "log_offset", at)
+        for placed in self._placement.record(record, at):
+            self._place(placed)
+        return end
+
+    def _lose(self, record: Record, at: int) -> None:
+        end = at + record.size
+        if self._swallow and self.holes:
+            # Too few bytes for a record of their own: the next one has to go with them.
+            self.holes[-1].end = end
+            self.holes[-1].room += record.size
+            for placed in self._placement.record(record, at):
+                self._place(placed)
+        else:
+            self._add_hole(at, end, self._why_not(record), to_file_end=False)
+            self._placement.hole(record.size)
+        self._swallow = False
+
+    def _is_usable(self, record: Record, at: int) -> bool:
+        """Tell whether a broker may see a record: hostile names would become its paths."""
+        if not self._is_named(record):
+            return False
+        return record.log_offset == at or not self._is_elsewhere(record)
+
+    def _is_named(self, record: Record) -> bool:
+        return is_name(record.topic) and record.queue_id >= 0
+
+    def _why_not(self, record: Record) -> str:
+        return "stale_copy" if self._is_named(record) else "bad_topic"
+
+    def _is_elsewhere(self, record: Record) -> bool:
+        """Tell whether a record also lies where it says it does: this is an old copy."""
+        try:
+            other = self._store.log.record_at(record.log_offset)
+        except StoreError:
+            return False
+        return other == record
+
+    def _undamaged_head(self, solid: Solid, item: Damage) -> Record | None:
+        """Return the record of which only the body is damaged."""
+        if item.error.kind not in _SIZE_HOLDS:
+            return None
+        data = self._store.log.open(solid.span).read(item.pos, item.size)
+        try:
+            record = decode_record(data, check_crc=False)
+        except RecordDamaged:
+            return None
+        return record if self._is_named(record) else None
+
+    def _is_blank(self, solid: Solid, left: int) -> bool:
+        """Tell whether a blank is there that fits the size its file should have."""
+        head = self._store.log.open(solid.span).read(solid.pos, _HEAD_SIZE)
+        size, magic = head[:4], head[4:]
+        return size == left.to_bytes(4, "big") and magic == MAGIC_BLANK.to_bytes(
+            4, "big", signed=True
+        )
+
+    def _close_file(self, base: int, pos: int) -> None:
+        """Close a file that is not the last: its records must lead to its end."""
+        self._swallow = False
+        end = base + self._file_size
+        if pos < end:
+            self._add_hole(pos, end, str(DamageKind.TRUNCATED), to_file_end=True)
+            self._placement.hole(end - pos)
+
+    def _missing_files(self, start: int, end: int) -> None:
+        if (end - start) // self._file_size > MISSING_FILES_MAX:
+            # A broker reads on behind the gap; nothing is made up for so many files.
+            self._placement.hole(end - start)
+            return
+        for base in range(start, end, self._file_size):
+            self._add_hole(base, base + self._file_size, "missing_file", to_file_end=True)
+            self._placement.hole(self._file_size)
+
+    def _finish(self, base: int, pos: int) -> None:
+        self.end = pos
+        while self.holes and self.holes[-1].to_file_end and self.holes[-1].end >= self.end:
+            # Nothing that can be read follows: a broker would cut here, too.
+            self.cut = self.holes.pop()
+            self._starts.pop()
+            self.end = self.cut.start
+        if self._swallow and self.holes and self.holes[-1].end == self.end:
+            self.cut = self.holes.pop()
+            self._starts.pop()
+            self.end = self.cut.start
+        for placed in self._placement.finish():
+            self._place(placed)
+        for key in self._store.queues():
+            self._old_tail(key)
+
+    def _read(self, at: int, size: int) -> bytes:
+        number = bisect_right(self._log.files, at, key=lambda place: place[0]) - 1
+        base, span = self._log.files[number]
+        return self._store.log.open(span).read(at - base, size)
+
+    def _add_hole(self, start: int, end: int, reason: str, *, to_file_end: bool) -> None:
+        if len(self.holes) >= HOLES_MAX:
+            raise StoreError(
+                f"more than {HOLES_MAX} damaged places up to log offset {start}; this is no log "
+                "to be mended, take its records out with `store carve`"
+            )
+        self.holes.append(Hole(start, end, reason, to_file_end, self._stamp, [], end - start))
+        self._starts.append(start)
+
+    def _place(self, placed: Placed) -> None:
+        """Note what the place of a record in its queue tells about what was lost."""
+        if placed.copy or placed.log_offset in self._taken_back:
+            return
+        mine = self._hole_at(placed.log_offset)
+        if mine is not None:
+            # Only its body is lost: it keeps its place.
+            self._give(Slot(*placed.key, placed.slot), mine)
+        elif placed.slot != placed.claimed:
+            record = self._store.log.record_at(placed.log_offset)
+            self._fix(record, placed.log_offset, "queue_offset", placed.slot)
+        first = placed.slot - min(placed.gap, SLOTS_MAX)
+        for k in range(first, placed.slot):
+            slot = Slot(*placed.key, k)
+            entry = self._old_entry((slot.topic, slot.queue_id), k)
+            hole = None if entry is None else self._hole_at(entry.log_offset)
+            if hole is None and entry is not None and self._take_back(slot, entry):
+                continue
+            self._give(slot, hole or self._hole_between(placed, slot))
+
+    def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
+        view = self._placement.view(key)
+        try:
+            return None if view is None else view.entry(queue_offset)
+        except StoreError:
+            return None
+
+    def _take_back(self, slot: Slot, entry: CqEntry) -> bool:
+        """Correct a record that an old entry claims but that names another queue.
+
+        Only where no other old entry claims it, too.
+        """
+        at = entry.log_offset
+        try:
+            record = self._store.log.record_at(at)
+        except StoreError:
+            return False
+        named = self._old_entry((record.topic, record.queue_id), record.queue_offset)
+        claimed = named is not None and named.log_offset == at
+        if claimed or record.size != entry.size or len(record.topic) != len(slot.topic):
+            return False
+        self._taken_back.add(at)
+        self.fixes.pop((at, "queue_offset"), None)
+        self._fix(record, at, "topic", slot.topic)
+        self._fix(record, at, "queue_id", slot.queue_id)
+        self._fix(record, at, "queue_offset", slot.queue_offset)
+        return True
+
+    def _owner(self, record: Record, at: int) -> Record | None:
+        """Return the record with its right topic and queue, where an old entry tells them."""
+        for topic, queue_id in self._store.queues():
+            if len(topic) == len(record.topic):
+                entry = self._old_entry((topic, queue_id), record.queue_offset)
+                if entry is not None and (entry.log_offset, entry.size) == (at, record.size):
+                    return record._replace(topic=topic, queue_id=queue_id)
+        return None
+
+    def _fix(self, record: Record, at: int, name: str, new: int | str) -> None:
+        old: int | str = getattr(record, name)
+        if old == new:
+            return
+        declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
+        data = self._read(at, record.size)
+        span = next(span for span in declared.spans(data) if span.field.name == name)
+        value = (
+            new.encode() if isinstance(new, str) else new.to_bytes(span.size, "big", signed=True)
+        )
+        self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
+
+    def _give(self, slot: Slot, hole: Hole | None) -> None:
+        if hole is None or self._slot_count >= SLOTS_MAX:
+            if len(self.unplaced) < SLOTS_MAX:
+                self.unplaced.append(slot)
+            return
+        hole.slots.append(slot)
+        hole.room -= _slot_size(slot, hole)
+        self._slot_count += 1
+
+    def _hole_at(self, log_offset: int) -> Hole | None:
+        number = bisect_right(self._starts, log_offset) - 1
+        if number < 0 or log_offset >= self.holes[number].end:
+            return None
+        return self.holes[number]
+
+    def _hole_between(self, placed: Placed, slot: Slot) -> Hole | None:
+        """Return a hole with room for ``slot``, before a record and behind the one before it."""
+        first = bisect_left(self._starts, placed.after)
+        last = bisect_left(self._starts, placed.log_offset)
+        between = (self.holes[number] for number in range(first, last))
+        return next((hole for hole in between if hole.room >= _slot_size(slot, hole)), None)
+
+    def _old_tail(self, key: QueueKey) -> None:
+        """Find the lost messages behind the last one of a queue: old entries tell."""
+        view, row = self._store.queue(*key), self._placement.rows.get(key)
+        start = row.next if row is not None and row.next is not None else view.start_offset
+        first, count = -1, 0
+        for queue_offset, entry in view.entries(start):
+            hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
+            if first < 0 and hole is not None:
+                self._give(Slot(*key, queue_offset), hole)
+            elif first < 0 and self._take_back(Slot(*key, queue_offset), entry):
+                continue
+            elif self._is_beyond(entry):
+                first = queue_offset if first < 0 else first
+                count += 1
+            elif first >= 0 or row is not None or entry.log_offset >= self._log.min_offset:
+                break
+        if count:
+            self.beyond.append((Slot(*key, first), count))
+
+    def _is_beyond(self, entry: CqEntry) -> bool:
+        """Tell whether an old entry is of a record behind the end, and no garbage."""
+        reach = self.end + MISSING_FILES_MAX * self._file_size
+        return (
+            RECORD_SIZE_MIN <= entry.size <= self._file_size
+            and self.end <= entry.log_offset < reach
+        )
+
+
+def _slot_size(slot: Slot, hole: Hole) -> int:
+    return slot_size(slot, hole.stamp or Stamp(0, bytes(8)))

@@ -1,0 +1,354 @@
+"""Verification of the log by whole windows: what is in order is passed by numpy at once.
+
+    window ──scan_log (CRC)──> heads as one array ──> plain? ──> counted, entries marked
+                                                        └ no ──> the checks record by record
+
+Rule: a record is plain when every check of ``check_log`` and ``check_queues`` would pass;
+nothing is ever *found* here. All others go, one by one and in log order, through those
+checks, so the findings are the same with and without numpy. What is no whole record is
+left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.formats import layout
+from storefmt.formats.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX
+from storefmt.formats.scan import scan_log
+from storefmt.formats.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.names import SCHEDULE_TOPIC
+from storefmt.offline.verify.bulk_queues import Claims, Marked, match
+from storefmt.offline.verify.bulk_tags import codes_of, find_tags, texts_of
+from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.verify.outliers import CLOCK_SLACK_MS
+from storefmt.offline.views.matching import Marks, Matching
+from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.tree import FileSpan, QueueKey
+from storefmt.paths import check_topic_name
+from storefmt.store_file import StoreFile
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+WINDOW_SIZE: Final = 4 << 20
+RECORDS_MIN: Final = 4
+"""Windows with fewer records are not worth it: large messages, damage, the end."""
+COUNT_MIN: Final = 2
+"""Records of a window that are passed at least, before its last one."""
+TOPICS_MAX: Final = 100_000
+TOPIC_SIZE_MAX: Final = 255
+NO_NAME: Final = -1
+NO_TEXT: Final = -2
+_SCHEDULE_TOPIC: Final = SCHEDULE_TOPIC.encode()
+_QUEUE_BITS: Final = 32
+_COPIES: Final = INNER_MULTI_DISPATCH.encode()
+
+
+def _dtype() -> np.dtype[np.void]:
+    fields: list[tuple[str, str]] = []
+    for spot in layout.MESSAGE.part("body_size").fields:
+        if spot.kind is layout.Kind.HOST:
+            fields += [(spot.name, ">u4"), (f"{spot.name}_port", ">i4")]
+        else:
+            fields.append((spot.name, f">{spot.kind.value}"))
+    return np.dtype(fields)
+
+
+_HEAD: Final = _dtype()
+assert _HEAD.itemsize == 88
+
+
+@dataclass(slots=True)
+class Window:
+    """Whole records of one window of a file, and which of them are plain.
+
+    Attributes:
+        data: the bytes; empty where another process had them.
+        pos: position of the window in the file; ``starts``: of the records in ``data``.
+        plain: nothing is odd about the record itself or its queue entry.
+        odd_neighbours: some record differs from both of its neighbours.
+        marked: the queue entries of the plain records.
+    """
+
+    data: bytes
+    pos: int
+    starts: Ints
+    plain: Flags
+    odd_neighbours: bool
+    marked: list[Marked]
+
+    def odd(self, count: int) -> list[int]:
+        """Return which of the first ``count`` records are not plain."""
+        found: list[int] = np.flatnonzero(~self.plain[:count]).tolist()
+        return found
+
+    def record(self, number: int, file: StoreFile) -> Record:
+        """Decode one record, any but the last."""
+        start, end = self.starts[number : number + 2].tolist()
+        if self.data:
+            return decode_record(self.data, start, check_crc=False)
+        return decode_record(file.read(self.pos + start, end - start), check_crc=False)
+
+    def up_to(self, stop: int) -> "Window":
+        """Return it ending with the first record at or behind ``stop``, or whole."""
+        number = int(np.searchsorted(self.starts, stop - self.pos))
+        if not COUNT_MIN <= number < len(self.starts):
+            return self
+        kept = slice(number + 1)
+        return replace(self, starts=self.starts[kept], plain=self.plain[kept])
+
+
+@dataclass(slots=True)
+class Bulk:
+    """Judges windows of one store.
+
+    Attributes:
+        deep: bodies are decompressed later, so compressed records are not plain.
+        batch_queues: (topic, queue id) of queues that are not looked into.
+    """
+
+    matching: Matching
+    deep: bool
+    batch_queues: frozenset[tuple[str, int]]
+    window_size: int = WINDOW_SIZE
+    _topics: "Topics" = field(default_factory=lambda: Topics())
+
+    def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
+        """Return the window at a position of a file, as ``window``, its entries marked."""
+        file = self.matching.store.log.open(span)
+        found = self.window(file.read(pos, self.window_size), pos, base)
+        if found is not None:
+            self.mark(found)
+        return found
+
+    def mark(self, window: Window) -> None:
+        """Mark the entries that records of ``window`` have."""
+        for key, first, more in window.marked:
+            if self.matching.view(key) is not None:
+                _mark(self.matching.marks[key], more.astype(np.int64) + first)
+
+    def window(self, data: bytes, pos: int, base: int) -> Window | None:
+        """Return the records at the start of ``data``, None where they are too few.
+
+        Args:
+            data: bytes of the file from ``pos`` on; a record should start there.
+            base: log offset of the first byte of the file.
+        """
+        found, _ = scan_log(data, 0, len(data), check_crc=True)
+        if len(found) < RECORDS_MIN:
+            return None
+        starts = np.array(found, dtype=np.int64)
+        view = np.frombuffer(data, dtype=np.uint8)
+        heads = _heads(view, starts)
+        v4 = (heads["sys_flag"] & HOSTS_V6) == 0
+        shape = _shape(view, starts, heads, v4)
+        count = self._whole(data, starts, shape, v4)
+        topics = self._topic_numbers(data, shape.part(count), v4[:count])
+        count = len(topics)
+        if count < RECORDS_MIN:
+            return None
+        # Columns of records that are not whole must not be looked at any more.
+        shape = shape.part(count)
+        starts, heads, v4 = starts[:count], heads[:count], v4[:count]
+        plain = v4 & self._fields_good(view, heads, starts, shape, base + pos)
+        plain &= topics >= 0
+        codes = self._tags(view, shape, plain)
+        rows = np.flatnonzero(plain)
+        claims = self._claims(heads, topics, codes, rows)
+        plain[rows], marked = match(claims, self._queue_of, self._view_of)
+        return Window(
+            data=data,
+            pos=pos,
+            starts=starts,
+            plain=plain,
+            odd_neighbours=_odd_neighbours(heads, v4),
+            marked=marked,
+        )
+
+    def _whole(self, data: bytes, starts: Ints, shape: "Shape", v4: Flags) -> int:
+        """Return how many records from the first on are whole."""
+        bad = np.flatnonzero(~shape.good)
+        count = int(bad[0]) if len(bad) else len(starts)
+        for number in np.flatnonzero(~v4[:count]).tolist():
+            try:
+                decode_record(data, int(starts[number]), check_crc=False)
+            except RecordDamaged:
+                # The walk meets it again, and describes it.
+                return int(number)
+        return count
+
+    def _topic_numbers(self, data: bytes, shape: "Shape", v4: Flags) -> Ints:
+        """Return the number of each topic, up to the first that is no text."""
+        spans = zip(shape.topic_pos.tolist(), shape.topic_end.tolist(), strict=True)
+        topics = [data[start:end] for start, end in spans]
+        if len(self._topics) > TOPICS_MAX:
+            self._topics = Topics()
+        numbers = np.fromiter(map(self._topics.__getitem__, topics), np.int64, len(topics))
+        bad = np.flatnonzero(v4 & (numbers == NO_TEXT))
+        return numbers[: bad[0]] if len(bad) else numbers
+
+    def _fields_good(
+        self, view: npt.NDArray[np.uint8], heads: npt.NDArray[np.void], starts: Ints,
+        shape: "Shape", origin: int,
+    ) -> Flags:  # fmt: skip
+        store_ms, flags = heads["store_ms"], heads["sys_flag"]
+        good: Flags = heads["log_offset"] == starts + origin
+        good &= (store_ms >= TIME_MIN_MS) & (store_ms <= TIME_MAX_MS)
+        for name in ("queue_id", "queue_offset", "reconsume_times"):
+            good &= heads[name] >= 0
+        for name in ("born_host_port", "store_host_port"):
+            good &= (heads[name] >= 0) & (heads[name] <= 65535)
+        transaction = flags & TRANSACTION_MASK
+        good &= (transaction == 0) | (transaction == TRANSACTION_COMMIT)
+        if self.deep:
+            good &= (flags & COMPRESSED) == 0
+        ends = shape.end
+        # A page that was never written ends the properties with four zeros.
+        torn = (view[ends - 1] | view[ends - 2] | view[ends - 3] | view[ends - 4]) == 0
+        good &= ~torn
+        return good
+
+    def _tags(self, view: npt.NDArray[np.uint8], shape: "Shape", plain: Flags) -> Ints:
+        """Return the code of each tag; records whose tag needs a closer look are not plain."""
+        rows = np.flatnonzero(plain)
+        codes = np.zeros(len(plain), dtype=np.int64)
+        plain[rows] = False
+        pos = shape.properties_pos[rows]
+        for texts in texts_of(view, pos, shape.end[rows] - pos):
+            found, some = find_tags(texts), rows[texts.rows]
+            good = ~found.odd
+            if _COPIES in texts.data:
+                spans = zip(texts.start.tolist(), texts.end.tolist(), strict=True)
+                copies = (texts.data.find(_COPIES, *span) >= 0 for span in spans)
+                good &= ~np.fromiter(copies, bool, len(good))
+            plain[some] = good
+            tagged = good & (found.start < found.end)
+            codes[some[tagged]] = codes_of(texts.data, found.start[tagged], found.end[tagged])
+        return codes
+
+    def _claims(self, heads: npt.NDArray[np.void], topics: Ints, codes: Ints, rows: Ints) -> Claims:
+        def of(name: str) -> Ints:
+            found: Ints = heads[name][rows].astype(np.int64)
+            return found
+
+        topics = topics[rows]
+        return Claims(
+            queue=topics << _QUEUE_BITS | of("queue_id"),
+            queue_offset=of("queue_offset"),
+            log_offset=of("log_offset"),
+            size=of("size"),
+            tags_code=codes[rows],
+            delayed_ms=np.where(topics == self._topics[_SCHEDULE_TOPIC], of("store_ms"), 0),
+        )
+
+    def _queue_of(self, number: int) -> QueueKey:
+        topic = self._topics.names[number >> _QUEUE_BITS]
+        return topic, number & ((1 << _QUEUE_BITS) - 1)
+
+    def _view_of(self, key: QueueKey) -> QueueView | None:
+        return None if key in self.batch_queues else self.matching.view(key)
+
+
+class Topics(dict[bytes, int]):
+    """The number of each topic that was met: ``names[number]`` is a good name.
+
+    ``NO_NAME`` is that of a text that is no name of a topic, ``NO_TEXT`` that of other bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, topic: bytes) -> int:
+        try:
+            name = topic.decode("utf-8")
+            check_topic_name(name, size_max=TOPIC_SIZE_MAX)
+        except UnicodeDecodeError:
+            number = NO_TEXT
+        except BadCall:
+            # The check of the record says what is wrong with it.
+            number = NO_NAME
+        else:
+            number = len(self.names)
+            self.names.append(name)
+        self[topic] = number
+        return number
+
+
+@dataclass(slots=True)
+class Shape:
+    """Where the variable parts of IPv4 records lie, and whether their lengths add up."""
+
+    topic_pos: Ints
+    topic_end: Ints
+    properties_pos: Ints
+    end: Ints
+    good: Flags
+
+    def part(self, count: int) -> "Shape":
+        """Return the first ``count`` rows."""
+        return Shape(
+            self.topic_pos[:count],
+            self.topic_end[:count],
+            self.properties_pos[:count],
+            self.end[:count],
+            self.good[:count],
+        )
+
+
+def _heads(view: npt.NDArray[np.uint8], starts: Ints) -> npt.NDArray[np.void]:
+    windows = np.lib.stride_tricks.sliding_window_view(view, _HEAD.itemsize)
+    heads: npt.NDArray[np.void] = windows[starts].view(_HEAD).reshape(len(starts))
+    return heads
+
+
+def _shape(
+    view: npt.NDArray[np.uint8], starts: Ints, heads: npt.NDArray[np.void], v4: Flags
+) -> Shape:
+    ends = starts + heads["size"]
+    body_end = starts + _HEAD.itemsize + heads["body_size"].astype(np.int64)
+    good = v4 & (heads["body_size"] >= 0) & (body_end + 3 <= ends)
+    long_topic = heads["magic"] == MAGIC_V2
+    at = np.where(good, body_end, starts)
+    size = view[at].astype(np.int64)
+    size = np.where(long_topic, size << 8 | view[at + 1], size)
+    topic_pos = at + 1 + long_topic
+    good &= (size <= np.where(long_topic, 32767, TOPIC_SIZE_V1_MAX)) & (
+        topic_pos + size + 2 <= ends
+    )
+    topic_end = np.where(good, topic_pos + size, topic_pos)
+    at = np.where(good, topic_end, starts)
+    size = view[at].astype(np.int64) << 8 | view[at + 1]
+    good &= (size <= PROPERTIES_SIZE_MAX) & (topic_end + 2 + size == ends)
+    # Hosts of IPv6 make another shape: those records are decoded one by one.
+    return Shape(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
+
+
+def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
+    """Return whether the record between two others says something of its own."""
+    if not v4.all():
+        return True
+    host = heads["store_host"].astype(np.int64) << 32 | (
+        heads["store_host_port"].astype(np.int64) & 0xFFFFFFFF
+    )
+    before, middle, after = host[:-2], host[1:-1], host[2:]
+    if ((before == after) & (before != middle)).any():
+        return True
+    times = heads["store_ms"].astype(np.int64)
+    before, middle, after = times[:-2], times[1:-1], times[2:]
+    distance = np.minimum(np.abs(middle - before), np.abs(middle - after))
+    close = np.abs(after - before) <= CLOCK_SLACK_MS
+    return bool((close & (distance > CLOCK_SLACK_MS)).any())
+
+
+def _mark(marks: Marks, offsets: npt.NDArray[np.int64]) -> None:
+    numbers = offsets - marks.start
+    bits = np.frombuffer(marks.bits, dtype=np.uint8)
+    # Entries that came since the queue was measured are left out, as in ``Marks.set``.
+    numbers = numbers[numbers >> 3 < len(bits)]
+    np.bitwise_or.at(bits, numbers >> 3, (1 << (numbers & 7)).astype(np.uint8))

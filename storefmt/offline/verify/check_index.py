@@ -1,0 +1,270 @@
+"""Verification, part 4: the index files.
+
+    entry n:  hash, log offset, time, previous = entry that its slot held before n
+    slot:     the newest entry of its chain
+
+Rule: an index file is written in one order, so every ``previous`` and every slot follows
+from the hashes before it: replaying them finds a wrong hash, link or slot at its byte,
+and needs one number a slot. A loop is a ``previous`` that is not the expected one.
+
+Source: store/index/IndexFile.java#putKey, store/index/IndexService.java#buildIndex.
+"""
+
+from array import array
+from dataclasses import dataclass
+from typing import Final
+
+from storefmt.errors import NotInStore, RecordDamaged
+from storefmt.formats.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, slot_pos
+from storefmt.offline.verify.check_keys import KeyCheck
+from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.verify.findings import Findings, Severity
+from storefmt.offline.views.geometry import usual_size
+from storefmt.offline.views.indexes import IndexView
+from storefmt.offline.views.opened import Opened
+
+REBUILD: Final = "delete the file; a broker indexes again what it recovers, queries scan until then"
+
+
+def check_index(
+    store: Opened,
+    findings: Findings,
+    holes: list[tuple[int, int]],
+    *,
+    deep: bool,
+    bulk: bool = False,
+) -> int:
+    """Check every index file and return the bytes in use.
+
+    Args:
+        holes: (start, end) of the log that could not be read, by start.
+        deep: hold the entries against the records.
+        bulk: pass files that are in order with numpy.
+    """
+    size, whole = 0, []
+    usual = usual_size(store.tree.index)
+    # Entries of damaged records do not point beyond the log.
+    log_end = max([store.log.end, store.log.data_end, *(end for _, end in holes)])
+    for view in store.index_files:
+        if view.span.size != usual or view.span.size < HEADER.size:
+            findings.error(
+                "empty_file" if view.span.size == 0 else "file_size",
+                view.name,
+                pos=min(view.span.size, usual),
+                found=view.span.size,
+                expected=usual,
+                hint=f"keys of {view.name} are not found; {REBUILD}",
+            )
+            continue
+        # The newest file is written to while a broker runs, and built again after a kill.
+        open_end = store.aborted and view is store.index_files[-1]
+        check = IndexCheck(store, findings, view, log_end, open_end, bulk)
+        if check.run():
+            whole.append(view)
+            size += view.fill_size
+    if deep and store.log.spans:
+        KeyCheck(store, findings, whole, holes).run()
+    return size
+
+
+@dataclass(slots=True)
+class IndexCheck:
+    """Checks one index file of the usual size.
+
+    Attributes:
+        log_end: end of the log in bytes.
+        open_end: a broker may be writing to the file: what is odd is worth knowing only.
+        bulk: look at whole files with numpy first.
+    """
+
+    store: Opened
+    findings: Findings
+    view: IndexView
+    log_end: int
+    open_end: bool
+    bulk: bool = False
+
+    def run(self) -> bool:
+        """Check header, entries and slots; return whether entries can be read at all."""
+        view = self.view
+        if view.shape is None:
+            header = IndexHeader.decode(view.file.read(0, HEADER.size))
+            if header.entry_count <= 1 and view.file.first_data(HEADER.size) is None:
+                return False
+            self._add(
+                "index_shape",
+                0,
+                "slot_count",
+                view.span.size,
+                "entries that fit their "
+                "slots; neither this file nor another of its size tells how many",
+                40,
+            )
+            return False
+        self._check_times(view)
+        newest = array("i", bytes(4 * view.shape.slot_count))
+        if self.bulk and self._is_plain(view, newest):
+            return True
+        self._check_header(view.header)
+        self._check_entries(view, newest)
+        used = len(newest) - newest.count(0)
+        if view.header.slot_count != used and not self.store.aborted:
+            self._add("index_header", 32, "slot_count", view.header.slot_count, used, 4)
+        self._check_slots(view, newest, used)
+        return True
+
+    def _is_plain(self, view: IndexView, newest: "array[int]") -> bool:
+        """Return whether the whole file is in order; ``newest`` is left as it was if not."""
+        from storefmt.offline.verify.bulk_index import is_plain
+
+        log_end = self.log_end if self.store.log.spans else None
+        return is_plain(view, newest, log_end=log_end, any_count=self.store.aborted)
+
+    def _check_header(self, header: IndexHeader) -> None:
+        room = self.view.shape.entry_count if self.view.shape else 0
+        if not 0 <= header.entry_count <= room:
+            self._add("index_header", 36, "entry_count", header.entry_count, f"1 to {room}", 4)
+        for number, name in enumerate(("begin_ms", "end_ms")):
+            value = header[number]
+            if header.entry_count > 1 and not TIME_MIN_MS <= value <= TIME_MAX_MS:
+                self._add("index_header", 8 * number, name, value, "a time, 2010 to 2100", 8)
+        if header.begin_log_offset > header.end_log_offset or header.begin_log_offset < 0:
+            self._add(
+                "index_header", 16, "begin_log_offset", header.begin_log_offset,
+                f"0 to {header.end_log_offset}", 8,
+            )  # fmt: skip
+
+    def _check_times(self, view: IndexView) -> None:
+        """Hold the times of the header against the records of the first and last entry."""
+        if self.store.aborted or view.entry_count <= 1:
+            return
+        last = view.entry_count - 1
+        for pos, field, number in ((0, "begin_ms", 1), (8, "end_ms", last)):
+            found = view.header[pos // 8]
+            log_offset = view.entry(number).log_offset
+            if not TIME_MIN_MS <= found <= TIME_MAX_MS or not self.store.log.has_file(log_offset):
+                continue
+            try:
+                store_ms = self.store.log.record_at(log_offset, check_crc=False).store_ms
+            except (NotInStore, RecordDamaged):
+                continue
+            if store_ms != found and TIME_MIN_MS <= store_ms <= TIME_MAX_MS:
+                self._add("index_header", pos, field, found, store_ms, 8)
+
+    def _check_entries(self, view: IndexView, newest: "array[int]") -> None:
+        header, slot_count = view.header, len(newest)
+        low = header.begin_log_offset
+        beyond, last_good = 0, 0
+        for number, entry in view.entries():
+            slot = entry.key_hash % slot_count
+            pos = entry_pos(number, slot_count=slot_count)
+            if entry == _NOTHING and number > 1:
+                self._lost_entries(view, number, newest)
+                return
+            if entry.key_hash < 0:
+                self._add("index_entry", pos, "key_hash", entry.key_hash, "0 or more", 4)
+            if not low <= entry.log_offset <= max(low, header.end_log_offset):
+                self._add(
+                    "index_entry", pos + 4, "log_offset", entry.log_offset,
+                    f"{low} to {header.end_log_offset}", 8,
+                )  # fmt: skip
+            else:
+                if number == 1 and entry.log_offset != low:
+                    self._border(16, "begin_log_offset", low, entry.log_offset)
+                low, last_good = entry.log_offset, number
+                if entry.log_offset >= self.log_end and self.store.log.spans:
+                    beyond = beyond or number
+            if entry.time_diff_s < 0:
+                self._add("index_entry", pos + 12, "time_diff_s", entry.time_diff_s, ">= 0", 4)
+            if entry.previous != newest[slot]:
+                self._add("index_chain", pos + 16, "previous", entry.previous, newest[slot], 4)
+            newest[slot] = number
+        if 1 <= last_good == header.entry_count - 1 and low != header.end_log_offset:
+            self._border(24, "end_log_offset", header.end_log_offset, low)
+        if beyond:
+            self._beyond_end(view, beyond, slot_count)
+
+    def _border(self, pos: int, field: str, found: int, expected: int) -> None:
+        # A broker that runs, or was killed, may have put an entry and not yet the header.
+        if not self.store.aborted:
+            self._add("index_header", pos, field, found, expected, 8)
+
+    def _lost_entries(self, view: IndexView, number: int, newest: "array[int]") -> None:
+        count = view.entry_count - number
+        pos = entry_pos(number, slot_count=len(newest))
+        self._add(
+            "index_entry", pos, "log_offset", "zeros", f"{count} more entries, as the header says",
+            count * ENTRY.size, count=count,
+        )  # fmt: skip
+
+    def _beyond_end(self, view: IndexView, number: int, slot_count: int) -> None:
+        count = view.entry_count - number
+        self.findings.error(
+            "index_beyond_end",
+            view.name,
+            pos=entry_pos(number, slot_count=slot_count) + 4,
+            field="log_offset",
+            found=view.entry(number).log_offset,
+            expected=f"below {self.log_end}, the end of the log",
+            hint=_OPEN if self.open_end else REBUILD,
+            size=count * ENTRY.size,
+            count=count,
+            severity=self._severity,
+        )
+
+    def _check_slots(self, view: IndexView, newest: "array[int]", used: int) -> None:
+        seen = 0
+        for slot, number in view.slots():
+            if number == newest[slot]:
+                seen += 1
+            elif not self._is_newer(view, number):
+                self._add("index_slot", slot_pos(slot), "entry", number, newest[slot], 4)
+                seen += newest[slot] != 0
+        if seen < used:
+            self._check_empty_slots(view, newest)
+
+    def _check_empty_slots(self, view: IndexView, newest: "array[int]") -> None:
+        for slot, _ in view.slots():
+            newest[slot] = 0
+        for slot, number in enumerate(newest):
+            if number:
+                self._add("index_slot", slot_pos(slot), "entry", 0, number, 4)
+
+    def _is_newer(self, view: IndexView, number: int) -> bool:
+        """Return whether a broker that runs has put the entry in since the header was read."""
+        if not self.store.aborted:
+            return False
+        header = IndexHeader.decode(view.file.read(0, HEADER.size))
+        return view.header.entry_count <= number <= header.entry_count
+
+    def _add(
+        self,
+        kind: str,
+        pos: int,
+        field: str,
+        found: int | str,
+        expected: int | str,
+        size: int,
+        *,
+        count: int = 1,
+    ) -> None:
+        self.findings.error(
+            kind,
+            self.view.name,
+            pos=pos,
+            field=field,
+            found=found,
+            expected=expected,
+            hint=_OPEN if self.open_end else f"queries by key may miss messages; {REBUILD}",
+            size=size,
+            count=count,
+            severity=self._severity,
+        )
+
+    @property
+    def _severity(self) -> Severity:
+        return Severity.INFO if self.open_end else Severity.ERROR
+
+
+_OPEN: Final = "a broker writes to this file, or builds it again after it was killed"
+_NOTHING: Final = IndexEntry(0, 0, 0, 0)

@@ -1,0 +1,350 @@
+"""Verification, part 2: the commit log record by record.
+
+Rule: a record that cannot be decoded is one finding, with the bytes up to the next one
+that can; a record that can be decoded is checked field by field and then against its
+queue, or passed with its whole window where all of them are in order (``bulk``). Damage
+behind everything that the queues know is an open or stale tail, not a loss: a broker that
+runs is writing there, one that recovered leaves old bytes there.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.formats.hosts import port_of
+from storefmt.formats.message import Record
+from storefmt.formats.sysflag import inflate
+from storefmt.offline.verify.check_queues import QueueCheck
+from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.verify.findings import Findings, Severity
+from storefmt.offline.verify.outliers import Neighbours
+from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.places import field_at
+from storefmt.offline.views.tree import FileSpan
+from storefmt.paths import check_topic_name
+
+if TYPE_CHECKING:
+    from storefmt.offline.verify.bulk import Window
+
+INFLATED_SIZE_MAX: Final = 64 << 20
+_TOPIC_SIZE_MAX: Final = 255
+RECORDS_TOLD: Final = 4096
+BETWEEN_WINDOWS: Final = 64
+"""Records and damages that are walked one by one before windows are tried again."""
+_RESUMES_MAX: Final = 1000
+"""How often the walk of one file follows a broker that writes as it is read."""
+_TORN: Final = bytes(4)
+"""What no producer ends its properties with, but a page that was never written does."""
+_RECOVER: Final = "a broker that recovers cuts the log here"
+_CARE: Final = "the body is as it was sent; do not trust this field"
+
+
+class Windows(Protocol):
+    """Judges windows: ``bulk.Bulk`` in this process, ``judged.Judged`` in others."""
+
+    def at(self, span: FileSpan, pos: int, base: int) -> "Window | None":
+        """Return the window at a position, None where that is not worth it."""
+
+
+@dataclass(slots=True)
+class LogCheck:
+    """Walks the log of one store.
+
+    Attributes:
+        queues: told of every record; knows where the queues end.
+        deep: also decompress the bodies.
+        records, size: whole records seen, and bytes of log in use.
+        holes: (start, end) in the log of all that could not be read, for those who
+            point there.
+        bulk: passes whole windows of records that are in order; None without numpy.
+        on_done: told ``size`` now and then.
+    """
+
+    store: Opened
+    findings: Findings
+    queues: QueueCheck
+    deep: bool = False
+    records: int = 0
+    size: int = 0
+    holes: list[tuple[int, int]] = field(default_factory=list)
+    bulk: Windows | None = None
+    on_done: Callable[[int], None] = lambda done: None
+    _neighbours: Neighbours = field(default_factory=Neighbours)
+
+    def run(self) -> None:
+        """Walk every file."""
+        log = self.store.log
+        used = [span.start for span in log.spans if log.open(span).first_data() is not None]
+        newest = max(used, default=-1)
+        for span, base in zip(log.spans, log.bases, strict=True):
+            if base != span.start:
+                self._misnamed(span, base)
+            # Zeros at the end of the newest file, and preallocated files, are free space.
+            self._walk(span, base, may_end=span.start >= newest)
+
+    def _walk(self, span: FileSpan, base: int, *, may_end: bool) -> None:
+        start: int | None = 0
+        for _ in range(_RESUMES_MAX):
+            if start is not None:
+                start = self._walk_from(span, base, start, may_end)
+
+    def _walk_from(self, span: FileSpan, base: int, start: int, may_end: bool) -> int | None:
+        """Walk to the end; return where to go on when a broker wrote more meanwhile."""
+        item: LogItem | None = None
+        for pos, item in self._items(span, base, start):
+            if isinstance(item, Record):
+                self._check_record(span, pos, item, base)
+                continue
+            if isinstance(item, Blank):
+                self.size += item.left
+                continue
+            if self._is_record_now(span, pos, base):
+                return pos
+            if isinstance(item, Damage):
+                self._damaged(span, item, base)
+            else:
+                self._check_end(span, item, base, may_end)
+        if isinstance(item, Record):
+            self.findings.error(
+                "no_blank",
+                self.store.span_name(span),
+                pos=span.size,
+                found="a record up to the last byte",
+                expected="8 bytes at least behind the last record",
+                hint="the file was cut here; copy it, and fill it up with zeros to its size",
+            )
+        return None
+
+    def _check_record(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
+        self.records += 1
+        self.size += record.size
+        if self.records % RECORDS_TOLD == 0:
+            self.on_done(self.size)
+        self._check_fields(span, pos, record, base)
+        self._check_neighbours(span, pos, record)
+        self.queues.record(span, pos, record, base + pos)
+
+    def _items(self, span: FileSpan, base: int, start: int) -> Iterator[tuple[int, LogItem]]:
+        """Yield what lies in a file, but for the records that ``bulk`` passes."""
+        file, pos = self.store.log.open(span), start
+        while True:
+            if self.bulk is not None:
+                pos = self._pass_windows(self.bulk, span, pos, base)
+            left = BETWEEN_WINDOWS
+            for at, item in walk_file(file, base=base, start=pos):
+                yield at, item
+                if self.bulk is None or not isinstance(item, Record | Damage):
+                    continue
+                left -= 1
+                if left == 0:
+                    pos = at + item.size
+                    break
+            else:
+                return
+
+    def _pass_windows(self, bulk: Windows, span: FileSpan, pos: int, base: int) -> int:
+        """Check windows as long as they begin with good records; return where they end."""
+        while True:
+            window = bulk.at(span, pos, base)
+            if window is None:
+                return pos
+            # The walk must see what ends the file: the last record, or what is behind it.
+            count = len(window.starts) - 1
+            self._check_window(span, window, base, count)
+            pos += int(window.starts[count])
+
+    def _check_window(self, span: FileSpan, window: "Window", base: int, count: int) -> None:
+        """Check the first ``count`` records of a window: those that are not plain one by one."""
+        file = self.store.log.open(span)
+        if window.odd_neighbours:
+            for number in range(count):
+                record, pos = window.record(number, file), window.pos + int(window.starts[number])
+                self._check_record(span, pos, record, base)
+            return
+        for number in sorted({0, 1, *window.odd(count)}):
+            record, pos = window.record(number, file), window.pos + int(window.starts[number])
+            if number < 2:
+                self._check_neighbours(span, pos, record)
+            if not window.plain[number]:
+                self._check_fields(span, pos, record, base)
+                self.queues.record(span, pos, record, base + pos)
+        self._neighbours.skip_to(
+            window.record(count - 2, file),
+            (span, window.pos + int(window.starts[count - 1]), window.record(count - 1, file)),
+        )
+        self.records += count
+        self.size += int(window.starts[count])
+        self.on_done(self.size)
+
+    def _misnamed(self, span: FileSpan, base: int) -> None:
+        self.findings.error(
+            "wrong_file_name",
+            self.store.span_name(span),
+            field="log_offset",
+            found=f"records of file {base:020d}",
+            expected=f"records of file {span.start:020d}",
+            size=span.size,
+            hint=f"rename the file to {base:020d}",
+        )
+
+    def _damaged(self, span: FileSpan, item: Damage, base: int) -> None:
+        error, last = item.error, item.pos + item.size >= span.size
+        size = item.size
+        if last:
+            size = max(1, self.store.log.open(span).data_end(item.pos) - item.pos)
+        self._hole(
+            span,
+            base,
+            item.pos,
+            size,
+            kind=str(error.kind),
+            field=error.field,
+            found=_text(error.found),
+            expected=_text(error.expected),
+            follows="no record follows in this file"
+            if last
+            else f"the next record follows after {size} bytes: salvage it first",
+        )
+
+    def _check_end(self, span: FileSpan, item: End, base: int, may_end: bool) -> None:
+        file = self.store.log.open(span)
+        data = file.first_data(item.pos)
+        if data is None and may_end:
+            return
+        size = span.size if data is None else file.data_end(item.pos)
+        self._hole(
+            span,
+            base,
+            item.pos,
+            size - item.pos,
+            kind="zeros",
+            field="size",
+            found=f"{(size if data is None else data) - item.pos} zero bytes",
+            expected="zeros to the end of the newest file" if may_end else "records or a blank",
+            follows="bytes that are no record follow"
+            if may_end
+            else "later files hold records: salvage them first",
+        )
+
+    def _hole(
+        self,
+        span: FileSpan,
+        base: int,
+        pos: int,
+        size: int,
+        *,
+        kind: str,
+        field: str,
+        found: str,
+        expected: str,
+        follows: str,
+    ) -> None:
+        start = base + pos
+        self.holes.append((start, start + size))
+        tail = start >= self.queues.end > 0
+        self.findings.error(
+            "torn_tail" if tail else kind,
+            self.store.span_name(span),
+            pos=pos,
+            field=field,
+            found=found,
+            expected=expected,
+            size=size,
+            severity=Severity.INFO if tail else Severity.ERROR,
+            hint=f"{follows}; no queue points here: a broker writes there, or left it after "
+            "a recovery"
+            if tail
+            else f"{_RECOVER}; {follows}",
+        )
+
+    def _is_record_now(self, span: FileSpan, pos: int, base: int) -> bool:
+        """Return whether a broker that runs has written the record meanwhile."""
+        if not self.store.aborted:
+            return False
+        again = next(walk_file(self.store.log.open(span), base=base, start=pos), None)
+        return again is not None and isinstance(again[1], Record)
+
+    def _check_fields(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
+        if record.log_offset != base + pos:
+            self.field(
+                span, pos, record, "log_offset", "offset_mismatch", record.log_offset, base + pos
+            )
+        if not TIME_MIN_MS <= record.store_ms <= TIME_MAX_MS:
+            self.field(span, pos, record, "store_ms", "bad_time", record.store_ms, "2010 to 2100")
+        if record.queue_id < 0:
+            self.field(span, pos, record, "queue_id", "bad_value", record.queue_id, "0 or more")
+        if record.queue_offset < 0:
+            self.field(
+                span, pos, record, "queue_offset", "bad_value", record.queue_offset, "0 or more"
+            )
+        if record.reconsume_times < 0:
+            self.field(
+                span, pos, record, "reconsume_times", "bad_value", record.reconsume_times, ">= 0"
+            )
+        for name, host in (("born_host", record.born_host), ("store_host", record.store_host)):
+            if not 0 <= port_of(host) <= 65535:
+                self.field(span, pos, record, name, "bad_value", port_of(host), "a port")
+        try:
+            check_topic_name(record.topic, size_max=_TOPIC_SIZE_MAX)
+        except BadCall as error:
+            self.field(span, pos, record, "topic", "bad_topic", repr(record.topic), str(error))
+        if record.properties_raw.endswith(_TORN):
+            self.field(
+                span, pos, record, "properties", "torn_properties", "zeros at the end", "text"
+            )
+        if self.deep:
+            self._check_body(span, pos, record)
+
+    def _check_neighbours(self, span: FileSpan, pos: int, record: Record) -> None:
+        for odd in self._neighbours.next(span, pos, record):
+            value = odd.record.store_ms if odd.field == "store_ms" else odd.record.store_host.hex()
+            kind = "bad_time" if odd.field == "store_ms" else "bad_value"
+            if odd.field != "store_ms" or TIME_MIN_MS <= odd.record.store_ms <= TIME_MAX_MS:
+                self.field(odd.span, odd.pos, odd.record, odd.field, kind, value, odd.expected)
+
+    def _check_body(self, span: FileSpan, pos: int, record: Record) -> None:
+        try:
+            inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
+        except RecordDamaged as error:
+            self.field(
+                span, pos, record, error.field, str(error.kind), _text(error.found),
+                _text(error.expected), hint=str(error),
+            )  # fmt: skip
+        except BadCall as error:
+            self.field(
+                span, pos, record, "body", "body_not_checked", "", "", hint=str(error),
+                severity=Severity.INFO,
+            )  # fmt: skip
+
+    def field(
+        self,
+        span: FileSpan,
+        pos: int,
+        record: Record,
+        name: str,
+        kind: str,
+        found: int | str,
+        expected: int | str,
+        *,
+        hint: str = _CARE,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Add a finding about one field of a record that is whole otherwise."""
+        at, size = field_at(self.store, span, pos, record, name)
+        self.findings.error(
+            kind,
+            self.store.span_name(span),
+            pos=at,
+            field=name,
+            found=found,
+            expected=expected,
+            hint=hint,
+            size=size,
+            severity=severity,
+        )
+
+
+def _text(value: int | str | None) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,172 @@
+"""Verification, part 5: the log against the checksums that ``store seal`` made.
+
+Rule: a part that is not as it was sealed is one finding. Where a single bit explains it,
+the finding names its byte and field: a CRC-32 tells which bit of a record was flipped.
+What a broker wrote after the seal is checked as in any store.
+
+Source: ours, see ``storefmt.offline.verify.seal``.
+"""
+
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from storefmt.errors import StoreError
+from storefmt.formats import layout
+from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, Record
+from storefmt.offline.parallel import map_files
+from storefmt.offline.verify.findings import SAME_KIND_MAX, Findings, Severity
+from storefmt.offline.verify.seal import Sealed, Segment, changed, flipped_bit, read_sealed
+from storefmt.offline.views.log_scan import Blank, End, walk_file
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import FileSpan
+from storefmt.paths import parse_log_file_name
+from storefmt.store_file import StoreFile
+
+_MAGIC: Final = slice(4, 8)
+_HINT: Final = "take the record from a slave or a backup, or turn the bit back in a copy"
+
+
+def check_seal(
+    store: Opened, findings: Findings, directory: Path, *, worker_count: int = 1
+) -> None:
+    """Hold every log file against its checksums in ``directory``, where there are any.
+
+    Args:
+        worker_count: processes that share the files.
+    """
+    if not directory.is_dir():
+        return
+    known = {span.path.name: span for span in store.log.spans}
+    found = map_files(
+        _check_one,
+        ((span, directory / name) for name, span in known.items()),
+        make=partial(Opened, store.tree),
+        worker_count=min(worker_count, len(known)),
+    )
+    with closing(found):
+        for of_file in found:
+            findings.merge(of_file)
+    _check_missing(store, findings, directory, known)
+
+
+def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
+    span, path = task
+    findings = Findings()
+    if path.is_file():
+        _check_file(store, findings, span, path)
+    elif store.log.open(span).first_data() is not None:
+        findings.error(
+            "not_sealed",
+            store.span_name(span),
+            found="no checksums",
+            expected=f"checksums/{path.name}",
+            severity=Severity.INFO,
+            hint="run `store seal` again to cover what was written since",
+        )
+    return findings
+
+
+def _check_missing(
+    store: Opened, findings: Findings, directory: Path, known: dict[str, FileSpan]
+) -> None:
+    for path in sorted(directory.iterdir()):
+        start = parse_log_file_name(path.name)
+        # Files before the first one were deleted with their time.
+        if start is None or path.name in known or start < store.log.min_offset:
+            continue
+        findings.error(
+            "missing_file",
+            f"commitlog/{path.name}",
+            found="no file",
+            expected="a file: it was sealed",
+            hint="take it from a slave or a backup; its messages are lost otherwise",
+        )
+
+
+def _check_file(store: Opened, findings: Findings, span: FileSpan, path: Path) -> None:
+    file, name = store.log.open(span), store.span_name(span)
+    try:
+        sealed = read_sealed(path)
+    except StoreError as error:
+        findings.error(
+            "seal_damaged",
+            f"checksums/{path.name}",
+            found=str(error),
+            expected="checksums of the log file",
+            severity=Severity.WARNING,
+            hint="the log itself may be good; delete the file and run `store seal` again",
+        )
+        return
+    for number, (part, found) in enumerate(changed(file, sealed)):
+        _tell(findings, name, file, part, found, search=number < SAME_KIND_MAX)
+    _check_behind(store, findings, span, sealed)
+
+
+def _tell(
+    findings: Findings, name: str, file: StoreFile, part: Segment, found: int, *, search: bool
+) -> None:
+    bit = flipped_bit(found, part.crc, part.size) if search else None
+    if bit is None or part.pos + part.size > file.size:
+        findings.error(
+            "not_as_sealed",
+            name,
+            pos=part.pos,
+            found=f"crc {found:08x}",
+            expected=f"crc {part.crc:08x}",
+            size=part.size,
+            hint="more than one bit differs; take the record from a slave or a backup",
+        )
+        return
+    data = bytearray(file.read(part.pos, part.size))
+    now = data[bit // 8]
+    data[bit // 8] ^= 0x80 >> bit % 8
+    findings.error(
+        "flipped_bit",
+        name,
+        pos=part.pos + bit // 8,
+        field=_field(bytes(data), bit // 8),
+        found=f"{now:#04x}",
+        expected=f"{data[bit // 8]:#04x}",
+        size=1,
+        hint=_HINT,
+    )
+
+
+def _field(data: bytes, pos: int) -> str:
+    """Return the name of the field at a byte of a good record or blank."""
+    magic = int.from_bytes(data[_MAGIC], "big", signed=True)
+    declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
+    if magic == MAGIC_BLANK:
+        declared, data = layout.BLANK, data[:8]
+    try:
+        for span in declared.spans(data):
+            if span.pos <= pos < span.pos + span.size:
+                return span.field.name
+    except StoreError:
+        return ""
+    return ""
+
+
+def _check_behind(store: Opened, findings: Findings, span: FileSpan, sealed: Sealed) -> None:
+    """Check that behind the sealed part there is a record of later, or nothing."""
+    file = store.log.open(span)
+    base = span.start
+    item = next(walk_file(file, base=base, start=sealed.size), (0, None))[1]
+    if item is None or isinstance(item, Record | Blank):
+        return
+    first = file.first_data(sealed.size)
+    if isinstance(item, End) and first is None:
+        return
+    pos = sealed.size if first is None else first
+    findings.error(
+        "not_as_sealed",
+        store.span_name(span),
+        pos=pos,
+        found="bytes that are no record",
+        expected="zeros, as when it was sealed, or a new record",
+        size=max(1, file.data_end(sealed.size) - pos),
+        hint="nothing is lost if a broker was writing there; otherwise look at it with "
+        "`store hexdump`",
+    )

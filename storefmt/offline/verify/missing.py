@@ -1,0 +1,221 @@
+"""Records that no entry points at: told per queue and run of entries.
+
+queue without a directory      lost, or its topic was deleted
+before its first file          that file is missing
+behind its last entry          not dispatched yet, or the queue was cut
+a filler is in its place       a recovery of the broker overwrote the entry
+another record has the entry   the topic was deleted and made again
+the queue began again later    the same, and the new topic has fewer messages
+
+The log does not say that a topic was deleted. Three things show it: a queue whose entry 0
+points behind older records of that queue; a queue whose last entry points behind a record
+that should come after it; a directory of a topic from which queues are missing, since
+``deleteTopic`` removes the directories of the queues and leaves that of the topic.
+
+Source: store/DefaultMessageStore.java#cleanUnusedTopic, store/ConsumeQueue.java#destroy.
+"""
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+from storefmt.errors import StoreError
+from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
+from storefmt.names import TopicKind, kind_of
+from storefmt.offline.verify.entries import REBUILD, missing_place
+from storefmt.offline.verify.findings import Findings, Severity
+from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.matching import Expected, Matching, is_entry_of
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.queues import QueueView
+
+_UNLISTED: Final = (
+    TopicKind.DELAY, TopicKind.HALF, TopicKind.OP, TopicKind.CHECK_MAX, TopicKind.TRACE,
+    TopicKind.LMQ,
+)  # fmt: skip
+"""Kinds of topics that a broker may use without a line in topics.json."""
+
+
+@dataclass(slots=True)
+class MissingEntries:
+    """Explains the records that are left in a ``Matching`` when all entries were seen.
+
+    Attributes:
+        queue_end: log offset behind the last record that any queue knows.
+        holes: (start, end) of the log that could not be read.
+    """
+
+    store: Opened
+    findings: Findings
+    matching: Matching
+    config: StoreConfig
+    queue_end: int
+    holes: list[tuple[int, int]]
+    _made_again: dict[str, int] = field(default_factory=dict)
+    """Topics that were deleted and made again: log offset of the first record since then."""
+
+    def run(self) -> None:
+        """Tell about each run of records without an entry."""
+        for expected in self.matching.by_entry.values():
+            self._note_made_again(expected)
+        by_place = attrgetter("topic", "queue_id", "queue_offset")
+        left = sorted(self.matching.by_entry.values(), key=by_place)
+        for _, group in groupby(left, key=lambda expected: expected.key):
+            run: list[Expected] = []
+            reason = ""
+            for expected in group:
+                why = self._reason(expected)
+                if run and (why != reason or expected.queue_offset != run[-1].queue_offset + 1):
+                    self._tell(reason, run[0], len(run))
+                    run = []
+                reason = why
+                run.append(expected)
+            self._tell(reason, run[0], len(run))
+        for overflow in self.matching.overflow.values():
+            self._tell(self._reason(overflow.first), overflow.first, overflow.count)
+
+    def _note_made_again(self, expected: Expected) -> None:
+        """Remember the topic of a record that lies before entry 0 of its own queue."""
+        view = self.matching.view(expected.key)
+        if view is None or view.start_offset != 0:
+            return
+        first = self._entry_of_record(view, 0)
+        if first is not None and expected.log_offset < first.log_offset:
+            known = self._made_again.get(expected.topic, 0)
+            self._made_again[expected.topic] = max(known, first.log_offset)
+
+    def _entry_of_record(self, view: QueueView, queue_offset: int) -> CqEntry | None:
+        """Return an entry that a record of the log has, None for any other."""
+        has = self.matching.marks[(view.topic, view.queue_id)].has(queue_offset)
+        return next(iter(view.entries(queue_offset, 1)))[1] if has else None
+
+    def _is_of_deleted_topic(self, expected: Expected) -> bool:
+        """Tell whether a record without an entry was sent before its topic was deleted."""
+        view = self.matching.view(expected.key)
+        if view is not None:
+            last = self._entry_of_record(view, view.max_offset - 1)
+            behind = expected.queue_offset >= view.max_offset
+            return last is not None and behind and expected.log_offset < last.log_offset
+        tree = self.store.tree
+        if expected.topic not in tree.topics:
+            return False
+        if expected.log_offset < self._made_again.get(expected.topic, 0):
+            return True
+        return not any(topic == expected.topic for topic, _ in tree.queues)
+
+    def _reason(self, expected: Expected) -> str:
+        view = self.matching.view(expected.key)
+        if view is None and not is_known_topic(expected.topic, self.config):
+            return "topic_deleted"
+        if self._is_of_deleted_topic(expected):
+            return "topic_made_again"
+        if view is None:
+            return "queue_missing"
+        k = expected.queue_offset
+        if view.file_of(k) is None:
+            if k < view.start_offset or not view.files:
+                return "queue_start_missing"
+            return "queue_behind" if k * ENTRY_SIZE >= view.files[-1].end else "told"
+        try:
+            entry = next(iter(view.entries(k, 1)), None)
+            fresh = entry[1] if entry else None
+        except StoreError:
+            fresh = None
+        if fresh is not None and is_entry_of(fresh, expected):
+            # A broker that runs has written the entry meanwhile.
+            return "told"
+        if fresh is not None and fresh.is_filler:
+            return "queue_filler"
+        if self.matching.marks[expected.key].has(k):
+            return "superseded"
+        return "queue_behind" if k >= view.max_offset else "queue_entry_wrong"
+
+    def _tell(self, reason: str, first: Expected, count: int) -> None:
+        if reason == "told":
+            return
+        if reason in ("superseded", "topic_made_again"):
+            self._tell_old_topic(reason, first, count)
+            return
+        if reason == "queue_filler":
+            self._tell_fillers(first, count)
+            return
+        severity, hint = self._verdict(reason, first)
+        file, pos = missing_place(self.store, *first.key, first.queue_offset)
+        if reason in ("queue_missing", "topic_deleted"):
+            file, pos = f"consumequeue/{first.topic}/{first.queue_id}", 0
+        elif reason == "queue_start_missing":
+            pos = 0
+        self.findings.error(
+            reason,
+            file,
+            pos=pos,
+            found="no entry",
+            expected=f"an entry for the record at log offset {first.log_offset}",
+            hint=hint,
+            size=count * ENTRY_SIZE,
+            count=count,
+            severity=severity,
+        )
+
+    def _verdict(self, reason: str, first: Expected) -> tuple[Severity, str]:
+        if reason == "topic_deleted":
+            return Severity.INFO, "the topic is in no topics.json: it was deleted"
+        behind = first.log_offset >= self.queue_end
+        if self.store.aborted and behind and reason in ("queue_behind", "queue_missing"):
+            return Severity.INFO, "a broker writes the entries when it runs on or recovers"
+        if reason != "queue_behind":
+            return Severity.ERROR, f"readers do not get these messages; {REBUILD}"
+        if self.store.aborted:
+            return Severity.WARNING, "other queues go further; a broker that recovers fills this up"
+        if not behind:
+            return Severity.ERROR, f"other queues go further, so no broker fills this up; {REBUILD}"
+        if any(end > self.queue_end for _, end in self.holes):
+            return Severity.INFO, "left behind damage by a recovery; a broker overwrites it"
+        return Severity.WARNING, "a broker writes the entries when it starts"
+
+    def _tell_fillers(self, first: Expected, count: int) -> None:
+        view = self.matching.view(first.key)
+        assert view is not None
+        file, pos = missing_place(self.store, *first.key, first.queue_offset)
+        self.findings.error(
+            "queue_filler",
+            file,
+            pos=pos,
+            found=f"{count} of {view.max_offset - view.start_offset} entries are fillers",
+            expected=f"entries of the records from log offset {first.log_offset} on",
+            hint="the log has these messages and readers pass over them, since a recovery "
+            "overwrote their entries; `store rebuild` makes the queue again, and mqbroker "
+            "does so when it starts",
+            size=count * ENTRY_SIZE,
+            count=count,
+        )
+
+    def _tell_old_topic(self, reason: str, first: Expected, count: int) -> None:
+        name, k = f"queue {first.topic} {first.queue_id}", first.queue_offset
+        hint = "the topic was deleted and made again, or a recovery left this record behind"
+        expected = f"another record is entry {k} of {name}"
+        if reason == "topic_made_again":
+            expected = f"{name} has no entry {k}"
+            hint = "the topic was deleted and made again; nobody reads its old messages"
+            if first.key not in self.store.tree.queues:
+                expected = f"there is no {name}, but the directory of its topic is there"
+                hint += "; if the directory of the queue was lost, `store rebuild` makes it again"
+        self.findings.error(
+            reason,
+            self.store.span_name(first.span),
+            pos=first.pos,
+            field="queue_offset",
+            found=k,
+            expected=expected,
+            hint=hint,
+            size=first.record.size,
+            count=count,
+            severity=Severity.INFO,
+        )
+
+
+def is_known_topic(topic: str, config: StoreConfig) -> bool:
+    """Return whether a topic is there: not deleted, as far as the config can tell."""
+    known = topic in config.topics.topics or not config.topics_known
+    return known or kind_of(topic) in _UNLISTED

@@ -1,0 +1,60 @@
+"""Records that differ from both neighbours in what neighbours share.
+
+    store_host  A A B A A       a broker does not change its address for one record
+    store_ms    1 2 9999999 4   its clock does not run ahead for one record
+
+Rule: nothing else in a record tells that these fields are wrong (the CRC covers the body
+alone). Only a record between two that agree is told; a real change stays.
+"""
+
+from typing import Final, NamedTuple
+
+from storefmt.formats.message import Record
+from storefmt.offline.views.tree import FileSpan
+
+CLOCK_SLACK_MS: Final = 60_000
+
+
+class Outlier(NamedTuple):
+    """A field of a record that its neighbours say something else about."""
+
+    span: FileSpan
+    pos: int
+    record: Record
+    field: str
+    expected: str
+
+
+class Neighbours:
+    """Looks at three records in a row."""
+
+    def __init__(self) -> None:
+        self._before: Record | None = None
+        self._middle: tuple[FileSpan, int, Record] | None = None
+
+    def next(self, span: FileSpan, pos: int, record: Record) -> list[Outlier]:
+        """Take the next record of the log; return what is odd about the one before it."""
+        found: list[Outlier] = []
+        if self._before is not None and self._middle is not None:
+            found = _compare(self._before, self._middle, record)
+        self._before = self._middle[2] if self._middle is not None else None
+        # Bodies are not compared, and may be large.
+        self._middle = (span, pos, record._replace(body=b""))
+        return found
+
+    def skip_to(self, before: Record, middle: tuple[FileSpan, int, Record]) -> None:
+        """Go on behind two records in a row; those up to them were compared elsewhere."""
+        span, pos, record = middle
+        self._before = before
+        self._middle = (span, pos, record._replace(body=b""))
+
+
+def _compare(before: Record, middle: tuple[FileSpan, int, Record], after: Record) -> list[Outlier]:
+    record, found = middle[2], []
+    if before.store_host == after.store_host != record.store_host:
+        found.append(Outlier(*middle, "store_host", before.store_host.hex()))
+    close = abs(after.store_ms - before.store_ms) <= CLOCK_SLACK_MS
+    distance_ms = min(abs(record.store_ms - before.store_ms), abs(record.store_ms - after.store_ms))
+    if close and distance_ms > CLOCK_SLACK_MS:
+        found.append(Outlier(*middle, "store_ms", f"{before.store_ms} to {after.store_ms}"))
+    return found

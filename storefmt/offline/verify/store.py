@@ -1,0 +1,142 @@
+"""Verification of a whole store: every file, every record, every entry, both ways.
+
+    names, sizes, config ──> log, record by record ──> queues both ways ──> index ──> offsets
+    check_tree               check_log                 check_queues         check_index
+                             check_seal
+
+Rule: read-only and bounded in memory; damage is a finding and never an error, so that a
+report is complete. ``ok`` means no error and no warning (see ``storefmt.offline.verify.findings``).
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from storefmt.errors import StoreError
+from storefmt.offline.parallel import workers_for
+from storefmt.offline.verify.check_index import check_index
+from storefmt.offline.verify.check_log import LogCheck, Windows
+from storefmt.offline.verify.check_queues import QueueCheck
+from storefmt.offline.verify.check_seal import check_seal
+from storefmt.offline.verify.check_tree import check_tree
+from storefmt.offline.verify.findings import Findings, Report, Severity
+from storefmt.offline.verify.seal import CHECKSUMS
+from storefmt.offline.views.config import OFFSETS, StoreConfig, read_config
+from storefmt.offline.views.opened import Opened
+
+if TYPE_CHECKING:
+    from storefmt.offline.verify.parallel_verify import Judging
+
+BULK_SIZE_MIN: Final = 16 << 20
+"""Logs of less, in bytes, are verified before numpy is loaded."""
+
+
+def verify(
+    store: Opened,
+    *,
+    deep: bool = False,
+    bulk: bool | None = None,
+    checksums: Path | None = None,
+    jobs: int | None = 1,
+    judging: "Judging | None" = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Return everything that is wrong with a store.
+
+    Args:
+        bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
+            there and the log is large enough. The findings are the same.
+        jobs: processes to use where the log is large; None for one a core. Numpy is needed
+            for the log itself; the report is the same.
+        judging: has the windows of the log judged elsewhere, see ``judged``; None for ``jobs``.
+        progress: told the bytes of log that are done, and all of them, now and then.
+        checksums: directory that ``store seal`` made; the store's own where None.
+        deep: also decompress bodies, and hold every index entry against its record and
+            every key of every record against the index.
+
+    Raises:
+        StoreError: the disk refuses a read, or the store disappears while it is read.
+    """
+    started_s = time.monotonic()
+    findings = Findings()
+    config = read_config(store)
+    check_tree(store, findings)
+    queues = QueueCheck(store, findings)
+    size = store.log.end - store.log.min_offset
+    if judging is not None:
+        bulk = True
+    elif bulk is None:
+        bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
+    worker_count = workers_for(store.log.data_size, jobs)
+    with _windows(store, queues, bulk, deep, worker_count, judging) as windows:
+        log = LogCheck(
+            store,
+            findings,
+            queues,
+            deep=deep,
+            bulk=windows,
+            on_done=lambda done: progress(done, size),
+        )
+        log.run()
+    queues.finish(log.holes, config)
+    check_seal(store, findings, checksums or store.root / CHECKSUMS, worker_count=worker_count)
+    index_size = check_index(store, findings, log.holes, deep=deep, bulk=bulk)
+    _check_offsets(store, config, findings)
+    return Report(
+        ok=findings.ok,
+        files=_file_count(store),
+        records=log.records,
+        bytes=log.size + index_size,
+        seconds=round(time.monotonic() - started_s, 3),
+        findings=findings.all(),
+    )
+
+
+def _windows(
+    store: Opened,
+    queues: QueueCheck,
+    bulk: bool,
+    deep: bool,
+    worker_count: int,
+    judging: "Judging | None",
+) -> AbstractContextManager[Windows | None]:
+    if not bulk:
+        return nullcontext()
+    windows = queues.bulk(deep)
+    if worker_count == 1 and judging is None:
+        return nullcontext(windows)
+    # As ``bulk``, it needs numpy.
+    from storefmt.offline.verify.parallel_verify import Judged, by_processes
+
+    return Judged(store, windows, judging=judging or by_processes(worker_count))
+
+
+def _check_offsets(store: Opened, config: StoreConfig, findings: Findings) -> None:
+    """Tell about groups that stand behind the end of a queue; admins do that on purpose."""
+    for (topic, group), offsets in sorted(config.offsets.items()):
+        for queue_id, offset in sorted(offsets.items()):
+            try:
+                end = store.queue(topic, queue_id).max_offset
+            except StoreError:
+                # No such queue: the group subscribed before the first message came.
+                end = 0
+            if offset > end:
+                findings.error(
+                    "offset_beyond_end",
+                    f"config/{OFFSETS}",
+                    field="offset",
+                    found=f"{group} at {offset} of {topic} {queue_id}",
+                    expected=f"at most {end}",
+                    severity=Severity.INFO,
+                    hint="the group gets nothing until the queue grows or the offset is reset",
+                )
+
+
+def _file_count(store: Opened) -> int:
+    tree = store.tree
+    rows = [*tree.queues.values(), *tree.ext.values()]
+    singles = len(tree.log) + len(tree.index) + len(tree.config) + len(tree.other)
+    return singles + len(tree.strangers) + sum(len(row) for row in rows)

@@ -1,0 +1,178 @@
+"""The state files of ``config/``: read as a broker would, with what had to be passed over.
+
+Rule: a file that cannot be read is replaced by its ``.bak``, as Java does, and the caller
+is told: stale offsets are better than none, but somebody has to know.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeVar
+
+from storefmt.config.fastjson import loads
+from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
+from storefmt.names import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, group_of
+from storefmt.offline.views.opened import ConfigRead, Opened
+
+T = TypeVar("T")
+
+TOPICS: Final = "topics.json"
+GROUPS: Final = "subscriptionGroup.json"
+OFFSETS: Final = "consumerOffset.json"
+LMQ_OFFSETS: Final = "lmqConsumerOffset.json"
+DELAY_OFFSETS: Final = "delayOffset.json"
+FILTERS: Final = "consumerFilter.json"
+
+DECODERS: Final[dict[str, Callable[[str], object]]] = {
+    TOPICS: TopicTable.decode,
+    GROUPS: GroupTable.decode,
+    OFFSETS: ConsumerOffsets.decode,
+    LMQ_OFFSETS: ConsumerOffsets.decode,
+    DELAY_OFFSETS: DelayOffsets.decode,
+    FILTERS: loads,
+}
+"""Every state file that 4.9 writes, with what reads it."""
+
+BUILT_IN_GROUPS: Final = frozenset(
+    {
+        "TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY",
+        "CID_ONSAPI_PULL", "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER", "CID_SYS_RMQ_TRANS",
+    }
+)  # fmt: skip
+"""Groups that every broker has without a line in subscriptionGroup.json."""
+_SINCE_BACKUP: Final[dict[str, str]] = {
+    OFFSETS: "groups stand where they stood when the .bak was written and read again what they "
+    "have read since then",
+    DELAY_OFFSETS: "delayed messages that were delivered since the .bak was written are "
+    "delivered again",
+    GROUPS: "groups and settings of groups that came since the .bak was written are forgotten",
+    TOPICS: "topics and settings of topics that came since the .bak was written are forgotten",
+}
+"""What follows where only the .bak of a file is left."""
+
+
+@dataclass(slots=True)
+class StoreConfig:
+    """What ``config/`` holds; empty tables where a file is missing.
+
+    Attributes:
+        offsets: (topic, group) -> queue id -> next queue offset, light queues included.
+        notes: a sentence for each file that could not be used.
+    """
+
+    topics: TopicTable = field(default_factory=TopicTable)
+    groups: GroupTable = field(default_factory=GroupTable)
+    offsets: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
+    delay_offsets: dict[int, int] = field(default_factory=dict)
+    topics_known: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def read_config(store: Opened) -> StoreConfig:
+    """Read every state file of a store; damage becomes a note, never an error."""
+    found = StoreConfig()
+    topics = store.config(TOPICS, TopicTable.decode)
+    if topics.value is not None:
+        found.topics, found.topics_known = topics.value, True
+    groups = store.config(GROUPS, GroupTable.decode)
+    if groups.value is not None:
+        found.groups = groups.value
+    delays = store.config(DELAY_OFFSETS, DelayOffsets.decode)
+    if delays.value is not None:
+        found.delay_offsets = delays.value.offsets
+    found.notes = [*_notes(topics), *_notes(groups), *_notes(delays)]
+    for name in (OFFSETS, LMQ_OFFSETS):
+        offsets = store.config(name, ConsumerOffsets.decode)
+        found.notes += _notes(offsets)
+        if offsets.value is not None:
+            for key, queues in offsets.value.offsets.items():
+                found.offsets.setdefault(key, {}).update(queues)
+            for key, offset in (offsets.value.lmq_offsets or {}).items():
+                # A light queue is queue 0 of its own topic.
+                found.offsets.setdefault(key, {})[0] = offset
+    return found
+
+
+class LostFile(NamedTuple):
+    """A state file that is not there, though the store shows that it was.
+
+    Attributes:
+        name: of the file in ``config/``.
+        instead: the .bak that is read in its place, relative to the store; empty for none.
+        evidence: what in the store shows that there was such a file.
+        effect: who does what again, or what is forgotten.
+    """
+
+    name: str
+    instead: str
+    evidence: str
+    effect: str
+
+
+def lost_files(store: Opened) -> list[LostFile]:
+    """Return the state files that are missing, with or without a .bak in their place.
+
+    A file that is there and cannot be read is damage, not a loss; see ``ConfigRead.problems``.
+    """
+    found: list[LostFile] = []
+    nothing_left: set[str] = set()
+    for name, decode in DECODERS.items():
+        read = store.config(name, decode)
+        if store.paths.config_file(name).is_file():
+            continue
+        if read.file:
+            effect = _SINCE_BACKUP.get(name, "what changed since the .bak was written is forgotten")
+            found.append(LostFile(name, read.file, read.file, effect))
+        elif not read.problems:
+            nothing_left.add(name)
+    return [*found, *_without_trace(store, nothing_left)]
+
+
+def _without_trace(store: Opened, missing: set[str]) -> list[LostFile]:
+    """Return those of the missing files that the rest of the store says there were."""
+    found: list[LostFile] = []
+    groups = _groups_online(store)
+    reads = f"groups have retry topics: {_some(groups)}" if groups else ""
+    # With light queues all offsets are in their file.
+    if OFFSETS in missing and not store.config(LMQ_OFFSETS, ConsumerOffsets.decode).file:
+        effect = (
+            "each group begins as a new one: it reads everything again, or passes over what "
+            "came before it connects, as its consumers are set"
+        )
+        if reads:
+            found.append(LostFile(OFFSETS, "", reads, effect))
+        elif _has_entries(store, OP_HALF_TOPIC):
+            effect = "the broker reads all half messages again and checks those it finds open"
+            found.append(LostFile(OFFSETS, "", f"{OP_HALF_TOPIC} has messages", effect))
+    if DELAY_OFFSETS in missing and _has_entries(store, SCHEDULE_TOPIC):
+        effect = "every delayed message that the log still has is delivered again"
+        found.append(LostFile(DELAY_OFFSETS, "", f"{SCHEDULE_TOPIC} has messages", effect))
+    if GROUPS in missing and groups:
+        effect = (
+            "settings of the groups (retries, broadcast, permission to consume) are the "
+            "defaults, and with autoCreateSubscriptionGroup=false the groups are refused"
+        )
+        found.append(LostFile(GROUPS, "", reads, effect))
+    return found
+
+
+def _groups_online(store: Opened) -> list[str]:
+    """Return the groups that had a consumer: a broker makes their retry topics then."""
+    read = store.config(TOPICS, TopicTable.decode)
+    listed = read.value.topics if read.value is not None else ()
+    topics = {topic for topic in (*listed, *store.tree.topics) if topic.startswith(RETRY_PREFIX)}
+    groups = {group for group in map(group_of, topics) if group}
+    return sorted(groups - BUILT_IN_GROUPS)
+
+
+def _has_entries(store: Opened, topic: str) -> bool:
+    return any(store.queue(*key).max_offset > 0 for key in store.queues() if key[0] == topic)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _notes(read: ConfigRead[T]) -> list[str]:
+    instead = f"{read.file} is used instead" if read.file else "nothing replaces it"
+    return [f"{file}: {problem}; {instead}" for file, problem in read.problems]

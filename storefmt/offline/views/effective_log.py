@@ -1,0 +1,102 @@
+"""The commit log as it counts: files in the order of their records, up to the log's end.
+
+    file 0 … file n: record, record, damage, record …, damage, ghost, ghost
+                                                       ^ end: nothing behind it counts
+
+Rule: a file is where its records say it is. A clean stop leaves every record dispatched:
+damage in the last file behind all that the queues know is then the tail that a recovery
+left there, and records behind it are ghosts. After a kill, or where no queue is left to
+tell, everything that can be read counts.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from storefmt.formats.message import Record
+from storefmt.offline.views.info import dispatched_end
+from storefmt.offline.views.log_scan import Damage, End, LogItem, walk_file
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import FileSpan
+
+ProgressCall = Callable[[int, int], None]
+"""Takes the bytes done and the bytes there are."""
+
+
+class Solid(NamedTuple):
+    """One item of the log; ``log_offset`` is where it really lies."""
+
+    span: FileSpan
+    base: int
+    pos: int
+    item: LogItem
+
+    @property
+    def log_offset(self) -> int:
+        """Where the item lies in the log, bytes."""
+        return self.base + self.pos
+
+
+class SolidLog:
+    """The log of one store, in order and up to its end.
+
+    Attributes:
+        files: (base, file) in order; a second file for the same place is in ``doubles``.
+        tail_from: damage in the last file from this log offset on is the tail.
+    """
+
+    def __init__(self, store: Opened) -> None:
+        self._store = store
+        self.files: list[tuple[int, FileSpan]] = []
+        self.doubles: list[FileSpan] = []
+        seen: set[int] = set()
+        for base, span in sorted(zip(store.log.bases, store.log.spans, strict=True)):
+            if base in seen:
+                self.doubles.append(span)
+            else:
+                self.files.append((base, span))
+                seen.add(base)
+        queues = (store.queue(*key) for key in store.queues())
+        end = 0 if store.aborted else max(map(dispatched_end, queues), default=0)
+        self.tail_from = end if end > 0 else 1 << 63
+        self.end = self.min_offset
+        """Log offset behind the last item that counts, once ``items`` has ended."""
+
+    @property
+    def min_offset(self) -> int:
+        """Where the first file starts."""
+        return self.files[0][0] if self.files else 0
+
+    def items(
+        self, progress: ProgressCall, *, check_crc: bool = True, start: int = 0
+    ) -> Iterator[Solid]:
+        """Yield the items of the log; damage is one of them.
+
+        Args:
+            start: log offset of the first file to look at.
+
+        Raises:
+            StoreError: the disk refuses a read.
+        """
+        files = [
+            (base, span) for base, span in self.files if base >= start and self._has_data(span)
+        ]
+        total, done = sum(span.size for _, span in files), 0
+        for number, (base, span) in enumerate(files):
+            last = number == len(files) - 1
+            file = self._store.log.open(span)
+            for pos, item in walk_file(file, base=base, check_crc=check_crc):
+                if last and isinstance(item, End):
+                    break
+                if last and isinstance(item, Damage) and base + pos >= self.tail_from:
+                    break
+                yield Solid(span, base, pos, item)
+                progress(done + pos, total)
+                if isinstance(item, Record | Damage):
+                    self.end = base + pos + item.size
+                else:
+                    self.end = base + span.size
+            done += span.size
+        progress(total, total)
+
+    def _has_data(self, span: FileSpan) -> bool:
+        return self._store.log.open(span).first_data() is not None

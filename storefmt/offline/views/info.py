@@ -1,0 +1,303 @@
+"""What a store holds, at a glance: sizes, time span, queues, groups with their lag, health.
+
+Rule: nothing here walks the log: counts come from the queues, times from the first and
+the last record of a file, so that a store of terabytes answers at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from storefmt.errors import DamageKind, StoreError
+from storefmt.formats.consumequeue import ENTRY_SIZE
+from storefmt.formats.hosts import address_text
+from storefmt.formats.message import Record
+from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.geometry import Geometry
+from storefmt.offline.views.log_scan import Blank, Damage, last_record, walk_file
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.tree import V5_MARKS, FileSpan
+from storefmt.store_file import StoreFile
+
+PRODUCER_QUEUES_MAX: Final = 1000
+BLANK: Final = "blank"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """One queue: offsets in entries; ``max_offset`` is the next one to be written."""
+
+    topic: str
+    queue_id: int
+    min_offset: int
+    max_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInfo:
+    """Where a group stands in a queue; ``lag`` in messages, negative when it is ahead."""
+
+    group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    max_offset: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """A store at a glance; times in ms (0 for none), sizes and log offsets in bytes.
+
+    Attributes:
+        version: ``4.x`` or ``5.x``, by the files that only 5.x makes.
+        message_count: entries of all queues that the log may still have.
+        size: of all files; ``used_size`` of the log without what is not written yet.
+        aborted: a broker runs on the store, or was killed.
+        behind_size: bytes of the log that no queue has an entry for yet.
+        producers: addresses that the newest message of each queue came from, not of the
+            broker's own; a look at the ends, no list of all.
+        notes: what somebody should know, one sentence each.
+    """
+
+    version: str
+    min_log_offset: int
+    end_log_offset: int
+    log_file_count: int
+    index_file_count: int
+    size: int
+    used_size: int
+    first_ms: int
+    last_ms: int
+    topic_count: int
+    message_count: int
+    geometry: Geometry
+    aborted: bool
+    behind_size: int
+    checkpoint: tuple[int, int, int] | None
+    queues: list[QueueInfo]
+    groups: list[GroupInfo]
+    producers: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """One file of a store.
+
+    Attributes:
+        start, end: what it covers: bytes of the log, entries of a queue or an index.
+        fill_size: bytes that are in use.
+        first_ms, last_ms: store times of its first and last message, 0 for none.
+        newest_topic: of a log file's last record.
+        end_reason: what follows that record: ``blank`` (the file is full), ``zero`` (there is
+            room), ``truncated`` (the file ends there), or the kind of damage. Both are empty
+            for files of other kinds.
+    """
+
+    kind: str
+    name: str
+    size: int
+    start: int = 0
+    end: int = 0
+    fill_size: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
+    newest_topic: str = ""
+    end_reason: str = ""
+
+
+def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
+    """Return the store at a glance.
+
+    Raises:
+        StoreError: a file cannot be read.
+    """
+    queues = [_queue_info(store.queue(*key)) for key in store.queues()]
+    checkpoint, notes = _checkpoint(store)
+    last = store.log.last[2] if store.log.last else None
+    first = store.log.first
+    dispatched = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
+    spans = _all_spans(store)
+    if store.aborted:
+        notes.append("abort file: a broker runs on this store, or it was killed")
+    notes += [
+        f"{topic} {queue_id}: batch consume queue (5.x), which is not supported"
+        for topic, queue_id in store.tree.batch_queues
+    ]
+    return StoreInfo(
+        version="5.x" if any((store.root / mark).exists() for mark in V5_MARKS) else "4.x",
+        min_log_offset=store.log.min_offset,
+        end_log_offset=store.log.end,
+        log_file_count=len(store.tree.log),
+        index_file_count=len(store.tree.index),
+        size=sum(span.size for span in spans),
+        used_size=store.log.end - store.log.min_offset,
+        first_ms=first.store_ms if first else 0,
+        last_ms=last.store_ms if last else 0,
+        topic_count=len({queue.topic for queue in queues}),
+        message_count=sum(queue.max_offset - queue.min_offset for queue in queues),
+        geometry=store.geometry,
+        aborted=store.aborted,
+        behind_size=max(0, store.log.last_end - dispatched),
+        checkpoint=checkpoint,
+        queues=queues,
+        groups=group_infos(store, config),
+        producers=_producers(store),
+        notes=[*notes, *config.notes],
+    )
+
+
+def store_files(store: Opened) -> Iterator[FileView]:
+    """Yield every file of the store: log, queues, ext, index, config, the rest, strangers."""
+    for span in store.log.spans:
+        yield log_file(store, span)
+    yield from other_files(store)
+
+
+def other_files(store: Opened) -> Iterator[FileView]:
+    """Yield every file that is not of the log."""
+    for key in store.queues():
+        view = store.queue(*key)
+        for span in view.files:
+            yield _queue_file(store, view, span)
+    for spans in store.tree.ext.values():
+        for span in spans:
+            yield _plain(store, "consumequeue_ext", span)
+    for index in store.index_files:
+        try:
+            header, end = index.header, index.entry_count
+        except StoreError:
+            yield _plain(store, "index", index.span)
+            continue
+        yield FileView(
+            "index", index.name, index.span.size, 1, end,
+            fill_size=index.fill_size, first_ms=header.begin_ms, last_ms=header.end_ms,
+        )  # fmt: skip
+    for kind, plain in (("config", store.tree.config), ("other", store.tree.other)):
+        for span in plain:
+            yield _plain(store, kind, span)
+    for stranger in store.tree.strangers:
+        yield FileView("stranger", store.tree.name(stranger.path), stranger.size)
+
+
+def log_file(store: Opened, span: FileSpan) -> FileView:
+    """Return what one file of the log covers, by a look at its first and its last record."""
+    file, base = store.log.open(span), store.log.base(span)
+    data_end = file.data_end()
+    last = last_record(file, base=base, end=data_end) if data_end else None
+    first = next((item for _, item in walk_file(file, base=base) if isinstance(item, Record)), None)
+    behind = 0 if last is None else last[0] + last[1].size
+    end_reason = _end_reason(file, base, behind)
+    fill = span.size if end_reason == BLANK else behind
+    return FileView(
+        "commitlog",
+        store.span_name(span),
+        span.size,
+        span.start,
+        span.start + fill,
+        fill_size=fill,
+        first_ms=first.store_ms if first else 0,
+        last_ms=last[1].store_ms if last else 0,
+        newest_topic=last[1].topic if last else "",
+        end_reason=end_reason,
+    )
+
+
+def _end_reason(file: StoreFile, base: int, pos: int) -> str:
+    """Return what lies behind the last record of a log file."""
+    match next(walk_file(file, base=base, start=pos), (pos, None))[1]:
+        case Blank():
+            return BLANK
+        case Damage(error=error):
+            return str(error.kind)
+        case None:
+            return str(DamageKind.TRUNCATED)
+    # The end of the data, or one more record, which a broker wrote there just now.
+    return "zero"
+
+
+def group_infos(store: Opened, config: StoreConfig) -> list[GroupInfo]:
+    """Return where each group of ``config`` stands; a queue that is not there ends at 0."""
+    found = []
+    for (topic, group), offsets in sorted(config.offsets.items()):
+        for queue_id, offset in sorted(offsets.items()):
+            there = (topic, queue_id) in store.tree.queues
+            end = store.queue(topic, queue_id).max_offset if there else 0
+            found.append(GroupInfo(group, topic, queue_id, offset, end, end - offset))
+    return found
+
+
+def dispatched_end(view: QueueView) -> int:
+    """Return the log offset behind the record that a queue's last entry points at."""
+    for queue_offset in range(view.max_offset - 1, view.start_offset - 1, -1):
+        try:
+            entry = view.entry(queue_offset)
+        except StoreError:
+            return 0
+        if not entry.is_filler:
+            return entry.log_offset + entry.size
+    return 0
+
+
+def _producers(store: Opened) -> list[str]:
+    found = set()
+    for key in store.queues()[:PRODUCER_QUEUES_MAX]:
+        view = store.queue(*key)
+        try:
+            log_offset = view.entry(view.max_offset - 1).log_offset
+            record = store.log.record_at(log_offset, check_crc=False)
+        except StoreError:
+            # Empty, expired or damaged: another queue may tell.
+            continue
+        if record.born_host != record.store_host:
+            found.add(address_text(record.born_host))
+    return sorted(found)
+
+
+def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:
+    try:
+        found = store.checkpoint()
+    except StoreError as error:
+        return None, [str(error)]
+    if found is None:
+        return None, ["no checkpoint: a broker will look at the whole log when it starts"]
+    return (found.physic_ms, found.logics_ms, found.index_ms), []
+
+
+def _queue_info(view: QueueView) -> QueueInfo:
+    return QueueInfo(view.topic, view.queue_id, view.min_offset, view.max_offset)
+
+
+def _all_spans(store: Opened) -> list[FileSpan]:
+    tree = store.tree
+    rows = [*tree.queues.values(), *tree.ext.values()]
+    return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
+
+
+def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:
+    low, high = view.range_of(span)
+    return FileView(
+        "consumequeue",
+        store.span_name(span),
+        span.size,
+        low,
+        high,
+        fill_size=(high - low) * ENTRY_SIZE,
+        first_ms=_time_of(store, view, low) if high > low else 0,
+        last_ms=_time_of(store, view, high - 1) if high > low else 0,
+    )
+
+
+def _time_of(store: Opened, view: QueueView, queue_offset: int) -> int:
+    try:
+        record = store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False)
+    except StoreError:
+        # Expired, lost or damaged: there is no time to show, and verify tells why.
+        return 0
+    return record.store_ms
+
+
+def _plain(store: Opened, kind: str, span: FileSpan) -> FileView:
+    return FileView(kind, store.span_name(span), span.size, fill_size=span.size)

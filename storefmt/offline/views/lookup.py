@@ -1,0 +1,157 @@
+"""Finding messages: by offset id, by the producer's unique key, by topic and key.
+
+    id   -> an offset id that fits? -> the record there
+         -> unique key: index of every topic -> else the whole log
+    key  -> index files, newest first -> records that really have the key
+         -> and the parts of the log that no index file covers
+
+Rule: an index only says where to look. Every hit is checked against the record, so
+that hash clashes are dropped; a damaged chain costs a scan, never a wrong answer.
+"""
+
+from collections.abc import Iterator
+
+from storefmt.errors import BadCall, NotInStore, RecordDamaged, StoreError
+from storefmt.formats.message import Record
+from storefmt.formats.msgid import parse_offset_id
+from storefmt.names import TopicKind, kind_of
+from storefmt.offline.views.opened import Opened
+
+TIME_MAX_MS = (1 << 63) - 1
+
+
+def find_message(store: Opened, message_id: str) -> Record:
+    """Return the message with an offset id or a unique key (hex of either case).
+
+    Where several records have the unique key (delayed, retried, transactional), the first
+    one under a topic of its own is returned, not the copies of the broker's own topics.
+
+    Raises:
+        NotInStore: no record has it.
+    """
+    record = by_offset_id(store, message_id)
+    if record is not None:
+        return record
+    found = [
+        record
+        for topic in _topics(store)
+        for record in query_key(store, topic, message_id, count_max=64, scan=False)
+        if record.unique_key == message_id
+    ]
+    if not found:
+        found = list(_scan(store, message_id))
+    if not found:
+        raise NotInStore(
+            f"no message {message_id} in {store.root}: neither an offset id nor a unique key "
+            "of it; for a key of the user use `store query key`"
+        )
+    return min(found, key=_preference)
+
+
+def query_key(
+    store: Opened,
+    topic: str,
+    key: str,
+    *,
+    begin_ms: int = 0,
+    end_ms: int = TIME_MAX_MS,
+    count_max: int = 64,
+    scan: bool = True,
+) -> list[Record]:
+    """Return the newest messages of ``topic`` with ``key``, in log order.
+
+    Args:
+        key: one key of KEYS, or a unique key.
+        begin_ms: oldest store time, ``end_ms`` the newest, both inclusive.
+        count_max: at most so many.
+        scan: read the parts of the log that no index file covers, too.
+    """
+    found: dict[int, Record] = {}
+    covered: list[tuple[int, int]] = []
+    for view in reversed(store.index_files):
+        try:
+            header = view.header
+            offsets = view.offsets(
+                topic, key, begin_ms=begin_ms - 1000, end_ms=end_ms, count_max=1 << 30
+            )
+            list(view.chain(topic, key))
+        except StoreError:
+            # A damaged file covers nothing: the log itself is read there.
+            continue
+        covered.append((header.begin_log_offset, header.end_log_offset))
+        for log_offset in offsets:
+            record = readable(store, log_offset)
+            if record is not None and _matches(record, topic, key, begin_ms, end_ms):
+                found.setdefault(log_offset, record)
+        if len(found) >= count_max and not scan:
+            break
+    if scan:
+        for start, end in gaps(store, covered):
+            for record in _records(store, start, end):
+                if _matches(record, topic, key, begin_ms, end_ms):
+                    found.setdefault(record.log_offset, record)
+    newest = sorted(found)[-count_max:] if count_max > 0 else []
+    return [found[log_offset] for log_offset in newest]
+
+
+def by_offset_id(store: Opened, message_id: str) -> Record | None:
+    """Return the record that an offset id names; None where it is none, or of another store."""
+    try:
+        store_host, log_offset = parse_offset_id(message_id)
+    except BadCall:
+        return None
+    record = readable(store, log_offset)
+    return record if record is not None and record.store_host == store_host else None
+
+
+def _topics(store: Opened) -> list[str]:
+    return sorted({topic for topic, _ in store.queues()})
+
+
+def _scan(store: Opened, unique_key: str) -> Iterator[Record]:
+    raw = unique_key.encode("utf-8", "replace")
+    for record in _records(store, None, None):
+        if raw in record.properties_raw and record.unique_key == unique_key:
+            yield record
+
+
+def _records(store: Opened, start: int | None, end: int | None) -> Iterator[Record]:
+    for _, _, item in store.log.walk(start, end, check_crc=False):
+        if isinstance(item, Record):
+            yield item
+
+
+def gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
+    """Yield the ranges of the log that lie in no index file; the last one is open.
+
+    Args:
+        covered: log offsets of the first and last record of index files.
+    """
+    at = store.log.min_offset
+    for first, last in sorted(covered):
+        if first > at:
+            yield at, first
+        if last >= at:
+            # Behind the record itself: a reader that begins at a record need not search.
+            record = readable(store, last)
+            at = last + (record.size if record is not None else 1)
+    if at < store.log.last_end:
+        yield at, None
+
+
+def readable(store: Opened, log_offset: int) -> Record | None:
+    """Return the record at a log offset, None where none is whole there."""
+    try:
+        return store.log.record_at(log_offset)
+    except (NotInStore, RecordDamaged):
+        return None
+
+
+def _matches(record: Record, topic: str, key: str, begin_ms: int, end_ms: int) -> bool:
+    if record.topic != topic or not begin_ms <= record.store_ms <= end_ms:
+        return False
+    return key == record.unique_key or key in record.keys
+
+
+def _preference(record: Record) -> tuple[bool, int]:
+    return kind_of(record.topic) is not TopicKind.ORDINARY, record.log_offset

@@ -1,0 +1,195 @@
+"""Which queue entry belongs to which record: one pass over the log, marks for the queues.
+
+    record (topic, queue, k) ──> entry k of the queue points back at it   mark k
+                             └─> it does not                              keep ``Expected``
+
+Rule: memory is bounded: one bit an entry, a few windows of queues, and at most
+``EXPECTED_MAX`` records without their entry one by one; more of them are only counted.
+
+Source: store/ConsumeQueue.java#putMessagePositionInfoWrapper, #multiDispatchLmqQueue,
+store/CommitLog.java#checkMessageAndReturnSize (tags code of delayed messages).
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry
+from storefmt.formats.message import Record
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.tree import FileSpan, QueueKey
+
+EXPECTED_MAX: Final = 50_000
+_WINDOW_ENTRIES: Final = 512
+_WINDOWS_MAX: Final = 1024
+_COPIES: Final = INNER_MULTI_DISPATCH.encode()
+
+
+class Expected(NamedTuple):
+    """An entry that a record should have.
+
+    Attributes:
+        log_offset: where the record lies; ``span`` and ``pos`` say the same by file.
+        copy: the entry is one more, in a queue the message is also dispatched to.
+    """
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    log_offset: int
+    span: FileSpan
+    pos: int
+    record: Record
+    copy: bool
+
+    @property
+    def key(self) -> QueueKey:
+        """The queue that should have the entry."""
+        return self.topic, self.queue_id
+
+
+@dataclass(slots=True)
+class Overflow:
+    """Records of one queue without their entry, beyond those kept one by one."""
+
+    first: Expected
+    count: int = 0
+
+
+class Marks:
+    """One bit for each entry of a queue: some record has it."""
+
+    __slots__ = ("bits", "start")
+
+    def __init__(self, view: QueueView) -> None:
+        self.start = view.start_offset
+        self.bits = bytearray((max(0, view.max_offset - self.start) + 7) // 8)
+
+    def set(self, queue_offset: int) -> None:
+        """Mark one entry; entries that came since the queue was measured are left out."""
+        number = queue_offset - self.start
+        if number >> 3 < len(self.bits):
+            self.bits[number >> 3] |= 1 << (number & 7)
+
+    def has(self, queue_offset: int) -> bool:
+        """Return whether an entry is marked."""
+        number = queue_offset - self.start
+        inside = number >= 0 and number >> 3 < len(self.bits)
+        return inside and bool(self.bits[number >> 3] & (1 << (number & 7)))
+
+    def blocks(self, size: int) -> Iterator[tuple[int, bool]]:
+        """Yield (first queue offset, whether all are marked) of blocks of ``size`` entries.
+
+        Args:
+            size: a multiple of 8.
+        """
+        full = b"\xff" * (size >> 3)
+        for number in range(0, len(self.bits), size >> 3):
+            block = self.bits[number : number + (size >> 3)]
+            yield self.start + number * 8, block == full
+
+
+class Matching:
+    """Looks up the entry of each record and remembers which entries were met."""
+
+    def __init__(self, store: Opened) -> None:
+        self.store = store
+        self.marks: dict[QueueKey, Marks] = {}
+        self.by_entry: dict[tuple[str, int, int], Expected] = {}
+        self.by_log: dict[int, Expected] = {}
+        self.overflow: dict[QueueKey, Overflow] = {}
+        self._windows: OrderedDict[tuple[FileSpan, int], bytes] = OrderedDict()
+        self._views: dict[QueueKey, QueueView | None] = {}
+
+    def view(self, key: QueueKey) -> QueueView | None:
+        """Return the queue, None where there is none."""
+        if key not in self._views:
+            found = self.store.queue(*key) if key in self.store.tree.queues else None
+            self._views[key] = found
+            if found is not None:
+                self.marks[key] = Marks(found)
+        return self._views[key]
+
+    def match(self, expected: Expected) -> CqEntry | None:
+        """Return the entry of a record and mark it; None, and remember, where it has none."""
+        key = expected.key
+        view = self.view(key)
+        entry = None if view is None else self._entry(view, expected.queue_offset)
+        if entry is not None and is_entry_of(entry, expected):
+            self.marks[key].set(expected.queue_offset)
+            return entry
+        # A copy goes to queues that only exist with enableMultiDispatch.
+        if view is not None or not expected.copy:
+            self._remember(expected)
+        return None
+
+    def forget(self, expected: Expected) -> None:
+        """Drop a record that was explained."""
+        self.by_entry.pop((*expected.key, expected.queue_offset), None)
+        if self.by_log.get(expected.log_offset) is expected:
+            del self.by_log[expected.log_offset]
+
+    def _remember(self, expected: Expected) -> None:
+        if len(self.by_entry) >= EXPECTED_MAX:
+            # The body is not needed any more; the first record stands for the others.
+            self.overflow.setdefault(expected.key, Overflow(expected)).count += 1
+            return
+        light = expected._replace(record=expected.record._replace(body=b""))
+        self.by_entry[(*expected.key, expected.queue_offset)] = light
+        if not expected.copy:
+            self.by_log[expected.log_offset] = light
+
+    def _entry(self, view: QueueView, queue_offset: int) -> CqEntry | None:
+        span = view.file_of(queue_offset) if queue_offset >= 0 else None
+        if span is None:
+            return None
+        number = queue_offset - span.start // ENTRY_SIZE
+        window, at = divmod(number, _WINDOW_ENTRIES)
+        data = self._window(view, span, window)
+        if (at + 1) * ENTRY_SIZE > len(data):
+            return None
+        return CqEntry._make(CQ_ENTRY.unpack_from(data, at * ENTRY_SIZE))
+
+    def _window(self, view: QueueView, span: FileSpan, window: int) -> bytes:
+        key = (span, window)
+        data = self._windows.get(key)
+        if data is None:
+            first = span.start // ENTRY_SIZE + window * _WINDOW_ENTRIES
+            data = self._windows[key] = view.read(span, first, _WINDOW_ENTRIES)
+            if len(self._windows) > _WINDOWS_MAX:
+                self._windows.popitem(last=False)
+        else:
+            self._windows.move_to_end(key)
+        return data
+
+
+def is_entry_of(entry: CqEntry, expected: Expected) -> bool:
+    """Return whether an entry points at a record; a filler points at log offset 0 but is none."""
+    return entry.log_offset == expected.log_offset and entry.size > 0 and not entry.is_filler
+
+
+def has_entry(record: Record) -> bool:
+    """Return whether the broker writes a queue entry for a record (not for rollbacks)."""
+    kind = record.sys_flag & TRANSACTION_MASK
+    return kind not in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK)
+
+
+def copies_of(record: Record) -> list[tuple[str, tuple[int, ...], int]]:
+    """Return (topic, possible queue ids, queue offset) of a record's multi-dispatch entries.
+
+    Light queues use queue 0 with enableLmq and the record's own queue without it.
+    """
+    if _COPIES not in record.properties_raw:
+        return []
+    properties = record.properties
+    topics = properties.get(INNER_MULTI_DISPATCH, "").split(",")
+    offsets = properties.get(INNER_MULTI_QUEUE_OFFSET, "").split(",")
+    return [
+        (topic, (record.queue_id, 0), int(offset))
+        for topic, offset in zip(topics, offsets, strict=False)
+        if topic and offset.isascii() and offset.isdigit()
+    ]

@@ -1,0 +1,208 @@
+"""A store directory, opened: its files found, its sizes worked out, its views at hand.
+
+    Opened ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
+          └── config(name, decode) ── checkpoint ── aborted
+
+Rule: opening lists names and reads a few index entries; everything else is read when it
+is asked for. The listing is taken once: what a running broker adds later is not seen.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Generic, Self, TypeVar
+
+from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
+from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
+from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
+from storefmt.formats.scan import log_files
+from storefmt.offline.views.geometry import detect
+from storefmt.offline.views.indexes import IndexView
+from storefmt.offline.views.log import LogView
+from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.tree import FileSpan, QueueKey, Tree, read_tree
+from storefmt.paths import StorePaths
+from storefmt.store_file import OpenFiles
+
+T = TypeVar("T")
+PARTS: Final = ("commitlog", "consumequeue", "index", "config")
+CONFIG_SIZE_MAX: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRead(Generic[T]):
+    """What became of one file of ``config/``.
+
+    Attributes:
+        value: None where neither the file nor its ``.bak`` could be read.
+        file: the file that was used, relative to the store; empty for none.
+        problems: (file, what is wrong with it) of each that could not be used.
+    """
+
+    value: T | None
+    file: str
+    problems: tuple[tuple[str, str], ...]
+
+
+class Opened:
+    """The files of one store directory, read-only."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.root = tree.root
+        self.paths = StorePaths(tree.root)
+        self.open_files = OpenFiles()
+        self.geometry, self.index_shapes = detect(tree, self.open_files)
+        self.log = LogView(tree.log, self.open_files, file_size=self.geometry.log_file_size)
+        self._queues: dict[QueueKey, QueueView] = {}
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open the store directory at ``path`` (storePathRootDir of a broker).
+
+        Raises:
+            NotAStore: nothing is there, or nothing that a broker made, or a Raft log (DLedger).
+            StoreError: a directory in it cannot be listed.
+        """
+        root = path if isinstance(path, Path) else Path(path)
+        if not root.exists():
+            raise NotAStore(f"{root}: no such directory; give a broker's storePathRootDir")
+        if not root.is_dir():
+            raise NotAStore(f"{root}: a file, expected the directory storePathRootDir")
+        _refuse_dledger(root)
+        # A broker that has stored nothing yet has made no more than these.
+        started = (root / "config").is_dir() and (root / "lock").is_file()
+        if not started and not any((root / part).is_dir() for part in PARTS[:3]):
+            inside = root.name if root.name in PARTS else root.parent.name
+            hint = (
+                f"it is a part of a store, try {root.parent}"
+                if inside in PARTS
+                else f"expected {', '.join(PARTS)} in it; give a broker's storePathRootDir"
+            )
+            raise NotAStore(f"{root}: not a RocketMQ store; {hint}")
+        return cls(read_tree(root))
+
+    def close(self) -> None:
+        """Close every file; views may be used again, which opens them again."""
+        self.open_files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether a broker runs on the store, or died while it did."""
+        return self.paths.abort.exists()
+
+    def queues(self) -> list[QueueKey]:
+        """Return (topic, queue id) of every consume queue that has a directory."""
+        return sorted(self.tree.queues)
+
+    def queue(self, topic: str, queue_id: int) -> QueueView:
+        """Return one consume queue.
+
+        Raises:
+            NotInStore: there is no such queue.
+            StoreError: it is a batch consume queue (5.x), which is not supported.
+        """
+        key = (topic, queue_id)
+        if key not in self.tree.queues:
+            if key in self.tree.batch_queues:
+                raise StoreError(
+                    f"queue {topic} {queue_id} is a batch consume queue (5.x), which is not "
+                    "supported; read its records with `store log`"
+                )
+            raise NotInStore(
+                f"no queue {queue_id} of topic {topic} in {self.root}; "
+                "`store info` lists the topics"
+            )
+        view = self._queues.get(key)
+        if view is None:
+            view = self._queues[key] = QueueView(
+                topic,
+                queue_id,
+                spans=self.tree.queues[key],
+                ext=self.tree.ext.get(key, []),
+                open_files=self.open_files,
+                log_min_offset=self.log.min_offset,
+            )
+        return view
+
+    @cached_property
+    def index_files(self) -> list[IndexView]:
+        """Return the index files, oldest first."""
+        return [
+            IndexView(
+                span, self.tree.name(span.path), self.index_shapes.get(span.size), self.open_files
+            )
+            for span in self.tree.index
+        ]
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return the checkpoint, None where there is none.
+
+        Raises:
+            RecordDamaged: the file is too short.
+        """
+        if not self.paths.checkpoint.is_file():
+            return None
+        return Checkpoint.decode(
+            self.open_files.open(self.paths.checkpoint).read(0, CHECKPOINT_SIZE)
+        )
+
+    def config(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
+        """Read ``config/<name>``, or its ``.bak`` where that is missing or damaged.
+
+        Args:
+            decode: returns the value of the text, raises StoreError where it cannot.
+        """
+        problems: list[tuple[str, str]] = []
+        for path in (self.paths.config_file(name), self.paths.config_file(f"{name}.bak")):
+            if not path.is_file():
+                continue
+            shown = self.tree.name(path)
+            try:
+                return ConfigRead(decode(self._text(path)), shown, tuple(problems))
+            except StoreError as error:
+                problems.append((shown, str(error)))
+        return ConfigRead(None, "", tuple(problems))
+
+    def _text(self, path: Path) -> str:
+        file = self.open_files.open(path)
+        if file.size > CONFIG_SIZE_MAX:
+            raise ConfigDamaged(f"{file.size} bytes, at most {CONFIG_SIZE_MAX} are read")
+        data = file.read(0, file.size)
+        if not data.strip(b"\0 \t\r\n"):
+            raise ConfigDamaged("the file is empty")
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigDamaged(f"not UTF-8 at byte {error.start}") from error
+
+    def span_name(self, span: FileSpan) -> str:
+        """Return the name of a file relative to the store."""
+        return self.tree.name(span.path)
+
+
+def _refuse_dledger(root: Path) -> None:
+    """Raise NotAStore where the log is a Raft log: in ``commitlog/`` is none, or its beginning."""
+    # It has an index/ of its own, as a store has.
+    if root.name.startswith(DIRECTORY_PREFIX) and (root / "data").is_dir():
+        raise NotAStore(f"{root}: the Raft log of a DLedger store, try {root.parent}")
+    try:
+        members = [one for one in find_directories(root) if log_files(one.data)]
+    except OSError as error:
+        raise StoreError(f"{root}: {error.strerror}; list it as its owner") from error
+    if not members:
+        return
+    data = members[0].data
+    older = ", behind an older log in commitlog" if (root / "commitlog").is_dir() else ""
+    raise NotAStore(
+        f"{root}: a DLedger store, its log is the Raft log {data.relative_to(root)}{older}, which "
+        f"is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
+        "records, `store repair` of OUT a store"
+    )

@@ -1,0 +1,187 @@
+"""What lies in a store directory: which file is what, and what belongs to nobody.
+
+    <root>/commitlog/<20 digits>                       log files, by start
+           consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
+           consumequeue_ext/ … the same                ext files
+           index/<17 digits>                           index files, by name
+           (anything else)                             strangers
+
+Rule: names and sizes only; no file is opened. Symbolic links are followed, as the broker
+follows them. Files that 5.x adds are known by name and are no strangers.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from storefmt.errors import StoreError
+from storefmt.formats.dledger import DIRECTORY_PREFIX
+from storefmt.paths import StorePaths, parse_log_file_name
+from storefmt.remote_file import FarPath
+
+KNOWN_AT_ROOT: Final = frozenset(
+    {
+        "commitlog", "consumequeue", "consumequeue_ext", "index", "config", "checkpoint",
+        "abort", "lock",
+        # checksums of whole records, made by ``store seal``
+        "checksums",
+        # our own broker: how far the queues are durable
+        "dispatch.json",
+        "dispatch.json.bak",
+        "dispatch.json.tmp",
+        # our own broker: what it knows of promotions, and what a demoted master had alone
+        "epoch.json", "epoch.json.bak", "epoch.json.tmp", "ha.json", "tails",
+        # 5.x
+        "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
+        "timerwheel", "timerwheel.snapshot", "epochFileCheckpoint", "epochFileCheckpoint.bak",
+        "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger",
+    }
+)  # fmt: skip
+"""Names beside the log that a 4.9 or 5.x broker makes."""
+
+V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
+_INDEX_NAME: Final = re.compile(r"[0-9]{17}")
+_Entry: TypeAlias = "os.DirEntry[str] | FarPath"
+
+
+class FileSpan(NamedTuple):
+    """One file of a row of files: where it starts, how long it is."""
+
+    start: int
+    size: int
+    path: Path
+
+    @property
+    def end(self) -> int:
+        """Return the position after its last byte, in the row's own counting."""
+        return self.start + self.size
+
+
+class Stranger(NamedTuple):
+    """A file or directory that no broker makes at this place."""
+
+    path: Path
+    place: str
+    """The part of the store it lies in: ``commitlog``, ``consumequeue``, ``index``, ``root``."""
+    size: int
+
+
+QueueKey = tuple[str, int]
+"""Topic and queue id."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """A listing of one store directory, taken once."""
+
+    root: Path
+    log: list[FileSpan] = field(default_factory=list)
+    queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    ext: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    batch_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    index: list[FileSpan] = field(default_factory=list)
+    config: list[FileSpan] = field(default_factory=list)
+    other: list[FileSpan] = field(default_factory=list)
+    strangers: list[Stranger] = field(default_factory=list)
+    topics: set[str] = field(default_factory=set)
+    """Directories below ``consumequeue``: ``deleteTopic`` empties one and leaves it there."""
+
+    def name(self, path: Path) -> str:
+        """Return ``path`` relative to the store, with forward slashes, always valid text."""
+        text = path.relative_to(self.root).as_posix()
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def read_tree(root: Path) -> Tree:
+    """List the store directory ``root``.
+
+    Raises:
+        StoreError: a directory cannot be listed.
+    """
+    tree, paths = Tree(root), StorePaths(root)
+    tree.log = _numbered(tree, paths.commitlog, "commitlog")
+    tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
+    tree.topics = {entry.name for entry in _entries(paths.consumequeue) if entry.is_dir()}
+    tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
+    tree.batch_queues = _queues(tree, root / "batchconsumequeue", "batchconsumequeue")
+    for entry in _entries(paths.index):
+        span = _span(entry, 0)
+        if span is not None and _INDEX_NAME.fullmatch(entry.name):
+            tree.index.append(span)
+        else:
+            _stranger(tree, entry, "index")
+    for entry in _entries(paths.config):
+        span = _span(entry, 0)
+        if span is not None:
+            tree.config.append(span)
+    for entry in _entries(root):
+        span = _span(entry, 0)
+        if entry.name not in KNOWN_AT_ROOT and not entry.name.startswith(DIRECTORY_PREFIX):
+            _stranger(tree, entry, "root")
+        elif span is not None:
+            tree.other.append(span)
+    return tree
+
+
+def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:
+    found: dict[QueueKey, list[FileSpan]] = {}
+    for topic in _entries(directory):
+        if not topic.is_dir():
+            _stranger(tree, topic, place)
+            continue
+        for queue in _entries(_path(topic)):
+            # Java takes any integer; "+1" or "007" would read back as another queue's name.
+            if queue.is_dir() and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
+                key = (topic.name, int(queue.name))
+                found[key] = _numbered(tree, _path(queue), place)
+            else:
+                _stranger(tree, queue, place)
+    return found
+
+
+def _numbered(tree: Tree, directory: Path, place: str) -> list[FileSpan]:
+    spans = []
+    for entry in _entries(directory):
+        start = parse_log_file_name(entry.name)
+        span = None if start is None else _span(entry, start)
+        if span is None:
+            _stranger(tree, entry, place)
+        else:
+            spans.append(span)
+    return sorted(spans)
+
+
+def _entries(directory: Path) -> Sequence[_Entry]:
+    try:
+        if isinstance(directory, FarPath):
+            return sorted(directory.iterdir())
+        with os.scandir(directory) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{directory}: {error.strerror}; list it as its owner") from error
+
+
+def _path(entry: _Entry) -> Path:
+    return entry if isinstance(entry, FarPath) else Path(entry.path)
+
+
+def _span(entry: _Entry, start: int) -> FileSpan | None:
+    try:
+        if entry.is_file():
+            return FileSpan(start, entry.stat().st_size, _path(entry))
+    except FileNotFoundError:
+        # Gone between listing and looking: retention, or a link to nowhere.
+        return None
+    return None
+
+
+def _stranger(tree: Tree, entry: _Entry, place: str) -> None:
+    span = _span(entry, 0)
+    tree.strangers.append(Stranger(_path(entry), place, span.size if span else 0))

@@ -1,0 +1,293 @@
+"""DLedger entries equal what the real 4.9.7 broker store with DLedger 0.3.1.2 wrote."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from storefmt.errors import BadCall, DamageKind, RecordDamaged
+from storefmt.formats import layout
+from storefmt.formats.consumequeue import decode_entries
+from storefmt.formats.dledger import (
+    HEAD_SIZE,
+    INDEX_SIZE,
+    MAGIC_NOOP,
+    DledgerBlank,
+    DledgerEntry,
+    DledgerIndex,
+    decode_entry,
+    decode_index,
+    encode_blank,
+    encode_entry,
+    encode_index,
+    find_directories,
+    iter_records,
+    looks_like_entries,
+    parse_state,
+    walk_entries,
+)
+from storefmt.formats.message import RECORD_SIZE_MIN
+from tests.storefmt.broken import ANY_BYTES, FUZZ, every_cut, every_flip, survives
+from tests.storefmt.vectors import expected_of, files_of, unpack
+
+FILE_SIZE = 2048
+
+
+def data_files() -> dict[int, bytes]:
+    found = files_of("dledger")
+    return {int(Path(p).name): data for p, data in found.items() if p.startswith("dledger-n0/data")}
+
+
+def reader(data: bytes) -> Callable[[int, int], bytes]:
+    return lambda pos, size: data[pos : pos + size]
+
+
+def walked() -> list[DledgerEntry]:
+    return [
+        item
+        for base, data in data_files().items()
+        for _, item in walk_entries(reader(data), base=base, size=len(data))
+        if isinstance(item, DledgerEntry)
+    ]
+
+
+def first() -> DledgerEntry:
+    return walked()[0]
+
+
+def walk(data: bytes, base: int = 0) -> list:
+    return list(walk_entries(reader(data), base=base, size=len(data)))
+
+
+def test_every_record_inside_is_the_one_that_java_put() -> None:
+    java = expected_of("dledger")
+    entries = walked()
+    records = [entry.record() for entry in entries]
+    puts = len(java["puts"])
+
+    assert [
+        [record.log_offset, record.size, record.queue_offset] for record in records[:puts] if record
+    ] == java["puts"]
+    assert [record.msg_id for record in records[puts:] if record] == java["batch_ids"]
+    assert [entry.entry_index for entry in entries] == list(range(puts + 5))
+    assert {(entry.term, entry.chain_crc, entry.body_crc) for entry in entries} == {(0, 0, 0)}
+    assert entries[-1].pos + entries[-1].size == java["log_max"]
+
+
+def test_files_are_written_again_byte_for_byte() -> None:
+    for base, data in data_files().items():
+        written = b""
+        for pos, item in walk(data, base):
+            assert pos == len(written)
+            written += (
+                encode_entry(item)
+                if isinstance(item, DledgerEntry)
+                else encode_blank(item.size).ljust(item.size, b"\0")
+            )
+        assert written.ljust(FILE_SIZE, b"\0") == data
+
+
+def test_full_files_end_with_a_blank_and_the_newest_with_zeros() -> None:
+    ends = [walk(data, base)[-1][1] for base, data in sorted(data_files().items())]
+
+    assert all(isinstance(end, DledgerBlank) for end in ends[:-1])
+    assert isinstance(ends[-1], DledgerEntry)
+
+
+def test_index_says_where_each_entry_lies() -> None:
+    data = files_of("dledger")["dledger-n0/index/00000000000000000000"]
+    index = list(decode_index(data))
+
+    assert index == [
+        DledgerIndex(entry.magic, entry.pos, entry.size, entry.entry_index, entry.term)
+        for entry in walked()
+    ]
+    assert b"".join(map(encode_index, index)).ljust(len(data), b"\0") == data
+
+
+@pytest.mark.parametrize("queue_id", [0, 1])
+def test_consume_queues_point_at_the_record_inside(queue_id: int) -> None:
+    data = files_of("dledger")[f"consumequeue/dl-topic/{queue_id}/{0:020d}"]
+    by_offset = {entry.record_offset: entry.record() for entry in walked()}
+
+    entries = [entry for entry in decode_entries(data) if not entry.is_free]
+
+    assert len(entries) == expected_of("dledger")["queue_max"][queue_id]
+    for number, entry in enumerate(entries):
+        record = by_offset[entry.log_offset]
+        assert record is not None
+        assert (record.size, record.tags_code) == (entry.size, entry.tags_code)
+        assert (record.queue_id, record.queue_offset) == (queue_id, number)
+
+
+def test_directory_of_a_member_is_found(tmp_path: Path) -> None:
+    root = unpack("dledger", tmp_path)
+    (root / "dledger-empty").mkdir()
+    (root / "dledger-file").write_text("")
+
+    (found,) = find_directories(root)
+
+    assert found.member == "n0"
+    assert sorted(path.name for path in found.data.iterdir()) == [
+        f"{base:020d}" for base in range(0, 4 * FILE_SIZE, FILE_SIZE)
+    ]
+    assert parse_state(found.checkpoint.read_text()) == {"committedIndex": 22, "endIndex": 22}
+    assert parse_state(found.current_term.read_text()) == {"voteLeader": "n0", "currTerm": 0}
+    assert found.index.is_dir()
+
+
+def test_records_of_a_directory_come_in_order_over_all_files(tmp_path: Path) -> None:
+    (directory,) = find_directories(unpack("dledger", tmp_path))
+
+    found = list(iter_records(directory))
+
+    assert [entry for entry, _ in found] == walked()
+    assert [record.log_offset for _, record in found] == [e.record_offset for e, _ in found]
+
+
+def test_entries_are_told_from_bare_records(corpus) -> None:
+    bare = (corpus("basic").root / "commitlog" / f"{0:020d}").read_bytes()[:100]
+
+    assert not looks_like_entries(bare)
+    assert not looks_like_entries(bytes(100))
+    assert not looks_like_entries(data_files()[0][:55])
+    assert all(looks_like_entries(data[:56]) for data in data_files().values())
+
+
+def test_state_keeps_what_is_no_number() -> None:
+    assert parse_state("# c\n a=-5\nb=٣\nc\n\nd=" + "9" * 20) == {
+        "a": -5,
+        "b": "٣",
+        "d": "9" * 20,
+    }
+
+
+def test_entry_equals_the_declared_layout() -> None:
+    entry = first()
+
+    spans = [span.value for span in layout.DLEDGER_ENTRY.spans(encode_entry(entry))]
+
+    assert spans == [*entry[:8], len(entry.body), entry.body]
+    assert decode_entry(b"xx" + encode_entry(entry), 2) == entry
+    assert len(encode_entry(entry)) == HEAD_SIZE + len(entry.body)
+
+
+def test_entry_of_the_group_itself_holds_no_record() -> None:
+    noop = DledgerEntry(MAGIC_NOOP, HEAD_SIZE, 3, 1, 0, 0, 0, 0, b"")
+
+    assert decode_entry(encode_entry(noop)) == noop
+    assert noop.record() is None
+
+
+def test_cut_entry_is_damage_at_every_byte() -> None:
+    raw = encode_entry(first())
+
+    for cut in every_cut(raw)[4:]:
+        with pytest.raises(RecordDamaged) as caught:
+            decode_entry(cut)
+        assert caught.value.kind == DamageKind.TRUNCATED
+        with pytest.raises(RecordDamaged):
+            walk(cut)
+
+
+def test_entry_elsewhere_than_it_says_is_damage() -> None:
+    raw = data_files()[0]
+
+    with pytest.raises(RecordDamaged) as caught:
+        walk(raw, base=8)
+
+    assert (caught.value.kind, caught.value.field) == (DamageKind.OFFSET_MISMATCH, "pos")
+
+
+def test_damage_names_the_position_in_the_file() -> None:
+    (first_pos, _), (second_pos, _), *_ = walk(data_files()[0])
+    raw = bytearray(data_files()[0])
+    raw[second_pos] = 7
+
+    with pytest.raises(RecordDamaged, match=f"at byte {second_pos}: bad magic") as caught:
+        walk(bytes(raw))
+
+    assert first_pos == 0
+    assert caught.value.pos == second_pos
+
+
+def test_record_that_lies_elsewhere_or_is_too_short_is_damage() -> None:
+    entry = first()
+
+    with pytest.raises(RecordDamaged, match="offset mismatch"):
+        entry._replace(pos=entry.pos + 1).record()
+    with pytest.raises(RecordDamaged, match="bad length"):
+        entry._replace(body=entry.body + b"x").record()
+
+
+def test_blank_that_does_not_reach_the_end_is_damage() -> None:
+    with pytest.raises(RecordDamaged) as caught:
+        walk(encode_blank(9).ljust(10, b"\0"))
+
+    assert (caught.value.kind, caught.value.expected) == (DamageKind.BAD_SIZE, 10)
+
+
+def test_entry_too_large_to_be_one_is_not_read() -> None:
+    raw = encode_entry(first())[:4] + (1 << 30).to_bytes(4, "big") + bytes(100)
+    asked: list[int] = []
+
+    def read(pos: int, size: int) -> bytes:
+        asked.append(size)
+        return raw[pos : pos + size]
+
+    with pytest.raises(RecordDamaged):
+        list(walk_entries(read, base=0, size=1 << 31))
+    assert max(asked) <= HEAD_SIZE
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        encode_blank(8)[:4] + bytes(4),
+        (1).to_bytes(4, "big") + (HEAD_SIZE + RECORD_SIZE_MIN - 1).to_bytes(4, "big") + bytes(200),
+        (4).to_bytes(4, "big") + (200).to_bytes(4, "big") + bytes(200),
+        b"\0\0\0\1",
+    ],
+)
+def test_sizes_and_magics_that_cannot_be_are_damage(raw: bytes) -> None:
+    with pytest.raises(RecordDamaged):
+        decode_entry(raw)
+
+
+def test_index_entries_that_cannot_be_are_damage() -> None:
+    good = DledgerIndex(1, 0, 100, 0, 0)
+
+    for bad in (good._replace(magic=9), good._replace(pos=-1), good._replace(entry_index=-1)):
+        with pytest.raises(RecordDamaged) as caught:
+            list(decode_index(encode_index(good) + encode_index(bad)))
+        assert caught.value.pos == INDEX_SIZE
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    for make in (
+        lambda: encode_entry(first()._replace(term=1 << 63)),
+        lambda: encode_index(DledgerIndex(1, 0, 1 << 31, 0, 0)),
+        lambda: encode_blank(7),
+    ):
+        with pytest.raises(BadCall):
+            make()
+
+
+def test_every_flipped_bit_is_an_entry_or_damage() -> None:
+    def decode(data: bytes) -> None:
+        for _, item in walk(data):
+            if isinstance(item, DledgerEntry):
+                item.record()
+
+    for broken in every_flip(encode_entry(first()) + encode_blank(8)):
+        survives(decode, broken)
+    for broken in every_flip(encode_index(DledgerIndex(1, 0, 100, 0, 0))):
+        survives(lambda data: list(decode_index(data)), broken)
+
+
+@FUZZ
+@given(ANY_BYTES)
+def test_any_bytes_are_entries_or_damage(data: bytes) -> None:
+    survives(walk, data)
+    survives(lambda data: list(decode_index(data)), data)

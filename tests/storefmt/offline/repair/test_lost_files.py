@@ -1,0 +1,102 @@
+"""State files that are missing: a warning that says who will read what again, never silence."""
+
+from pathlib import Path
+
+import pytest
+
+from storefmt.offline import Finding, Severity, StoreDir, verify
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.repair import Action, repair
+from tests.golden import Golden
+from tests.storefmt.offline.tiny import tiny_store
+
+OFFSETS, DELAYS, GROUPS = "consumerOffset.json", "delayOffset.json", "subscriptionGroup.json"
+EFFECTS = {
+    OFFSETS: "each group begins as a new one",
+    DELAYS: "every delayed message that the log still has is delivered again",
+    GROUPS: "settings of the groups",
+}
+AGAIN = {
+    OFFSETS: "read again what they have read since then",
+    DELAYS: "delivered since the .bak was written are delivered again",
+    GROUPS: "settings of groups that came since the .bak was written are forgotten",
+}
+
+
+def lose(root: Path, name: str, *, backup: bool) -> None:
+    """Remove a state file; its .bak is there, or is removed as well."""
+    path, copy = root / "config" / name, root / "config" / f"{name}.bak"
+    if backup and not copy.exists():
+        copy.write_bytes(path.read_bytes())
+    path.unlink()
+    if not backup:
+        copy.unlink(missing_ok=True)
+
+
+def found_in(root: Path, name: str) -> list[Finding]:
+    with StoreDir.open(root) as store:
+        found = verify(store).findings
+    return [one for one in found if one.file == f"config/{name}"]
+
+
+def actions_of(root: Path, out: Path, name: str) -> list[Action]:
+    with StoreDir.open(root) as store:
+        done = repair(store, OutDir.make(out, source=root))
+    return [one for one in done.actions if one.file == f"config/{name}"]
+
+
+@pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])
+def test_missing_file_with_a_backup_is_a_warning(golden: Golden, name: str, tmp_path: Path) -> None:
+    root = golden.store("kinds")
+    lose(root, name, backup=True)
+
+    (found,) = found_in(root, name)
+    (action,) = actions_of(root, tmp_path / "out", name)
+
+    assert (found.kind, found.severity) == ("config_fallback", Severity.WARNING)
+    assert f"config/{name}.bak" in found.hint
+    assert AGAIN[name] in found.hint
+    assert action.action == "restored"
+    assert AGAIN[name] in action.reason
+    assert (tmp_path / "out" / "config" / name).is_file()
+
+
+@pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])
+def test_missing_file_without_a_backup_is_a_warning_where_the_store_shows_that_it_was(
+    golden: Golden, name: str, tmp_path: Path
+) -> None:
+    root = golden.store("kinds")
+    lose(root, name, backup=False)
+
+    (found,) = found_in(root, name)
+    (action,) = actions_of(root, tmp_path / "out", name)
+
+    assert (found.kind, found.severity) == ("config_missing", Severity.WARNING)
+    assert EFFECTS[name] in found.hint
+    assert action.action == "lost"
+    assert EFFECTS[name] in action.reason
+
+
+@pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])
+def test_file_that_nothing_in_the_store_asks_for_may_be_missing(name: str, tmp_path: Path) -> None:
+    # No group was ever online, and no message was delayed.
+    root = tiny_store(tmp_path)
+    (root / "config" / name).unlink(missing_ok=True)
+
+    assert found_in(root, name) == []
+
+
+def test_light_offsets_take_the_place_of_the_others(golden: Golden) -> None:
+    assert found_in(golden.store("kinds-lmq"), OFFSETS) == []
+
+
+def test_two_files_that_cannot_be_read_are_told_by_repair_as_lost(
+    golden: Golden, tmp_path: Path
+) -> None:
+    root = golden.damaged("25-json-both-bad")
+
+    actions = actions_of(root, tmp_path / "out", OFFSETS)
+
+    assert [(one.action, one.reason) for one in actions if one.action == "lost"] == [
+        ("lost", "neither the file nor its .bak can be read")
+    ]

@@ -1,0 +1,353 @@
+"""Repair: whatever the damage, the copy verifies, and what was whole is still there."""
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storefmt.formats.layout import MESSAGE
+from storefmt.formats.message import Record
+from storefmt.formats.scan import Blank, End, walk
+from storefmt.offline.output_dir import OutDir
+from storefmt.offline.repair.placeholder import DAMAGED_TAG, Slot, Stamp, fill
+from storefmt.offline.repair.repair import Repaired, repair
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.config import read_config
+from storefmt.offline.views.log_scan import walk_file
+from storefmt.offline.views.storedir import StoreDir
+from tests.golden import Golden
+from tests.storefmt.offline.damages import (
+    DAMAGES,
+    double_a_single_record,
+    swap_single_records,
+)
+from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
+
+SEED = 20261121
+
+
+def repaired(path: Path, out: Path) -> Repaired:
+    with StoreDir.open(path) as store:
+        return repair(store, OutDir.make(out, source=path))
+
+
+def records_of(path: Path) -> dict[int, Record]:
+    """Return every record by where it lies; placeholders and fillers left out."""
+    found = {}
+    with StoreDir.open(path) as store:
+        for base, span in zip(store.log.bases, store.log.spans, strict=True):
+            for pos, item in walk_file(store.log.open(span), base=base):
+                if isinstance(item, Record) and DAMAGED_TAG not in (item.tags, item.topic):
+                    found[base + pos] = item._replace(log_offset=0, queue_offset=0)
+    return found
+
+
+def assert_healthy(out: Path) -> None:
+    with StoreDir.open(out) as store:
+        report = verify(store, deep=True)
+    assert report.ok, [f for f in report.findings if f.severity != "info"][:3]
+
+
+@pytest.fixture(scope="module")
+def cases(golden: Golden) -> list[str]:
+    return [damage["case"] for damage in golden.damages()]
+
+
+def test_every_damaged_store_becomes_a_healthy_one(
+    golden: Golden, cases: list[str], tmp_path: Path
+) -> None:
+    whole = records_of(golden.store("basic"))
+    for case in cases:
+        path, out = golden.damaged(case), tmp_path / case
+        before, readable = state_of(path), records_of(path)
+        done = repaired(path, out)
+        assert_healthy(out)
+        kept = records_of(out)
+        assert kept == {at: record for at, record in readable.items() if at in kept}, case
+        assert set(kept) == set(readable), case
+        missing = len(whole) - len(kept)
+        # How much of a first file was used is only known as far as old queues tell.
+        assert done.lost_count == missing or case.startswith("30"), case
+        assert state_of(path) == before
+        shutil.rmtree(out)
+
+
+def test_what_is_lost_is_named(golden: Golden, tmp_path: Path) -> None:
+    done = repaired(golden.damaged("07-zero-page-early"), tmp_path / "out")
+
+    lost = [act for act in done.actions if act.action == "lost"]
+    replaced = [act for act in done.actions if act.action == "replaced"]
+    assert [(act.file, act.log_offset, act.size) for act in replaced] == [
+        ("commitlog/00000000000000000000", 188412, 4195)
+    ]
+    with StoreDir.open(golden.store("basic")) as store:
+        expected = {
+            (item.topic, item.queue_id, item.queue_offset)
+            for item in store.records(188412, 188412 + 4195)
+            if isinstance(item, Record)
+        }
+    assert {(act.topic, act.queue_id, act.queue_offset) for act in lost} == expected
+
+
+def test_a_lost_message_leaves_an_empty_one_in_its_place(golden: Golden, tmp_path: Path) -> None:
+    repaired(golden.damaged("01-bitflip-body-early"), tmp_path / "out")
+
+    with StoreDir.open(tmp_path / "out") as store:
+        entry = store.queue("ord-events", 2).entry(64)
+        record = store.record_at(entry.log_offset)
+        rest = store.record_at(entry.log_offset + entry.size)
+    assert entry.log_offset == 297161
+    assert entry.size + rest.size == 361
+    assert (record.topic, record.queue_id, record.queue_offset) == ("ord-events", 2, 64)
+    assert record.tags == DAMAGED_TAG
+    assert record.body == b""
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_store_is_copied_as_it_is(name: str, golden: Golden, tmp_path: Path) -> None:
+    path = store_of(golden, name)
+
+    done = repaired(path, tmp_path / "out")
+
+    assert done.lost_count == done.lost_size == 0
+    assert_healthy(tmp_path / "out")
+    assert records_of(tmp_path / "out") == records_of(path)
+
+
+@pytest.mark.parametrize("which", ["checkpoint", "mmap", "torn", "hole", "cqlost"])
+def test_a_store_after_a_kill_becomes_a_healthy_one(
+    which: str, golden: Golden, tmp_path: Path
+) -> None:
+    path = golden.family(f"crash/{which}", "crashed")
+
+    repaired(path, tmp_path / "out")
+
+    assert_healthy(tmp_path / "out")
+    assert not (tmp_path / "out" / "abort").exists()
+
+
+def cut(file: Path, chooser: random.Random) -> None:
+    os.truncate(file, chooser.randrange(file.stat().st_size))
+
+
+def zero_page(file: Path, chooser: random.Random) -> None:
+    overwrite(file, chooser, bytes(4096))
+
+
+def garbage_page(file: Path, chooser: random.Random) -> None:
+    overwrite(file, chooser, chooser.randbytes(4096))
+
+
+def overwrite(file: Path, chooser: random.Random, data: bytes) -> None:
+    with file.open("r+b") as writer:
+        writer.seek(chooser.randrange(0, file.stat().st_size - 4096, 512))
+        writer.write(data)
+
+
+def swap_pages(file: Path, chooser: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    a, b = (chooser.randrange(0, len(data) - 4096, 4096) for _ in range(2))
+    data[a : a + 4096], data[b : b + 4096] = data[b : b + 4096], data[a : a + 4096]
+    file.write_bytes(data)
+
+
+def repeat_page(file: Path, chooser: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    a, b = (chooser.randrange(0, len(data) - 4096, 4096) for _ in range(2))
+    data[b : b + 4096] = data[a : a + 4096]
+    file.write_bytes(data)
+
+
+def flip_bits(file: Path, chooser: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    for _ in range(5):
+        data[chooser.randrange(len(data))] ^= 1 << chooser.randrange(8)
+    file.write_bytes(data)
+
+
+def remove(file: Path, chooser: random.Random) -> None:
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [cut, zero_page, garbage_page, swap_pages, repeat_page, flip_bits, remove],
+    ids=lambda damage: damage.__name__,
+)
+def test_generated_damage_of_the_log(
+    damage: Callable[[Path, random.Random], None], golden: Golden, tmp_path: Path
+) -> None:
+    path = golden.store("basic")
+    files = sorted((path / "commitlog").iterdir())
+    for number in range(8):
+        chooser = random.Random(f"{SEED} {number}")
+        file = chooser.choice(files)
+        whole = file.read_bytes()
+        damage(file, chooser)
+        out = tmp_path / str(number)
+        repaired(path, out)
+        with StoreDir.open(out) as store:
+            report = verify(store)
+        kinds = {f.kind for f in report.findings if f.severity == "error"}
+        # A bit that no CRC covers can turn a field into another value that is valid.
+        assert not kinds or damage is flip_bits, (SEED, number, file.name, report.findings[:3])
+        file.write_bytes(whole)
+        shutil.rmtree(out)
+
+
+def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("ipv6")
+    files = [file for part in ("consumequeue", "index") for file in (path / part).rglob("0*[0-9]")]
+    files += [path / "checkpoint", *(path / "index").iterdir()]
+    for number, file in enumerate(file for file in files if file.is_file()):
+        whole = file.read_bytes()
+        for content in (None, b"", random.Random(SEED).randbytes(len(whole)), whole[:-1]):
+            file.unlink(missing_ok=True)
+            if content is not None:
+                file.write_bytes(content)
+            out = tmp_path / f"{number}"
+            done = repaired(path, out)
+            assert_healthy(out)
+            assert done.lost_count == 0
+            shutil.rmtree(out)
+        file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_of_whole_files(
+    damage: Callable[[Path], None], golden: Golden, tmp_path: Path
+) -> None:
+    path = golden.store("basic")
+    damage(path)
+    readable = records_of(path)
+
+    repaired(path, tmp_path / "out")
+
+    assert_healthy(tmp_path / "out")
+    assert records_of(tmp_path / "out") == readable
+    with StoreDir.open(path) as store:
+        assert not verify(store).ok
+
+
+def test_files_of_one_record_find_back_to_their_places(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("basic")
+    whole = records_of(path)
+    swap_single_records(path)
+
+    done = repaired(path, tmp_path / "out")
+
+    assert done.lost_count == done.lost_size == 0
+    assert records_of(tmp_path / "out") == whole
+
+
+def test_a_copy_in_the_place_of_a_file_is_no_message(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("basic")
+    whole = records_of(path)
+    double_a_single_record(path)
+
+    done = repaired(path, tmp_path / "out")
+
+    assert done.lost_count == 1
+    assert len(records_of(tmp_path / "out")) == len(whole) - 1
+
+
+def test_topics_are_made_of_queues_where_none_are_listed(golden: Golden, tmp_path: Path) -> None:
+    path, out = golden.store("basic"), tmp_path / "out"
+    with StoreDir.open(path) as store:
+        listed = read_config(store).topics.topics
+    shutil.rmtree(path / "config")
+
+    done = repaired(path, out)
+
+    with StoreDir.open(out) as store:
+        made, queues = read_config(store).topics.topics, store.queues()
+    with_queues = {topic for topic, _ in queues}
+    assert set(made) == {topic for topic in listed if topic in with_queues}
+    assert all(made[topic].read_queue_nums <= listed[topic].read_queue_nums for topic in made)
+    assert all(queue_id < made[topic].read_queue_nums for topic, queue_id in queues)
+    assert [action.file for action in done.actions if action.action == "restored"] == [
+        "config/topics.json"
+    ]
+
+
+def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("ipv6")
+    file = path / "commitlog" / f"{0:020d}"
+    whole = file.read_bytes()
+    with StoreDir.open(path) as store:
+        records = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"]
+    record = records[9]
+    assert len({r.queue_id for r in records}) > 1
+    data = whole[record.log_offset : record.log_offset + record.size]
+    places = {span.field.name: span for span in MESSAGE.spans(data)}
+    for name in ("queue_id", "queue_offset", "log_offset", "topic"):
+        span = places[name]
+        for bit in range(8 * span.size):
+            changed = bytearray(whole)
+            start = record.log_offset + span.pos
+            changed[start + bit // 8] ^= 0x80 >> bit % 8
+            file.write_bytes(changed)
+            if name == "topic" and not is_utf8(changed[start : start + span.size]):
+                # Bytes that are no text are damage of the whole record.
+                continue
+            out = tmp_path / f"{name}{bit}"
+            done = repaired(path, out)
+            assert (out / "commitlog" / file.name).read_bytes() == whole, (name, bit)
+            assert [act.action for act in done.actions] == ["corrected"], (name, bit)
+            shutil.rmtree(out)
+
+
+def is_utf8(data: bytes | bytearray) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+STAMP = Stamp(1_763_700_000_000, bytes([10, 0, 0, 1, 0, 0, 42, 159]))
+
+
+@pytest.mark.parametrize("to_file_end", [False, True])
+def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
+    slots = [Slot("some-topic", 3, 7), Slot("other", 0, 8)]
+    for size in [*range(8 if to_file_end else 91, 900), 4 << 20]:
+        for count in range(3):
+            data = bytearray(size)
+            for at, piece in fill(4096, size, slots[:count], STAMP, to_file_end=to_file_end):
+                data[at - 4096 : at - 4096 + len(piece)] = piece
+
+            file = bytes(data)
+
+            def read(pos: int, count: int, file: bytes = file) -> bytes:
+                return file[pos : pos + count]
+
+            items = list(walk(read, base=4096, size=size))
+
+            records = [item for item in items if isinstance(item, Record)]
+            left = size - sum(record.size for record in records)
+            if to_file_end:
+                assert items[-1] == Blank(size - left, left, left)
+            else:
+                assert left == 0
+            assert not [item for item in items if isinstance(item, End)]
+            assert all(r.log_offset >= 4096 and r.store_ms == STAMP.store_ms for r in records)
+
+
+def test_a_hostile_topic_gets_no_directory(golden: Golden, tmp_path: Path) -> None:
+    path = golden.store("basic")
+    file = path / "commitlog" / f"{0:020d}"
+    data = file.read_bytes()
+    assert b"\x09clicks_v1" in data
+    file.write_bytes(data.replace(b"\x09clicks_v1", b"\x09../../../", 3))
+    # The old queues would tell the right name.
+    shutil.rmtree(path / "consumequeue")
+
+    done = repaired(path, tmp_path / "out")
+
+    assert_healthy(tmp_path / "out")
+    assert [act.reason for act in done.actions if act.action == "replaced"] == ["bad_topic"] * 3
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["out"]

@@ -1,0 +1,86 @@
+"""The last record of a file, found from its end."""
+
+from pathlib import Path
+
+from storefmt.formats.message import MAGIC_V1, Record, encode_record
+from storefmt.offline.views.log_scan import last_record, walk_file
+from storefmt.store_file import StoreFile
+
+HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
+BASE = 4096
+
+
+def record(log_offset: int, body: bytes) -> bytes:
+    return encode_record(
+        topic=b"T",
+        queue_id=0,
+        queue_offset=0,
+        log_offset=log_offset,
+        flag=0,
+        sys_flag=0,
+        born_ms=1,
+        born_host=HOST,
+        store_ms=2,
+        store_host=HOST,
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+        body=body,
+        properties=b"",
+    )
+
+
+def file_of(path: Path, bodies: list[bytes], *, size: int) -> tuple[StoreFile, list[int]]:
+    data, starts = b"", []
+    for body in bodies:
+        starts.append(len(data))
+        data += record(BASE + len(data), body)
+    path.write_bytes(data.ljust(size, b"\0"))
+    return StoreFile(path), starts
+
+
+def test_last_record_is_found_behind_a_large_one(tmp_path: Path) -> None:
+    file, starts = file_of(tmp_path / "f", [b"a", b"b" * (3 << 20), b""], size=8 << 20)
+
+    found = last_record(file, base=BASE, end=file.data_end())
+
+    assert found is not None
+    assert (found[0], found[1].body) == (starts[2], b"")
+
+
+def test_large_record_at_the_end_is_found(tmp_path: Path) -> None:
+    file, starts = file_of(tmp_path / "f", [b"a", b"b" * (3 << 20)], size=4 << 20)
+
+    found = last_record(file, base=BASE, end=file.data_end())
+
+    assert found is not None
+    assert found[0] == starts[1]
+
+
+def test_magic_in_a_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
+    magic = MAGIC_V1.to_bytes(4, "big", signed=True)
+    inner = record(BASE, b"inner")
+    file, starts = file_of(tmp_path / "f", [b"a", magic * 50 + inner + bytes(60)], size=4096)
+
+    found = last_record(file, base=BASE, end=file.data_end())
+
+    assert found is not None
+    assert found[0] == starts[1]
+
+
+def test_torn_record_at_the_end_is_passed_over(tmp_path: Path) -> None:
+    file, starts = file_of(tmp_path / "f", [b"a", b"b" * 500], size=4096)
+    with (tmp_path / "f").open("r+b") as torn:
+        torn.seek(starts[1] + 200)
+        torn.write(bytes(500))
+
+    found = last_record(file, base=BASE, end=file.data_end())
+
+    assert found is not None
+    assert found[0] == 0
+    assert isinstance(next(walk_file(file, base=BASE))[1], Record)
+
+
+def test_file_of_zeros_has_no_last_record(tmp_path: Path) -> None:
+    file, _ = file_of(tmp_path / "f", [], size=4096)
+
+    assert last_record(file, base=BASE, end=file.data_end()) is None

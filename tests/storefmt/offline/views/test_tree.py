@@ -1,0 +1,72 @@
+"""Listing a store directory."""
+
+import os
+from pathlib import Path
+
+from storefmt.offline.views.tree import read_tree
+from tests.golden import Golden
+
+
+def test_every_file_of_a_store_has_its_place(golden: Golden) -> None:
+    path = golden.store("kinds")
+
+    tree = read_tree(path)
+
+    rows = [*tree.queues.values(), *tree.ext.values(), tree.log, tree.index]
+    spans = [span.path for row in rows for span in row] + [
+        span.path for span in (*tree.config, *tree.other)
+    ]
+    assert sorted(spans) == sorted(file for file in path.rglob("*") if file.is_file())
+    assert tree.strangers == []
+    assert ("%LMQ%kd-u1", 1) in tree.queues
+
+
+def test_files_of_5x_are_no_strangers(golden: Golden) -> None:
+    assert read_tree(golden.store("v5")).strangers == []
+
+
+def test_strangers_are_told_by_place(tmp_path: Path) -> None:
+    for name in (
+        "commitlog/notes.txt",
+        "consumequeue/T/0/x",
+        "consumequeue/T/007/00000000000000000000",
+        "consumequeue/stray",
+        "index/readme",
+        "nohup.out",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"abc")
+    (tmp_path / "commitlog" / ("0" * 20)).mkdir()
+    os.symlink("nowhere", tmp_path / "commitlog" / f"{1:020d}")
+
+    tree = read_tree(tmp_path)
+
+    assert {(tree.name(one.path), one.place) for one in tree.strangers} == {
+        ("commitlog/notes.txt", "commitlog"),
+        ("commitlog/" + "0" * 20, "commitlog"),
+        (f"commitlog/{1:020d}", "commitlog"),
+        ("consumequeue/T/0/x", "consumequeue"),
+        ("consumequeue/T/007", "consumequeue"),
+        ("consumequeue/stray", "consumequeue"),
+        ("index/readme", "index"),
+        ("nohup.out", "root"),
+    }
+
+
+def test_linked_directories_are_followed(golden: Golden, tmp_path: Path) -> None:
+    real = golden.store("ipv6")
+    store = tmp_path / "store"
+    store.mkdir()
+    for part in real.iterdir():
+        os.symlink(part, store / part.name)
+
+    assert len(read_tree(store).log) == len(read_tree(real).log) == 1
+
+
+def test_name_that_is_no_utf8_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    os.close(os.open(os.fsencode(tmp_path) + b"/commitlog/\xff\xfe", os.O_CREAT))
+
+    tree = read_tree(tmp_path)
+
+    assert tree.name(tree.strangers[0].path) == "commitlog/\\udcff\\udcfe"
