@@ -21,8 +21,8 @@ from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from remoting.bodies import MessageQueue
 from remoting.command import Command
 from remoting.errors import ConnectionLost, RemotingError, RequestTimedOut
+from remoting.fast_path import Stored
 from remoting.frame import RawFrame
-from remoting.sends import Stored
 
 # This takes half the time of calling the class.
 _new_result: Final = cast(

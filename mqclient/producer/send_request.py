@@ -21,8 +21,8 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
+from remoting.fast_path import SendFrames, send_v2_ext
 from remoting.frame import encode_frame
-from remoting.sends import SendFrames, send_v2_ext
 from storefmt.errors import StoreError
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.msgid import UniqueIds

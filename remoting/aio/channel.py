@@ -18,8 +18,8 @@ from remoting.aio.link import Link, Outbox
 from remoting.command import Command
 from remoting.conn import PendingRequests
 from remoting.errors import BadCall, BadFrame, ConnectionLost
+from remoting.fast_path import Stored, read_stored
 from remoting.frame import RawFrame, decode_frame
-from remoting.sends import Stored, read_stored
 
 LOG = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 from remoting import bodies, headers
 from remoting.bodies import Body, RegisterBrokerBody
 from remoting.errors import BadBody, BadCall, BadFrame, BadHeader, RemotingError
+from remoting.fast_path import parse_pull, parse_send_v2
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, peek_code
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
-from remoting.kernels import parse_pull, parse_send_v2
 from remoting.serialize import decode_header, encode_header
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target

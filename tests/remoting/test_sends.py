@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from remoting.command import Command
 from remoting.errors import BadCall
+from remoting.fast_path import SendFrames, Stored, read_stored, send_v2_ext
 from remoting.frame import RawFrame, decode_frame, encode_frame
 from remoting.headers import SendMessageResponse, SendMessageV2
-from remoting.sends import SendFrames, Stored, read_stored, send_v2_ext
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
 from tests.remoting.captures import SETS, frames
 

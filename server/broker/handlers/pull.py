@@ -6,9 +6,9 @@ Source: broker/processor/PullMessageProcessor.java.
 from remoting.aio.server import ServerConn
 from remoting.codes import LaterCode, RequestCode, SerializeType
 from remoting.command import Command
+from remoting.fast_path import parse_pull
 from remoting.frame import RawFrame
 from remoting.headers import PullMessage
-from remoting.kernels import parse_pull
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request

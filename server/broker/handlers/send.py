@@ -9,9 +9,9 @@ Source: broker/processor/SendMessageProcessor.java#parseRequestHeader.
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
+from remoting.fast_path import SendV2, parse_send_v2
 from remoting.frame import RawFrame
 from remoting.headers import SendMessage, SendMessageV2
-from remoting.kernels import SendV2, parse_send_v2
 from server.broker.send.send_back import RETRY_TIMES_VERSION
 from server.broker.send.topic_rules import SendFields
 from server.broker.state import Broker

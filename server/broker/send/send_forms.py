@@ -12,7 +12,7 @@ keys and tag code for it. It matches plain ASCII values without escapes and no s
 anything special (batch, oneway, transaction, delay, a retry); whatever does not match goes the
 general way.
 
-Source: none, this is our own; the layout is that of ``remoting.kernels``.
+Source: none, this is our own; the layout is that of ``remoting.fast_path``.
 """
 
 import re
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from remoting.kernels import SendV2
+from remoting.fast_path import SendV2
 from server.broker.stored_properties import Recoder, split_keys
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.sysflag import TRANSACTION_MASK

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode, SerializeType
-from remoting.kernels import SendV2
+from remoting.fast_path import SendV2
 from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.config import BrokerConfig

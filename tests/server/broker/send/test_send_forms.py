@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from remoting.kernels import SendV2, parse_send_v2
+from remoting.fast_path import SendV2, parse_send_v2
 from server.broker.send.send_forms import FORMS_MAX, LEARN_AFTER, SendForms, stored
 from server.broker.stored_properties import Recoder
 

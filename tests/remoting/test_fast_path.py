@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from remoting.codes import FLAG_ONEWAY, FLAG_RESPONSE, LanguageCode
 from remoting.command import Command
 from remoting.errors import BadFrame, BadHeader
-from remoting.headers import PullMessage, SendMessageV2
-from remoting.kernels import (
+from remoting.fast_path import (
     _FRONTS,
     Pull,
     SendV2,
     parse_pull,
     parse_send_v2,
 )
+from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import SETS, frames
 
