@@ -92,7 +92,7 @@ class ContextFile:
             return Contexts(None, {})
         try:
             return _decode(json.loads(text))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise CommandError(
                 f"{self.path}: no contexts file ({error})", hint="mend it or move it away"
             ) from None

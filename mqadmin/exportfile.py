@@ -125,7 +125,7 @@ def begin(path: Path, fresh: State, *, resume: bool) -> tuple[State, bool]:
         return fresh, False
     try:
         state = State(**json.loads(held.read_text("utf-8")))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise CommandError(
             f"{held}: {error}", hint="remove it and the file, and begin anew"
         ) from None

@@ -133,7 +133,7 @@ class Journal:
             return _decode(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             raise NotFound(f"no entry {number} in the journal", hint="`undo --list`") from None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise CommandError(
                 f"{path}: no journal entry ({error!r})", hint="move it away"
             ) from None

@@ -25,7 +25,7 @@ from remoting.errors import (
     RemotingError,
     RequestTimedOut,
 )
-from remoting.frame import FrameReader, decode_frame, encode_frame
+from remoting.frame import FRAME_SIZE_MAX, FrameReader, decode_frame, encode_frame
 
 if TYPE_CHECKING:
     import ssl
@@ -189,7 +189,7 @@ def _answer_to(opaque: int, peer: socket.socket, until_s: float) -> Command:
         TimeoutError: it did not come in time.
         EOFError, OSError, BadFrame: the connection cannot be used any more.
     """
-    reader = FrameReader()
+    reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
     while True:
         peer.settimeout(_left_s(until_s))
         data = peer.recv(READ_SIZE)

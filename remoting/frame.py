@@ -58,12 +58,19 @@ class FrameReader:
 
     Bytes of an unfinished frame wait in a list of parts and are joined once, when the frame is
     complete: a frame that comes in n reads costs n appends, not n copies.
+
+    Args:
+        header_size_max: a client takes longer headers than a server does: the answer to a batch
+            names each message in its header.
     """
 
-    __slots__ = ("_frame_size_max", "_needed", "_parts", "_waiting")
+    __slots__ = ("_frame_size_max", "_header_size_max", "_needed", "_parts", "_waiting")
 
-    def __init__(self, *, frame_size_max: int = FRAME_SIZE_MAX) -> None:
+    def __init__(
+        self, *, frame_size_max: int = FRAME_SIZE_MAX, header_size_max: int = HEADER_SIZE_MAX
+    ) -> None:
         self._frame_size_max = frame_size_max
+        self._header_size_max = header_size_max
         self._parts: list[bytes] = []
         self._waiting = 0
         self._needed = _HEAD_SIZE
@@ -101,7 +108,7 @@ class FrameReader:
                 mark >> 24 > 1
                 or length > self._frame_size_max
                 or length < 4 + header_size
-                or header_size > HEADER_SIZE_MAX
+                or header_size > self._header_size_max
             ):
                 raise self._bad_head(length, mark)
             end = pos + 4 + length
@@ -124,7 +131,7 @@ class FrameReader:
             return BadFrame(f"serialisation byte {mark >> 24}, expected 0 (JSON) or 1 (ROCKETMQ)")
         header_size = mark & _HEADER_SIZE_MASK
         if length >= 4 + header_size:
-            return BadFrame(f"header of {header_size} bytes, the limit is {HEADER_SIZE_MAX}")
+            return BadFrame(f"header of {header_size} bytes, the limit is {self._header_size_max}")
         return BadFrame(f"header of {header_size} bytes in a frame of {length}")
 
 

@@ -19,7 +19,7 @@ from remoting.command import Command
 from remoting.conn import PendingRequests
 from remoting.errors import BadCall, BadFrame, ConnectionLost
 from remoting.fast_path import Stored, read_stored
-from remoting.frame import RawFrame, decode_frame
+from remoting.frame import FRAME_SIZE_MAX, FrameReader, RawFrame, decode_frame
 
 LOG = logging.getLogger(__name__)
 
@@ -81,6 +81,7 @@ class Channel(Link):
 
     def __init__(self, owner: Owner, address: str, outbox: Outbox) -> None:
         super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX)
+        self._reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None

@@ -47,6 +47,7 @@ from server.store.commitlog.flush import SyncJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
+from storefmt.config.tables import TopicTexts
 from storefmt.formats.hosts import pack_host
 from storefmt.paths import StorePaths
 
@@ -85,6 +86,7 @@ class BrokerApp:
         self._restart = restart
         self._clock = clock
         self._files = StateFiles()
+        self._topic_texts = TopicTexts()
         self._services = Services(clock)
         self._client = RemotingClient(tls=config.tls.client)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
@@ -283,7 +285,10 @@ class BrokerApp:
     def _declare_files(self, broker: Broker, paths: StorePaths) -> None:
         paths.config.mkdir(parents=True, exist_ok=True)
         files = self._files
-        files.add(paths.config_file("topics.json"), lambda: broker.topics.table().encode)
+        files.add(
+            paths.config_file("topics.json"),
+            lambda: partial(broker.topics.table().encode, self._topic_texts),
+        )
         files.add(paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode)
         files.add(
             paths.config_file(offset_files(self._config.store)[0]),

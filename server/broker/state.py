@@ -22,7 +22,7 @@ from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
-from server.broker.clients.client_requests import ClientCalls
+from server.broker.clients.client_requests import ClientCalls, notice, tell
 from server.broker.clients.filter_servers import FilterServers
 from server.broker.clients.groups import Groups
 from server.broker.clients.members import Consumers, Member, Producers
@@ -207,6 +207,8 @@ class Broker:
             files=self.files,
             answers=answers,
             store_host=self.store_host,
+            clock=self.clock,
+            slices=self.slices,
         )
 
     def _make_pull_checks(self) -> PullChecks:
@@ -308,11 +310,11 @@ class Broker:
         if found is None or not self.config.notify_consumer_ids_changed_enable:
             return
         header = NotifyConsumerIdsChanged(consumer_group=group)
+        frame = notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
 
         def notify(members: Sequence[ServerConn]) -> None:
             for conn in members:
-                note = Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, oneway=True)
-                self.calls.oneway(conn, note)
+                tell(conn, frame)
 
         for number, members in enumerate(pieces(list(found.members), MEMBERS_PER_SLICE)):
             if number == 0:

@@ -128,16 +128,44 @@ class RouteTable:
         conn_id: int,
         now_ms: int,
         filter_servers: tuple[str, ...] = (),
-        announced: Announced | None = None,
         epoch: int = 0,
     ) -> Master:
-        """Take in what a broker announces, and tell a slave where its master is.
+        """Take in a registration at once; as ``registering``."""
+        steps = self.registering(
+            broker,
+            announce(topics),
+            data_version,
+            conn_id=conn_id,
+            now_ms=now_ms,
+            filter_servers=filter_servers,
+            epoch=epoch,
+        )
+        try:
+            while True:
+                next(steps)
+        except StopIteration as end:
+            master: Master = end.value
+            return master
+
+    def registering(
+        self,
+        broker: RegisterBroker,
+        announced: Announced,
+        data_version: DataVersion,
+        *,
+        conn_id: int,
+        now_ms: int,
+        filter_servers: tuple[str, ...] = (),
+        epoch: int = 0,
+    ) -> Generator[None, None, Master]:
+        """Take in what a broker announces, and tell a slave where its master is, in slices.
 
         Topics count only from a master, and only when ``data_version`` is not the one of
-        its last registration, or when it is new.
+        its last registration, or when it is new. The version is taken when all of them are; a
+        broker that is forgotten meanwhile registers anew.
 
         Args:
-            announced: what ``announce`` returned for ``topics``, if it was asked already.
+            announced: what ``announce`` returned for its topics.
             epoch: when the newest promotion that the broker knows of was ordered (ms); 0 for
                 none.
 
@@ -145,7 +173,6 @@ class RouteTable:
             BadRegistration: a name or address that cannot be one; nothing was changed.
             OldEpoch: a master was replaced by a promotion; its address is forgotten.
         """
-        announced = announce(topics) if announced is None else announced
         _check(broker)
         name, address = broker.broker_name, broker.broker_addr
         if epoch > self.epoch(name):
@@ -166,13 +193,12 @@ class RouteTable:
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
         if broker.broker_id == MASTER_ID and (is_new or self.is_changed(address, data_version)):
-            known = self._topics
-            for topic, queues in announced.items():
-                brokers = known.get(topic)
-                if brokers is None:
-                    known[topic] = {name: queues}
-                else:
-                    brokers[name] = queues
+            for number, (topic, queues) in enumerate(announced.items(), start=1):
+                self._topics.setdefault(topic, {})[name] = queues
+                if number % TOPICS_PER_SLICE == 0:
+                    yield
+                    if group.addresses.get(MASTER_ID) != address:
+                        raise BadRegistration(f"{address} was forgotten while it registered")
         self._alive[address] = _Alive(
             name, now_ms, data_version, conn_id, broker.ha_server_addr, filter_servers
         )

@@ -285,6 +285,9 @@ def _read_yaml(path: Path, text: str) -> list[Value]:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise SettingsError(f"{path}: {' '.join(str(error).split())}") from error
+    except RecursionError:
+        text = "its values are nested too deep, expected a mapping of keys to values"
+        raise SettingsError(f"{path}: {text}") from None
     if content is None:
         return []
     if not isinstance(content, dict):

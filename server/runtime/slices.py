@@ -21,8 +21,9 @@ Source: ours; a Java broker has threads for every kind of request.
 
 import asyncio
 import logging
+import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from typing import Final, Protocol, TypeVar
@@ -41,6 +42,7 @@ SMALL_COUNT: Final = 128
 SMALL_SIZE: Final = 4_096
 """Bytes that are turned into values at once."""
 
+_END: Final = object()
 T = TypeVar("T")
 Step = Callable[[], object] | None
 """What a thread is to do before the next slice; None for nothing."""
@@ -50,8 +52,24 @@ Steps = Generator[Step, None, T]
 def aside(work: Callable[[], T]) -> Steps[T]:
     """Let a thread do ``work``, and return or raise what it does."""
     found: list[T] = []
-    yield lambda: found.append(work())
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except Exception as error:
+            _clear_frames(error)
+            raise
+
+    yield run
     return found[0]
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Free what the calls that failed had in hand: otherwise the loop would, and take long."""
+    below: BaseException | None = error
+    while below is not None:
+        traceback.clear_frames(below.__traceback__)
+        below = below.__cause__ or below.__context__
 
 
 def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
@@ -120,6 +138,18 @@ class Slices:
         if len(self._ready) == 1:
             # A timer's turn comes behind that of the sockets.
             self._loop.call_later(0, self._turn)
+
+    def later_all(self, steps: Iterator[None]) -> None:
+        """Go through ``steps`` to their end, one of them in a turn of the loop."""
+
+        def step() -> None:
+            if next(steps, _END) is not _END:
+                self.later(step)
+
+        if self._worker is None:
+            deque(steps, maxlen=0)
+        else:
+            self.later(step)
 
     def _turn(self) -> None:
         if self._ready and self._loop is not None:

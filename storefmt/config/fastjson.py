@@ -41,8 +41,8 @@ from storefmt.config.fastjson_reader import (
 from storefmt.errors import ConfigDamaged
 
 __all__ = [
-    "DEPTH_MAX", "Dialect", "Json", "Key", "ObjectKey", "be_patient", "dialect_of", "dumps",
-    "java_double", "loads", "object_key",
+    "DEPTH_MAX", "Dialect", "Json", "Key", "ObjectKey", "Written", "be_patient", "dialect_of",
+    "dumps", "java_double", "loads", "object_key",
 ]  # fmt: skip
 
 
@@ -90,7 +90,15 @@ def dialect_of(text: str | bytes) -> Dialect:
     return Dialect.FASTJSON if found is None else Dialect.FASTJSON2
 
 
-def dumps(value: Json, *, pretty: bool = False, dialect: Dialect = Dialect.FASTJSON) -> str:
+class Written(str):
+    """The text of a value, which ``dumps`` made for the place where it stands now."""
+
+    __slots__ = ()
+
+
+def dumps(
+    value: Json, *, pretty: bool = False, dialect: Dialect = Dialect.FASTJSON, depth: int = 0
+) -> str:
     """Return the text fastjson writes; None in an object is left out, NaN becomes null.
 
     Args:
@@ -98,9 +106,10 @@ def dumps(value: Json, *, pretty: bool = False, dialect: Dialect = Dialect.FASTJ
             bare or object key does not begin a line, and in both an item of a list of
             numbers does not.
         dialect: whose pretty layout; compact texts are the same.
+        depth: how deep the value lies in the text that it is for.
     """
     parts: list[str] = []
-    _write(value, parts, "\n" if pretty else "", dialect is Dialect.FASTJSON2)
+    _write(value, parts, "\n" + "\t" * depth if pretty else "", dialect is Dialect.FASTJSON2)
     return "".join(parts)
 
 
@@ -204,7 +213,7 @@ def _write(value: Json, parts: list[str], line: str, two: bool) -> None:
     elif value is True or value is False:
         parts.append("true" if value else "false")
     elif isinstance(value, str):
-        parts.append(_quoted(value))
+        parts.append(value if type(value) is Written else _quoted(value))
     elif isinstance(value, int):
         parts.append(str(value))
     elif isinstance(value, float):

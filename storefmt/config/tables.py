@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from storefmt.config.fastjson import Dialect, Json, Key, dialect_of, dumps, loads
+from storefmt.config.fastjson import Dialect, Json, Key, Written, dialect_of, dumps, loads
 from storefmt.config.jsonvalues import (
     as_counts,
     as_number,
@@ -204,15 +204,49 @@ class TopicTable:
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
+        return self._with({name: topic.to_json() for name, topic in self.topics.items()})
+
+    def _with(self, topics: dict[Key, Json]) -> dict[Key, Json]:
         value: dict[Key, Json] = {
             "dataVersion": self.data_version.to_json(),
-            "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},
+            "topicConfigTable": topics,
         }
         return merged(value, self.extra)
 
-    def encode(self) -> str:
-        """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
+    def encode(self, known: "TopicTexts | None" = None) -> str:
+        """Return the text of the file.
+
+        Args:
+            known: texts of its topics, where the table is written again and again.
+        """
+        topics = (TopicTexts() if known is None else known).take(self)
+        return dumps(self._with(topics), pretty=True, dialect=self.dialect)
+
+
+class TopicTexts:
+    """The texts of topics in topics.json, kept from one writing of the file to the next.
+
+    A creation writes the whole file, and to make the text of 20,000 topics takes a third of a
+    second; to join texts that are there takes a tenth of that. One thread at a time may use it.
+    """
+
+    def __init__(self) -> None:
+        self.made_count = 0
+        """Texts that were made so far."""
+        self._texts: dict[str, tuple[TopicConfig, Written]] = {}
+
+    def take(self, table: TopicTable) -> dict[Key, Json]:
+        """Return the text of each topic of a table, and forget those of others."""
+        known, self._texts = self._texts, {}
+        for name, topic in table.topics.items():
+            found = known.get(name)
+            # The same object: a topic does not change, it is replaced.
+            if found is None or found[0] is not topic:
+                text = dumps(topic.to_json(), pretty=True, dialect=table.dialect, depth=2)
+                found = topic, Written(text)
+                self.made_count += 1
+            self._texts[name] = found
+        return {name: text for name, (_, text) in self._texts.items()}
 
 
 @dataclass(slots=True)

@@ -30,14 +30,14 @@ class BatchEntry(NamedTuple):
     properties: bytes
 
 
-def split_batch(body: bytes) -> list[BatchEntry]:
-    """Return the messages of a batch body.
+def split_batch(body: bytes, *, start: int = 0) -> list[BatchEntry]:
+    """Return the messages of a batch body from byte ``start`` on, where one of them begins.
 
     Raises:
         RecordDamaged: an entry is cut off, or its lengths do not add up to its size.
     """
     entries: list[BatchEntry] = []
-    pos, end = 0, len(body)
+    pos, end = start, len(body)
     while pos < end:
         if end - pos < _FIXED:
             raise _damaged(DamageKind.TRUNCATED, pos, "size", end - pos, _FIXED)

@@ -178,6 +178,7 @@ def test_keys_of_the_java_tool_are_those_of_its_file(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("{", "no contexts file"),
+        ("[" * 100_000, "no contexts file"),
         ("[]", "no object"),
         ('{"contexts": []}', "`contexts` is no object"),
         ('{"contexts": {"a": 5}}', "a is no object"),

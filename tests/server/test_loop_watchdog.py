@@ -26,11 +26,13 @@ import pytest
 
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
-from remoting.frame import FrameReader, decode_frame, encode_frame
+from remoting.frame import FRAME_SIZE_MAX, FrameReader, decode_frame, encode_frame
 from server.broker import handlers
 from server.broker.app import BrokerApp
 from server.broker.clients.members import ConsumerGroup, Member
 from server.broker.filters.sql import OPERANDS_MAX
+from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
+from server.broker.send.batches import RUN_COUNT_MAX
 from server.broker.topics import topic_config
 from server.namesrv import handlers as namesrv_handlers
 from server.namesrv.app import NamesrvApp
@@ -102,7 +104,7 @@ class Server:
         self._thread.start()
         self._opaques = itertools.count(1)
         self._socket: socket.socket | None = None
-        self._reader = FrameReader()
+        self._reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
 
     def run(self, work: Callable[[], T]) -> T:
         """Do something in the server's thread."""
@@ -245,7 +247,7 @@ def topic_rows(count: int) -> dict[str, object]:
 def registration(version: int) -> bytes:
     wrapper = {
         "dataVersion": {"counter": version, "timestamp": version},
-        "topicConfigTable": topic_rows(20_000),
+        "topicConfigTable": topic_rows(50_000),
     }
     return text({"filterServerList": [], "topicConfigSerializeWrapper": wrapper})
 
@@ -263,7 +265,8 @@ def same(ask: Ask) -> Iterator[Ask]:
 
 BIG_BODY: Final = b"x" * (4 << 20)
 PROPERTIES: Final = "\2".join(f"{i:x}\1{i}" for i in range(3_000))
-LOCKS: Final = text({"clientId": "c1", "consumerGroup": GROUP, "mqSet": queues(100_000)})
+LOCKS: Final = text({"clientId": "c1", "consumerGroup": GROUP, "mqSet": queues(18_000)})
+TOO_MANY_LOCKS: Final = text({"clientId": "c1", "consumerGroup": GROUP, "mqSet": queues(100_000)})
 ON_WIDE: Final = Ask({"topic": WIDE})
 SEND: Final = Ask({"properties": PROPERTIES, "sysFlag": "0"}, BIG_BODY)
 SEND_V2: Final = Ask(
@@ -274,13 +277,21 @@ SEND_V2: Final = Ask(
     BIG_BODY,
 )  # fmt: skip
 
-SMALL_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"")] * 4_000)
+SMALL_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"")] * RUN_COUNT_MAX)
+
+LARGE_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"KEYS\1k")] * 20_000)
 
 R = RequestCode
-BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
+Input = Ask | Callable[[int], Ask]
+"""A request, or what makes another one of each number."""
+BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.SEND_MESSAGE: SEND,
     R.SEND_MESSAGE_V2: SEND_V2,
-    R.SEND_BATCH_MESSAGE: Ask({**SEND_V2.ext, "i": "", "m": "true"}, SMALL_BATCH),
+    R.SEND_BATCH_MESSAGE: (
+        Ask({**SEND_V2.ext, "i": "", "m": "true"}, SMALL_BATCH),
+        Ask({**SEND_V2.ext, "i": "", "m": "true"}, LARGE_BATCH),
+        Ask({**SEND_V2.ext, "i": "", "m": "true"}, LARGE_BATCH + b"x"),
+    ),
     R.SEND_REPLY_MESSAGE: SEND,
     R.SEND_REPLY_MESSAGE_V2: SEND_V2,
     R.PULL_MESSAGE: lambda salt: Ask({"expressionType": "SQL92", "subscription": costly(salt)}),
@@ -298,15 +309,17 @@ BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
     R.GET_MIN_OFFSET: Ask(body=BIG_BODY),
     R.GET_EARLIEST_MSG_STORETIME: Ask(),
     R.VIEW_MESSAGE_BY_ID: Ask(),
-    R.HEART_BEAT: lambda salt: Ask(
-        body=heartbeat(1_000, 10) if salt % 2 else heartbeat(1, 20_000, subVersion=salt)
+    R.HEART_BEAT: (
+        lambda salt: Ask(body=heartbeat(1_000, 10, subVersion=salt)),
+        lambda salt: Ask(body=heartbeat(4, SUBSCRIPTIONS_MAX, subVersion=salt)),
+        lambda salt: Ask(body=heartbeat(1, 20_000, subVersion=salt)),
     ),
     R.UNREGISTER_CLIENT: Ask(),
     R.CONSUMER_SEND_MSG_BACK: Ask(),
     R.END_TRANSACTION: Ask(),
     R.GET_CONSUMER_LIST_BY_GROUP: Ask(),
-    R.LOCK_BATCH_MQ: Ask(body=LOCKS),
-    R.UNLOCK_BATCH_MQ: Ask(body=LOCKS),
+    R.LOCK_BATCH_MQ: (Ask(body=LOCKS), Ask(body=TOO_MANY_LOCKS)),
+    R.UNLOCK_BATCH_MQ: (Ask(body=LOCKS), Ask(body=TOO_MANY_LOCKS)),
     R.GET_ALL_CONSUMER_OFFSET: Ask(),
     R.GET_ALL_DELAY_OFFSET: Ask(),
     R.CHECK_CLIENT_CONFIG: lambda salt: Ask(
@@ -336,7 +349,7 @@ BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
     R.GET_CONSUME_STATS: ON_WIDE,
     R.DELETE_TOPIC_IN_BROKER: lambda salt: Ask({"topic": f"topic{salt}"}),
     R.INVOKE_BROKER_TO_RESET_OFFSET: ON_WIDE,
-    R.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Ask({"clientAddr": "c1"}),
+    R.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: (Ask({"clientAddr": "c1"}), Ask()),
     R.QUERY_TOPIC_CONSUME_BY_WHO: ON_WIDE,
     R.REGISTER_FILTER_SERVER: Ask(),
     R.REGISTER_MESSAGE_FILTER_CLASS: Ask(body=BIG_BODY),
@@ -359,7 +372,7 @@ BROKER: Final[dict[int, Ask | Callable[[int], Ask]]] = {
     ExtensionCode.DEMOTE_MASTER: Ask(ext={"brokerId": "1"}),
     R.CLEAN_UNUSED_TOPIC: Ask(),
 }
-NAMESRV: Final[dict[int, Ask | Callable[[int], Ask]]] = {
+NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),
     R.PUT_KV_CONFIG: lambda salt: Ask({"key": f"k{salt}"}),
     R.GET_KV_CONFIG: Ask(),
@@ -403,13 +416,14 @@ def fill(app: BrokerApp) -> None:
         broker.producers.register("PG", member=member)
 
 
-def loads(server: Server, table: Mapping[int, Ask | Callable[[int], Ask]]) -> dict[str, float]:
+def loads(server: Server, table: Mapping[int, Input | tuple[Input, ...]]) -> dict[str, float]:
     """Return the load of each request, the worst first."""
     found = {}
     salts = itertools.count(1)
-    for code, ask in table.items():
-        asks = (ask(salt) if callable(ask) else ask for salt in salts)
-        found[getattr(code, "name", str(code))] = load_of(server, code, asks)
+    for code, inputs in table.items():
+        for number, ask in enumerate(inputs if isinstance(inputs, tuple) else (inputs,)):
+            asks = (ask(salt) if callable(ask) else ask for salt in salts)
+            found[f"{getattr(code, 'name', code)} {number}"] = load_of(server, code, asks)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
@@ -418,7 +432,6 @@ def test_every_request_code_is_timed() -> None:
     assert NAMESRV.keys() == collect(namesrv_handlers).codes()
 
 
-@pytest.mark.soak
 def test_no_request_holds_the_loop_of_a_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

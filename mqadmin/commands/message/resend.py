@@ -11,8 +11,11 @@ from mqadmin.call import Call
 from mqadmin.findmessage import find_message, split_ids
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import WOULD_CHANGE, Outcome
+from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome
+from mqclient.errors import ClientError
+from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer
+from storefmt.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ class Arguments:
     ),
 )
 async def resend(call: Call, args: Arguments) -> Outcome:
-    """Return one row a message: where it went.
+    """Return one row a message: where it went, or why it did not.
 
     Raises:
         NotFound: there is no such message.
@@ -64,4 +67,14 @@ async def resend(call: Call, args: Arguments) -> Outcome:
         return Outcome([Again.of(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:
         await call.confirm(f"send {one.msg_id} to topic {target} once more?")
-    return Outcome([await send_again(producer, one, topic=target) for one, target in pairs])
+    done = [await _send(producer, one, target) for one, target in pairs]
+    failed = sum(row.error is not None for row in done)
+    return Outcome(done, exit_code=0 if not failed else PARTLY if failed < len(done) else 1)
+
+
+async def _send(producer: Producer, message: MessageExt, target: str) -> Again:
+    """Send one message; a failure is its own and ends no other."""
+    try:
+        return await send_again(producer, message, topic=target)
+    except (ClientError, StoreError) as error:
+        return Again.of(message, target, status="failed", error=str(error))

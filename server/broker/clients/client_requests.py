@@ -1,9 +1,11 @@
 """Requests the broker sends to its clients over the connections they opened.
 
     call    -> opaque, frame -> answer, or None when none came in time or the client left
+    notice  -> one frame for many clients, nothing comes back
     oneway  -> frame, nothing comes back
 
-Rule: the broker counts its own opaques on each connection; they never meet the client's.
+Rule: the broker counts its own opaques on each connection; they never meet the client's. A
+notice has opaque 0 for everybody, since nobody answers it and the frame is made once.
 Such requests are always JSON, whatever the client uses, as Java sends them.
 
 Source: broker/client/net/Broker2Client.java.
@@ -15,9 +17,22 @@ from remoting.aio.server import ServerConn
 from remoting.codes import FLAG_ONEWAY
 from remoting.command import Command
 from remoting.conn import PendingRequests
+from remoting.frame import encode_frame
 
 Answered = Callable[[Command | None], None]
 """Told the client's answer, or None when none will come."""
+
+
+def notice(command: Command) -> bytes:
+    """Return the frame of a request that many clients get and none of them answers."""
+    command.flag |= FLAG_ONEWAY
+    return encode_frame(command)
+
+
+def tell(conn: ServerConn, frame: bytes) -> None:
+    """Send a client the frame of a notice."""
+    if not conn.is_closing:
+        conn.send(frame)
 
 
 class ClientCalls:

@@ -8,14 +8,17 @@ compared with the queue. It is never negative: "unknown" is the absence of an en
 Source: broker/offset/ConsumerOffsetManager.java.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
+from server.runtime.slices import pieces
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.names import is_light
 
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1
+POSITIONS_PER_SLICE: Final = 1_000
+"""Offsets that are compared before others have their turn."""
 
 
 class Offsets:
@@ -107,20 +110,22 @@ class Offsets:
 
     def lowest(
         self, topic: str, *, min_offset: Callable[[int], int], without: frozenset[str] = frozenset()
-    ) -> dict[int, int]:
-        """Return the lowest offset of all groups in each queue of a topic.
+    ) -> Generator[None, None, dict[int, int]]:
+        """Return the lowest offset of all groups in each queue of a topic, in slices.
 
         Args:
             min_offset: first readable offset of a queue id; lower positions do not count.
             without: groups to leave out. (Java's broker deletes their offsets here.)
         """
         found: dict[int, int] = {}
-        for (name, group), queues in self._table.items():
-            if name != topic or group in without:
+        for group in self.groups_of(topic):
+            if group in without:
                 continue
-            for queue_id, queue_offset in queues.items():
-                if queue_offset >= min_offset(queue_id):
-                    found[queue_id] = min(queue_offset, found.get(queue_id, LONG_MAX))
+            for part in pieces(list(self.queues(group, topic).items()), POSITIONS_PER_SLICE):
+                yield
+                for queue_id, queue_offset in part:
+                    if queue_offset >= min_offset(queue_id):
+                        found[queue_id] = min(queue_offset, found.get(queue_id, LONG_MAX))
         return found
 
     def _delete(self, doomed: Callable[[str, str], bool]) -> None:

@@ -164,6 +164,7 @@ class Replication:
             may_connect=self._may_connect,
             refused_hint="slaveAddresses",
             heard_epoch=lambda epoch, slave: self.fence.heard(epoch, f"slave {slave}"),
+            places=None if self._resources is None else self._resources.places,
         )
         port = config.ha_listen_port or config.listen_port + 1
         try:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from remoting.aio.listener import Listener
+from remoting.aio.resources import Places
 from server.broker.ha.frames import BadStream, Reports, framed
 from server.broker.ha.links import Links, LinkState, SlaveLink
 from server.runtime.clock import Clock
@@ -76,7 +77,9 @@ class SlaveServer:
         may_connect: Callable[[str, str], bool],
         refused_hint: str,
         heard_epoch: Callable[[int, str], None] = lambda epoch, address: None,
+        places: Places | None = None,
     ) -> None:
+        self._places = places or Places()
         self._store = store
         self._links = links
         self.settings = settings
@@ -127,10 +130,18 @@ class SlaveServer:
             LOG.warning("%s is not let in as a slave: %d are connected", peer[0], SLAVES_MAX)
             sock.close()
             return
+        if not self._places.take():
+            LOG.warning("%s is not let in as a slave: no descriptor is left for it", peer[0])
+            sock.close()
+            return
         address = join_address(*peer)
         task = asyncio.create_task(self._connected(sock, address), name=f"slave {address}")
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._places.give_back()
 
     async def _connected(self, sock: socket.socket, address: str) -> None:
         try:

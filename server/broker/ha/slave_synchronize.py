@@ -12,9 +12,9 @@ Source: broker/slave/SlaveSynchronize.java (which takes whatever comes, and sign
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from remoting.acl import sign
 from remoting.aio.client import RemotingClient
@@ -26,7 +26,7 @@ from remoting.bodies import (
 )
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.errors import RemotingError
+from remoting.errors import BadBody, RemotingError
 from remoting.headers import ViewMessage
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.clients.groups import Groups
@@ -40,8 +40,10 @@ from storefmt.config.tables import (
     GroupTable,
     TopicTable,
 )
+from storefmt.errors import ConfigDamaged
 
 LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 TIMEOUT_S: Final = 5.0
 ACL_REFUSAL: Final = "AclException"
@@ -130,31 +132,33 @@ class MasterCalls:
             raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
         return answer
 
-    async def _body(self, code: RequestCode) -> bytes:
+    async def _read(self, code: RequestCode, decode: Callable[[bytes], _T]) -> _T:
+        """Return what the body of an answer holds."""
         answer = await self._ask(Command.request(code))
         if answer.code != ResponseCode.SUCCESS:
             raise OSError(f"master {self.address}: {code.name}: {answer.code} {answer.remark}")
-        return answer.body
+        try:
+            return decode(answer.body)
+        except (BadBody, ConfigDamaged) as error:
+            raise OSError(f"master {self.address}: {code.name}: {error}") from error
 
     async def topics(self) -> TopicTable:
         """Return its topics."""
-        body = TopicConfigSerializeWrapper.decode(
-            await self._body(RequestCode.GET_ALL_TOPIC_CONFIG)
-        )
+        decode = TopicConfigSerializeWrapper.decode
+        body = await self._read(RequestCode.GET_ALL_TOPIC_CONFIG, decode)
         return TopicTable(topics=body.topic_config_table, data_version=body.data_version)
 
     async def groups(self) -> GroupTable:
         """Return its consumer groups."""
-        body = SubscriptionGroupWrapper.decode(
-            await self._body(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
-        )
+        decode = SubscriptionGroupWrapper.decode
+        body = await self._read(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, decode)
         return GroupTable(groups=body.subscription_group_table, data_version=body.data_version)
 
     async def progress(self) -> Told:
         """Return the positions of consumers and delay levels, then the end of its log."""
-        offsets = ConsumerOffsets.decode(await self._body(RequestCode.GET_ALL_CONSUMER_OFFSET))
-        delays = DelayOffsetSerializeWrapper.decode(
-            await self._body(RequestCode.GET_ALL_DELAY_OFFSET)
+        offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
+        delays = await self._read(
+            RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsetSerializeWrapper.decode
         )
         table = await self.numbers()
         found = self._range(table)
@@ -163,7 +167,7 @@ class MasterCalls:
 
     async def numbers(self) -> dict[str, str]:
         """Return its runtime information."""
-        return KVTable.decode(await self._body(RequestCode.GET_BROKER_RUNTIME_INFO)).table
+        return (await self._read(RequestCode.GET_BROKER_RUNTIME_INFO, KVTable.decode)).table
 
     async def log_range(self) -> MasterRange:
         """Return where its log begins and ends."""

@@ -45,6 +45,8 @@ from server.runtime.slices import Steps, in_slices, large, pieces
 
 FILTERS_MAX = 64
 """SQL92 expressions that one heartbeat may hold, all of which are compiled for it."""
+SUBSCRIPTIONS_MAX = 4_096
+"""Topics to which one group may subscribe: they are compared with those of before at once."""
 SUBSCRIPTIONS_PER_SLICE = 256
 _GROUP_COST = 16
 """A group that joins costs as much as so many subscriptions."""
@@ -75,7 +77,7 @@ def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
 
 
 def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
-    """Return a heartbeat and what is wrong with it, its expressions compiled."""
+    """Return a heartbeat, its expressions compiled, or an empty one and what was wrong with it."""
     data = HeartbeatData.decode(body)
     fault = _fault(data)
     expressions = [
@@ -93,7 +95,8 @@ def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
             # The outcome is kept, and found when the filters are registered.
             with suppress(BadExpression):
                 compiled(one.sub_string, one.expression_type, strict=strict)
-    return data, fault
+    # What is refused is freed here, by the thread: that can take longer than a slice.
+    return (data, None) if fault is None else (HeartbeatData(), fault)
 
 
 def _fault(data: HeartbeatData) -> str | None:
@@ -101,6 +104,12 @@ def _fault(data: HeartbeatData) -> str | None:
         return "heartbeat without a clientID"
     for consumer in data.consumer_data_set:
         fault = names.group_fault(consumer.group_name)
+        count = len(consumer.subscription_data_set)
+        if fault is None and count > SUBSCRIPTIONS_MAX:
+            fault = (
+                f"group {consumer.group_name} subscribes to {count} topics, the limit is "
+                f"{SUBSCRIPTIONS_MAX}"
+            )
         for subscription in consumer.subscription_data_set:
             fault = fault or names.topic_fault(subscription.topic)
         if fault is not None:

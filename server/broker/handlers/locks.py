@@ -15,10 +15,12 @@ from server.broker import names
 from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large, pieces
 from storefmt.config.fastjson import Json, Key, dumps
 
+BODY_SIZE_MAX = 1 << 20
+"""Bytes of JSON that name queues to lock: some 10,000 queues."""
 QUEUES_PER_SLICE = 1_000
 
 
@@ -26,7 +28,7 @@ QUEUES_PER_SLICE = 1_000
 @in_slices
 def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """Lock queues for a client; the answer lists those it holds now."""
-    data = request.command.body
+    data = _limited(request)
     body = yield from large(lambda: _lock_body(data), size=len(data))
     fault = names.group_fault(body.consumer_group)
     if fault is not None:
@@ -42,6 +44,14 @@ def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
     return request.command.response(body=(yield from large(answer.encode, count=len(held))))
 
 
+def _limited(request: Request) -> bytes:
+    body = request.command.body
+    if len(body) > BODY_SIZE_MAX:
+        text = f"queues of {len(body)} bytes, the limit is {BODY_SIZE_MAX}; name them in parts"
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
+    return body
+
+
 def _lock_body(data: bytes) -> LockBatchRequestBody:
     body = LockBatchRequestBody.decode(data)
     body.mq_set = list(dict.fromkeys(body.mq_set))
@@ -52,7 +62,7 @@ def _lock_body(data: bytes) -> LockBatchRequestBody:
 @in_slices
 def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """Free the queues that a client holds."""
-    data = request.command.body
+    data = _limited(request)
     body = yield from large(lambda: UnlockBatchRequestBody.decode(data), size=len(data))
     for queues in pieces(body.mq_set, QUEUES_PER_SLICE):
         broker.locks.unlock(

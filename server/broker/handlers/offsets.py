@@ -129,14 +129,15 @@ def get_all_delay_offsets(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.QUERY_CORRECTION_OFFSET)
-def query_correction_offset(broker: Broker, request: Request) -> Command:
+@in_slices
+def query_correction_offset(broker: Broker, request: Request) -> Steps[Command]:
     """Return the lowest offset of all groups, where another group is not ahead of it.
 
     Java deletes the offsets of the groups named in ``filterGroups``; here they are only
     left out of the comparison.
     """
     fields = request.command.header(QueryCorrectionOffset)
-    lowest = broker.offsets.lowest(
+    lowest = yield from broker.offsets.lowest(
         fields.topic,
         min_offset=lambda queue_id: broker.store.min_offset(fields.topic, queue_id),
         without=frozenset((fields.filter_groups or "").split(",")),
@@ -144,9 +145,8 @@ def query_correction_offset(broker: Broker, request: Request) -> Command:
     for queue_id, other in broker.offsets.queues(fields.compare_group, fields.topic).items():
         known = lowest.get(queue_id, LONG_MAX)
         lowest[queue_id] = LONG_MAX if known > other else known
-    return request.command.response(
-        body=QueryCorrectionOffsetBody(correction_offsets=lowest).encode()
-    )
+    body = QueryCorrectionOffsetBody(correction_offsets=lowest)
+    return request.command.response(body=(yield from large(body.encode, count=len(lowest))))
 
 
 @handles(RequestCode.CLONE_GROUP_OFFSET)

@@ -10,7 +10,7 @@ Source: broker/client/net/Broker2Client.java#resetOffset, #getConsumeStatus.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from remoting.bodies import (
@@ -24,13 +24,13 @@ from remoting.codes import LanguageCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
+from server.broker.clients.client_requests import notice, tell
 from server.broker.clients.members import ConsumerGroup, Member
-from server.broker.clients.offsets import NO_OFFSET
 from server.broker.cold_handler import each
-from server.broker.state import Broker
+from server.broker.state import MEMBERS_PER_SLICE, Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.runtime.slices import Steps, in_slices, large
+from server.runtime.slices import Steps, in_slices, large, pieces
 
 LOG = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ TO_THE_END = -1
 RESET_VERSION_MIN = 28
 """MQVersion V3_0_7_SNAPSHOT, the first client that understands the push."""
 STATUS_WAIT_MS = 5_000
+QUEUES_PER_SLICE = 1_000
 
 
 @handles(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
@@ -71,12 +72,11 @@ def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
     if request.command.language == LanguageCode.CPP:
         pushed = yield from large(partial(_for_c, table), count=len(table))
     header = ResetOffset(topic=fields.topic, group=fields.group, timestamp=fields.timestamp)
-    for conn in list(group.members):
-        push = Command.request(
-            RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed, oneway=True
-        )
-        broker.calls.oneway(conn, push)
+    frame = notice(Command.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed))
+    for members in pieces(list(group.members), MEMBERS_PER_SLICE):
         yield None
+        for conn in members:
+            tell(conn, frame)
     return request.command.response(remark=UNSET_REMARK, body=body)
 
 
@@ -84,11 +84,8 @@ def _table(
     broker: Broker, fields: ResetOffset, queue_count: int
 ) -> Steps[dict[MessageQueue, int] | None]:
     """Return the new offset of every queue, None when the group has none in one of them."""
-    positions = [
-        broker.offsets.get(fields.group, fields.topic, queue_id=queue_id)
-        for queue_id in range(queue_count)
-    ]
-    if NO_OFFSET in positions:
+    reached = broker.offsets.queues(fields.group, fields.topic)
+    if any(queue_id not in reached for queue_id in range(queue_count)):
         return None
 
     def target_in(queue_id: int) -> int:
@@ -99,12 +96,14 @@ def _table(
     table = {}
     queue_ids = range(queue_count)
     targets = yield from each(broker, (partial(target_in, queue_id) for queue_id in queue_ids))
-    for queue_id, (reached, target) in enumerate(zip(positions, targets, strict=True)):
+    for queue_id, target in enumerate(targets):
         queue = MessageQueue(
             topic=fields.topic, broker_name=broker.config.broker_name, queue_id=queue_id
         )
-        moves = fields.is_force or target < reached
-        table[queue] = max(0, target) if moves else reached
+        moves = fields.is_force or target < reached[queue_id]
+        table[queue] = max(0, target) if moves else reached[queue_id]
+        if queue_id % QUEUES_PER_SLICE == 0:
+            yield None
     return table
 
 
@@ -179,11 +178,16 @@ def _ask_all(
     if not members:
         finish()
     header = GetConsumerStatus(topic=fields.topic, group=fields.group)
-    for member in members:
-        ask = Command.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
-        broker.calls.call(
-            member.conn,
-            ask,
-            deadline_ms=request.now_ms + STATUS_WAIT_MS,
-            answered=take(member),
-        )
+
+    def ask_in_slices() -> Iterator[None]:
+        for part in pieces(members, MEMBERS_PER_SLICE):
+            for member in part:
+                broker.calls.call(
+                    member.conn,
+                    Command.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header),
+                    deadline_ms=request.now_ms + STATUS_WAIT_MS,
+                    answered=take(member),
+                )
+            yield
+
+    broker.slices.later_all(ask_in_slices())

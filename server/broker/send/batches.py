@@ -1,4 +1,4 @@
-"""The messages of a batch send, read and recoded in one pass.
+"""The messages of a batch send, read and recoded in one pass, in runs of ``RUN_COUNT_MAX``.
 
     | size | 0 | 0 | flag | body_size | body | properties_size | own properties | …
                        │                 └────────────┐               │
@@ -13,7 +13,7 @@ Source: store/CommitLog.java#MessageExtBatchEncoder, common/message/MessageDecod
 (4.9.7).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 from remoting.codes import ResponseCode
@@ -26,6 +26,8 @@ from storefmt.formats.batch import split_batch
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import PROPERTIES_SIZE_MAX, PROPERTY_SEPARATOR
 
+RUN_COUNT_MAX: Final = 1_024
+"""Messages that are read, or stored, before others have their turn."""
 _ALL: Final = layout.BATCH_ENTRY.part("body_size")
 _HEAD: Final = _ALL.struct(only=("size", "flag", "body_size"))
 _FIXED: Final = _HEAD.size + 2
@@ -38,8 +40,8 @@ _new_message: Final = cast(
 
 def read_batch(
     data: bytes, *, ends: BatchSuffix, recoder: Recoder, illegal: str
-) -> list[RunMessage]:
-    """Return the messages of the body of a batch send.
+) -> Iterator[list[RunMessage]]:
+    """Yield the messages of the body of a batch send in runs, all but the last of full length.
 
     Args:
         ends: what ends the properties of every message.
@@ -57,16 +59,16 @@ def read_batch(
     pos, end = 0, len(data)
     while pos < end:
         if end - pos < _FIXED:
-            raise _no_batch(data)
+            raise _no_batch(data, pos)
         size, flag, body_size = unpack(data, pos)
         body_at = pos + _HEAD.size
         own_at = body_at + body_size + 2
         pos += size
         if body_size < 0 or own_at > pos or pos > end:
-            raise _no_batch(data)
+            raise _no_batch(data, pos - size)
         own_size = pos - own_at
         if own_size != data[own_at - 2] << 8 | data[own_at - 1] or own_size > PROPERTIES_SIZE_MAX:
-            raise _no_batch(data)
+            raise _no_batch(data, pos - size)
         own = data[own_at:pos]
         found = match(data, own_at, pos)
         if found is not None:
@@ -86,8 +88,18 @@ def read_batch(
             raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
         body = view[body_at : own_at - 2]
         add(_new_message(RunMessage, (body, properties, flag, code, keys)))
+        if len(messages) == RUN_COUNT_MAX and pos < end:
+            yield _run(messages, ends, recoder)
+            messages = []
+            add = messages.append
+            # Other batches were read meanwhile.
+            match, tags, many_keys, unique = recoder.entry
     if not messages:
         raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+    yield _run(messages, ends, recoder)
+
+
+def _run(messages: list[RunMessage], ends: BatchSuffix, recoder: Recoder) -> list[RunMessage]:
     return [_as_stored(one, recoder) for one in messages] if ends.is_indexed else messages
 
 
@@ -97,9 +109,10 @@ def _as_stored(message: RunMessage, recoder: Recoder) -> RunMessage:
     return message._replace(tags_code=code, keys=keys)
 
 
-def _no_batch(data: bytes) -> Refused:
+def _no_batch(data: bytes, pos: int) -> Refused:
+    """Return what is wrong with the message at byte ``pos``."""
     try:
-        split_batch(data)
+        split_batch(data, start=pos)
     except RecordDamaged as error:
         return Refused(ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}")
     raise AssertionError("a body is a batch to one reader and none to the other")

@@ -13,7 +13,8 @@ SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
 """
 
 import logging
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode, SerializeType
@@ -23,7 +24,7 @@ from server.broker.clients.groups import Groups
 from server.broker.config import BrokerConfig
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.files.saves import SavedFirst, StateFiles
-from server.broker.send.batches import read_batch
+from server.broker.send.batches import RUN_COUNT_MAX, read_batch
 from server.broker.send.send_forms import SendForms, stored
 from server.broker.send.topic_rules import Route, Routes, SendFields, choose_queue
 from server.broker.serving.answers import SendAnswers
@@ -33,7 +34,9 @@ from server.broker.stats.counters import Statistics
 from server.broker.stored_properties import Recoder
 from server.broker.topics import Topics
 from server.broker.transaction.half_messages import is_prepared, prepare
-from server.store.results import PutMessage, PutResult, PutRun, PutStatus
+from server.runtime.clock import Clock
+from server.runtime.slices import Slices
+from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.properties import (
     DELAY,
@@ -68,6 +71,8 @@ class Sender:
         files: StateFiles,
         answers: SendAnswers,
         store_host: bytes,
+        clock: Clock,
+        slices: Slices,
     ) -> None:
         self._store = store
         self._config = config
@@ -80,6 +85,8 @@ class Sender:
         self._overload = turn.overload
         self._answers = answers
         self._store_host = store_host
+        self._clock = clock
+        self._slices = slices
         self._recoder = Recoder(config.broker_cluster_name)
         self.forms = SendForms(self._recoder)
         self.refusal = ""
@@ -126,15 +133,34 @@ class Sender:
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
                 route, queue_id = self.aim(conn, send, now_ms)
-            put = self._put_batch if send.batch else self._put_one
-            queue_offset, message_id, waits = put(conn, send, route, body, queue_id, now_ms)
+            if send.batch:
+                self._take_batch(conn, send._replace(queue_id=queue_id), body, serialize)
+                return
+            found = self._put_one(conn, send, route, body, queue_id, now_ms)
         except Refused as refused:
-            if not send.is_oneway:
-                answer = self._answers.refused(
-                    serialize, send.opaque, code=refused.code, remark=refused.remark
-                )
-                conn.send(answer)
-            return
+            self._refuse(conn, send, serialize, refused)
+        else:
+            self._acknowledge(conn, send, serialize, route, queue_id, *found)
+
+    def _refuse(self, conn: ServerConn, send: SendV2, serialize: int, refused: Refused) -> None:
+        if not send.is_oneway:
+            answer = self._answers.refused(
+                serialize, send.opaque, code=refused.code, remark=refused.remark
+            )
+            conn.send(answer)
+
+    def _acknowledge(
+        self,
+        conn: ServerConn,
+        send: SendV2,
+        serialize: int,
+        route: Route,
+        queue_id: int,
+        queue_offset: int,
+        message_id: str,
+        waits: bool,
+    ) -> None:
+        """Let the answer leave when what was put is safe."""
         if send.is_oneway:
             self._turn.schedule()
             return
@@ -272,19 +298,77 @@ class Sender:
         sizes.times += 1
         return queue_offset, self._answers.message_id(log_offset), waits
 
-    def _put_batch(
+    def _take_batch(self, conn: ServerConn, send: SendV2, body: bytes, serialize: int) -> None:
+        """Store a batch: a small one now, a large one in runs when others have had their turn.
+
+        Raises:
+            Refused: the body is no batch, or asks for what no batch may.
+        """
+        ends = self._recoder.batch_suffix(send.properties)
+        if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
+            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+        runs = read_batch(body, ends=ends, recoder=self._recoder, illegal=self._illegal)
+        first = next(runs)
+        steps = self._take_runs(conn, send, serialize, first, runs, waits=ends.waits)
+        if len(first) < RUN_COUNT_MAX:
+            deque(steps, maxlen=0)
+        else:
+            self._slices.later_all(_keeping(conn, len(body), steps))
+
+    def _take_runs(
+        self,
+        conn: ServerConn,
+        send: SendV2,
+        serialize: int,
+        first: list[RunMessage],
+        others: Iterator[list[RunMessage]],
+        *,
+        waits: bool,
+    ) -> Generator[None, None, None]:
+        """Read the rest of a batch, then store it, a run in each slice.
+
+        Others may store messages between two runs. As theirs, a run has the time at which it is
+        stored. Nothing is stored before all of the batch is read; only a store that takes no
+        more ends a batch in its middle, which is answered as if nothing of it were stored.
+        """
+        runs = [first]
+        codes: list[ResponseCode] = []
+        log_offsets: list[int] = []
+        try:
+            for run in others:
+                yield
+                runs.append(run)
+            queue_offset, put_size = -1, 0
+            for run in runs:
+                if log_offsets:
+                    self._turn.when_safe(codes.append)
+                    yield
+                if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
+                    self._check(PutStatus.SERVICE_NOT_AVAILABLE)
+                now_ms = self._clock.now_ms()
+                route, queue_id = self.aim(conn, send, now_ms)
+                put = self._put_run(conn, send, route, queue_id, run, now_ms)
+                queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
+                put_size += put.size
+                log_offsets += put.log_offsets
+        except Refused as refused:
+            self._refuse(conn, send, serialize, refused)
+        else:
+            self.count(route, len(log_offsets), put_size)
+            message_id = self._answers.message_ids(log_offsets)
+            self._acknowledge(
+                conn, send, serialize, route, queue_id, queue_offset, message_id, waits
+            )
+
+    def _put_run(
         self,
         conn: ServerConn,
         send: SendV2,
         route: Route,
-        body: bytes,
         queue_id: int,
+        messages: list[RunMessage],
         now_ms: int,
-    ) -> tuple[int, str, bool]:
-        """Return the first queue offset, all message ids and whether the producer waits."""
-        ends = self._recoder.batch_suffix(send.properties)
-        if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+    ) -> RunResult:
         run = PutRun(
             route.topic,
             route.topic_bytes,
@@ -294,14 +378,12 @@ class Sender:
             conn.peer_host,
             self._store_host,
             send.reconsume_times or 0,
-            read_batch(body, ends=ends, recoder=self._recoder, illegal=self._illegal),
+            messages,
         )
         result = self._store.put_run(run, now_ms)
         if result.status is not _OK:
             self._check(result.status)
-        log_offsets = result.log_offsets
-        self.count(route, len(log_offsets), result.size)
-        return result.queue_offset, self._answers.message_ids(log_offsets), ends.waits
+        return result
 
     def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
         """Turn a message that was tried often enough into one for the dead letter topic."""
@@ -388,3 +470,12 @@ class Sender:
                 raise Refused(ResponseCode.SYSTEM_ERROR, text)
             case _:
                 raise Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+
+
+def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:
+    """Go through ``steps``; ``size`` bytes are in flight for the connection until their end."""
+    conn.keep(size)
+    try:
+        yield from steps
+    finally:
+        conn.keep(-size)

@@ -53,18 +53,16 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
             ResponseCode.SYSTEM_ERROR, remark="crc32 not match", header=RegisterBrokerResponse()
         )
     try:
-        body, announced = yield from large(
+        filter_servers, version, announced = yield from large(
             lambda: _registration(command, compressed=header.compressed), size=len(command.body)
         )
-        topics = body.topic_config_serialize_wrapper
-        master = state.routes.register(
+        master = yield from state.routes.registering(
             header,
-            topics.topic_config_table,
-            topics.data_version,
+            announced,
+            version,
             conn_id=request.conn.id,
             now_ms=request.now_ms,
-            filter_servers=tuple(body.filter_server_list),
-            announced=announced,
+            filter_servers=filter_servers,
             epoch=command.header(HaEpoch).ha_epoch,
         )
     except BadRegistration as error:
@@ -140,9 +138,14 @@ def _telling_epoch(answer: Command, state: NamesrvState, broker_name: str) -> Co
     return answer
 
 
-def _registration(command: Command, *, compressed: bool) -> tuple[RegisterBrokerBody, Announced]:
+def _registration(
+    command: Command, *, compressed: bool
+) -> tuple[tuple[str, ...], DataVersion, Announced]:
+    """Return filter servers, data version and topics; all else of a body is freed here."""
     body = _body(command, compressed=compressed)
-    return body, announce(body.topic_config_serialize_wrapper.topic_config_table)
+    topics = body.topic_config_serialize_wrapper
+    filter_servers = tuple(body.filter_server_list)
+    return filter_servers, topics.data_version, announce(topics.topic_config_table)
 
 
 def _body(command: Command, *, compressed: bool) -> RegisterBrokerBody:

@@ -28,11 +28,13 @@ class QueueRow(NamedTuple):
 
 
 class _Topic:
-    __slots__ = ("ids", "numbers")
+    __slots__ = ("ids", "numbers", "text")
 
     def __init__(self) -> None:
         self.ids = array("i")
         self.numbers = array("q")
+        self.text = ""
+        """What ``text_of`` returned, until a row changes: each deletion of a topic writes all."""
 
     def at(self, queue_id: int) -> int:
         """Return the place of a queue, -1 where there is none."""
@@ -68,6 +70,7 @@ class QueueRows:
         topic = self._topics.get(name)
         if topic is None:
             topic = self._topics[name] = _Topic()
+        topic.text = ""
         place = bisect_left(topic.ids, queue_id)
         low = place * _WIDTH
         if place < len(topic.ids) and topic.ids[place] == queue_id:
@@ -83,6 +86,7 @@ class QueueRows:
         if topic is None or place < 0:
             return None
         row = topic.row(place)
+        topic.text = ""
         del topic.ids[place], topic.numbers[place * _WIDTH : (place + 1) * _WIDTH]
         if not topic.ids:
             del self._topics[name]
@@ -110,9 +114,13 @@ class QueueRows:
     def text_of(self, name: str) -> str:
         """Return the rows of a topic as numbers: id, first, min, end, id, …"""
         topic = self._topics[name]
-        numbers = topic.numbers
-        rows = zip(topic.ids, numbers[0::3], numbers[1::3], numbers[2::3], strict=True)
-        return " ".join([f"{number} {first} {low} {end}" for number, first, low, end in rows])
+        if not topic.text:
+            numbers = topic.numbers
+            rows = zip(topic.ids, numbers[0::3], numbers[1::3], numbers[2::3], strict=True)
+            topic.text = " ".join(
+                [f"{number} {first} {low} {end}" for number, first, low, end in rows]
+            )
+        return topic.text
 
     def put_text(self, name: str, text: str) -> None:
         """Set the rows of a topic from such a text.

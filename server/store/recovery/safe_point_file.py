@@ -4,18 +4,29 @@
     delete topic (loop) ─ change ──┼──> one SafePoint, one lock ──> file
     retention (thread) ── change ──┘
 
-Rule: every write says all that is true by then, so no thread undoes what another said.
+Rule: every write says all that is true by then, so no thread undoes what another said. Changes
+that come while the disk takes a write share the next one.
 What makes data go (a deleted topic, an expired file) is said before it goes: a crash in
 between leaves more than is named, and never less.
 """
 
 import threading
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 
 from server.store.disk.disk import Disk
 from server.store.queues.queue_rows import QueueRow
 from server.store.recovery.safe_point import IndexMark, SafePoint, Writer, write_safe_point
 from storefmt.paths import StorePaths
+
+
+@dataclass(slots=True)
+class _Group:
+    """Changes that are written at once."""
+
+    changes: list[Callable[[SafePoint], None]] = field(default_factory=list)
+    is_done: bool = False
+    error: Exception | None = None
 
 
 class SafePointFile:
@@ -30,6 +41,9 @@ class SafePointFile:
         self._paths = paths
         self._point = point
         self._lock = threading.Lock()
+        """Held by the thread that writes."""
+        self._joining = threading.Lock()
+        self._next = _Group()
         self._noted = point.clock_ms, dict(point.sealed_ms)
         self._min_of = point.min_of
         self._removed: list[tuple[str, int]] = []
@@ -64,14 +78,30 @@ class SafePointFile:
         Raises:
             OSError: the disk did not take it; the next write says it, too.
         """
+        with self._joining:
+            group = self._next
+            group.changes.append(change)
         with self._lock:
-            # Before anything else: a queue of the same name may be there again.
-            while self._removed:
-                self._point.queues.pop(*self._removed.pop())
+            if not group.is_done:
+                with self._joining:
+                    self._next = _Group()
+                try:
+                    self._write(group.changes)
+                except Exception as error:
+                    group.error = error
+                group.is_done = True
+        if group.error is not None:
+            raise group.error
+
+    def _write(self, changes: Iterable[Callable[[SafePoint], None]]) -> None:
+        # Before anything else: a queue of the same name may be there again.
+        while self._removed:
+            self._point.queues.pop(*self._removed.pop())
+        for change in changes:
             change(self._point)
-            self._point.clock_ms, self._point.sealed_ms = self._noted
-            self._point.min_of = self._min_of
-            write_safe_point(self._disk, self._paths, self._point)
+        self._point.clock_ms, self._point.sealed_ms = self._noted
+        self._point.min_of = self._min_of
+        write_safe_point(self._disk, self._paths, self._point)
 
     def write(self) -> None:
         """Write what is true now.

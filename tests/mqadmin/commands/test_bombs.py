@@ -79,6 +79,17 @@ def test_a_bomb_alone_is_shown_and_exits_with_0(at: Run, topic: str) -> None:
     assert f"message {bomb['msg_id']}: body of" in table.err
 
 
+def test_a_bomb_between_messages_is_not_resent_and_the_others_are(at: Run, topic: str) -> None:
+    shown = rows(at("message", "query", "key", topic, "k", "-ojson"))
+    ids = [str(row["msg_id"]) for row in sorted(shown, key=lambda row: row["queue_offset"])]  # type: ignore[arg-type, return-value]
+
+    done = at("message", "resend", *ids, "--to", "resent", "-y", "-ojson")
+
+    sent = rows(done, exit_code=5)
+    assert [row["status"] for row in sent] == ["SEND_OK", "failed", "SEND_OK"]
+    assert f"grows beyond {BODY_SIZE_MAX} bytes" in str(sent[1]["error"])
+
+
 def test_an_export_keeps_the_bomb_and_an_import_refuses_it(
     at: Run, topic: str, tmp_path: Path
 ) -> None:

@@ -1,20 +1,23 @@
 """Many topics that are created, used and deleted: memory and files come back.
 
-Rule: memory is counted in objects, so that no other program has a say. ``SOAK_TOPICS`` is how many
-the long run has: each creation writes the whole of topics.json, as in the real broker, so that
-twice as many take four times as long.
+Rule: memory is counted in objects, and work in texts and writes, so that no other program has a
+say. ``SOAK_TOPICS`` is how many the long run has. Each creation that nobody shares writes the whole
+of topics.json, as in the real broker; the text of each topic is made once.
 """
 
 import asyncio
 import gc
 import os
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
+from server.runtime.jsonfile import write_atomic
 from tests.server.broker.desk import Desk, running
+from tests.waiting import until
 
 SOAK_TOPICS = int(os.environ.get("SOAK_TOPICS", "1500"))
 
@@ -55,3 +58,44 @@ def test_topics_that_come_and_go_leave_no_file_and_no_memory(tmp_path: Path, cou
             assert desk.app.broker.store.queues() == []
 
     asyncio.run(run())
+
+
+def test_the_text_of_a_topic_is_made_once_however_often_the_file_is_written(
+    tmp_path: Path,
+) -> None:
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await desk.create_topic("first")
+            before = desk.app._topic_texts.made_count
+            for number in range(50):
+                await desk.create_topic(f"topic-{number}")
+            return desk.app._topic_texts.made_count - before
+
+    assert asyncio.run(run()) == 50
+
+
+def test_creations_that_wait_for_the_disk_share_one_write(tmp_path: Path) -> None:
+    count, may, writes = 200, Event(), []
+
+    def gated(path: Path, text: str) -> None:
+        assert may.wait(60)
+        writes.append(path.name)
+        write_atomic(path, text)
+
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            broker, files = desk.app.broker, desk.app._files
+            await files.settle()
+            known = len(broker.topics.names())
+            files._write = gated
+            creations = [
+                asyncio.ensure_future(desk.create_topic(f"topic-{number}"))
+                for number in range(count)
+            ]
+            await until(lambda: len(broker.topics.names()) == known + count)
+            may.set()
+            await asyncio.gather(*creations)
+            return writes.count("topics.json")
+
+    # One that had begun, and one for all others.
+    assert asyncio.run(run()) <= 2

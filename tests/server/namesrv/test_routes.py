@@ -383,6 +383,22 @@ def test_master_that_is_still_there_loses_its_place_when_a_slave_tells_a_higher_
     assert addresses(table) == {1: SLAVE}
 
 
+def test_a_master_that_goes_while_its_topics_are_taken_in_leaves_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(routes, "TOPICS_PER_SLICE", 1)
+    table = RouteTable()
+    names = routes.announce(topics("T", "U", "V"))
+    steps = table.registering(broker(MASTER), names, V1, conn_id=1, now_ms=0)
+
+    next(steps)
+    table.unregister("C", "a", broker_id=0, address=MASTER)
+    with pytest.raises(BadRegistration, match="was forgotten while it registered"):
+        next(steps)
+
+    assert (table.topic_count, table.data_version(MASTER)) == (0, None)
+
+
 def test_old_master_is_refused_while_the_new_one_is_away() -> None:
     table = with_pair()
     promoted(table)

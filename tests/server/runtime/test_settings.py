@@ -168,6 +168,7 @@ def test_yaml_is_read_where_the_name_says_so(tmp_path: Path, name: str) -> None:
         ("list.yaml", b"- a", "mapping"),
         ("nested.yaml", b"a: {b: 1}", "a is a dict"),
         ("broken.yaml", b"a: [", "parsing"),
+        ("deep.yaml", b"a: " + b"[" * 2_000, "nested too deep"),
         ("code.yaml", b"a: !!python/object/apply:os.getcwd []", "could not determine"),
     ],
 )

@@ -15,6 +15,7 @@ from storefmt.config.tables import (
     SubscriptionGroup,
     TopicConfig,
     TopicTable,
+    TopicTexts,
     load_config,
 )
 from storefmt.errors import ConfigDamaged
@@ -34,6 +35,19 @@ DECODERS = {
 def texts_of(store) -> dict[str, str]:
     every = store.expected["configText"]
     return {name: text for name, text in every.items() if name.removesuffix(".bak") in DECODERS}
+
+
+def test_only_topics_that_changed_are_made_text_again() -> None:
+    topics = {name: TopicConfig(name) for name in ("a", "b\n", "c")}
+    texts, made = TopicTexts(), []
+
+    for change in ({}, {"d": TopicConfig("d")}, {"a": TopicConfig("a", perm=4)}):
+        table = TopicTable(topics=topics | change)
+        assert table.encode(texts) == table.encode()
+        made.append(texts.made_count)
+
+    # All, then the new one, then the one that was replaced.
+    assert made == [3, 4, 5]
 
 
 @pytest.mark.parametrize("name", STORES)

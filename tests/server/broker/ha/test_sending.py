@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from remoting.aio.resources import Places
 from server.broker.ha.frames import HEADER, REPORT
 from server.broker.ha.links import Links
 from server.broker.ha.receiving import tell_epoch
@@ -13,9 +14,12 @@ from server.broker.ha.sending import SendingSettings, SlaveServer
 from server.runtime.clock import SystemClock
 from server.store.store import MessageStore
 from tests.server.store.stores import START_MS, open_store, put_all, small_config
+from tests.waiting import until
 
 
-def port_of(store: MessageStore, links: Links, *, allowed: bool = True) -> SlaveServer:
+def port_of(
+    store: MessageStore, links: Links, *, allowed: bool = True, places: Places | None = None
+) -> SlaveServer:
     return SlaveServer(
         store,
         links,
@@ -23,6 +27,7 @@ def port_of(store: MessageStore, links: Links, *, allowed: bool = True) -> Slave
         clock=SystemClock(),
         may_connect=lambda ip, local_ip: allowed,
         refused_hint="slaveAddresses",
+        places=places,
     )
 
 
@@ -65,6 +70,32 @@ def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
     assert came == b""
     assert links.links == []
     assert "127.0.0.1 is not let in as a slave; allow it with slaveAddresses" in caplog.text
+
+
+def test_slaves_take_the_descriptors_that_other_connections_leave(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> list[int]:
+        server = port_of(store, links, places=places)
+        port = await server.start("127.0.0.1", 0)
+        _, first = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: links.links)
+        reader, second = await asyncio.open_connection("127.0.0.1", port)
+        taken = [places.count, len(await reader.read())]
+        first.close()
+        await until(lambda: not links.links)
+        second.close()
+        await server.stop()
+        return [*taken, places.count]
+
+    store = open_store(small_config(tmp_path))
+    links, places = Links(behind_max=1, timeout_ms=1), Places(1)
+
+    found = asyncio.run(run())
+    store.close(START_MS)
+
+    assert found == [1, 0, 0]
+    assert "127.0.0.1 is not let in as a slave: no descriptor is left for it" in caplog.text
 
 
 def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remoting.aio.client import RemotingClient
+from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET
 from server.broker.ha.slave_synchronize import MasterCalls, SlaveSync, Told, delays_in, newest
 from server.broker.state import Broker
@@ -131,6 +132,20 @@ def test_positions_are_taken_when_the_log_has_what_they_stand_for(tmp_path: Path
             assert known() == (2, 8)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"topicConfigTable":5}', b"[" * 100_000])
+def test_a_master_with_a_bad_body_is_an_error_of_that_round(body: bytes) -> None:
+    class Client:
+        async def invoke(self, address: str, command: Command, *, timeout_s: float) -> Command:
+            return command.response(body=body)
+
+    calls = MasterCalls(Client(), "10.0.0.1:10911")  # type: ignore[arg-type]
+    for ask in (calls.topics, calls.groups, calls.progress, calls.numbers):
+        if body.startswith(b'{"') and ask != calls.topics:
+            continue
+        with pytest.raises(OSError, match=r"master 10\.0\.0\.1:10911: GET_"):
+            asyncio.run(ask())
 
 
 def test_master_tells_its_delay_levels_and_where_later_deliveries_lie_of_one_moment(

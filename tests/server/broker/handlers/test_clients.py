@@ -23,6 +23,7 @@ from remoting.headers import (
     GetProducerConnectionList,
     UnregisterClient,
 )
+from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 
@@ -149,13 +150,24 @@ def test_bad_heartbeats_are_refused_and_change_nothing(tmp_path: Path) -> None:
                 heartbeat(group="a/b"),
                 heartbeat(topics=("../x",)),
                 heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
+                heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX + 1))),
             ]
             answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
             assert desk.app.broker.consumers.group(GROUP) is None
             assert all(answer.remark for answer in answers)
             return [answer.code for answer in answers]
 
-    assert asyncio.run(run()) == [1, 1, 1, 1, 1]
+    assert asyncio.run(run()) == [1, 1, 1, 1, 1, 1]
+
+
+def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
+            group = desk.app.broker.consumers.group(GROUP)
+            return 0 if group is None else len(group.subscriptions)
+
+    assert asyncio.run(run()) == SUBSCRIPTIONS_MAX
 
 
 def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from remoting.bodies import (
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -12,6 +14,7 @@ from remoting.bodies import (
 )
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
+from server.broker.handlers.locks import BODY_SIZE_MAX
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 
 QUEUES = [MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=at) for at in range(2)]
@@ -59,3 +62,16 @@ def test_lock_without_a_body_is_an_error_and_nothing_more(tmp_path: Path) -> Non
 
     assert answer.code == 1
     assert held == [QUEUES[0]]
+
+
+@pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])
+def test_more_queues_than_a_client_has_are_refused(tmp_path: Path, code: RequestCode) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            body = LockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=QUEUES)
+            return await desk.ask(code, body=body.encode().ljust(BODY_SIZE_MAX + 1))
+
+    answer = asyncio.run(run())
+
+    assert answer.code == 1
+    assert "the limit is 1048576" in (answer.remark or "")

@@ -3,12 +3,18 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from remoting.aio.client import RemotingClient
 from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset, UpdateConsumerOffset
+from server.broker.clients import Member
+from server.broker.clients.client_requests import notice
+from server.broker.handlers import reset as reset_handler
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
+from tests.server.doubles import FakeConn
 
 QUEUE = MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)
 END = -1
@@ -47,6 +53,32 @@ def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
     assert push.body == answer.body
     assert push.ext == {"topic": TOPIC, "group": GROUP, "timestamp": "0", "isForce": "false"}
     assert kept == 4
+
+
+def test_the_offsets_for_many_members_are_one_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[bytes] = []
+
+    def counted(command: Command) -> bytes:
+        made.append(notice(command))
+        return made[-1]
+
+    async def run() -> int:
+        async with running(tmp_path) as desk:
+            await group_at(desk, 4)
+            await desk.heartbeat()
+            group = desk.app.broker.consumers.group(GROUP)
+            assert group is not None
+            others = [FakeConn(number) for number in range(300)]
+            for conn in others:
+                group.members[conn] = Member(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
+            monkeypatch.setattr(reset_handler, "notice", counted)
+            await reset(desk, to_ms=0)
+            return sum(len(conn.sent) for conn in others)
+
+    assert asyncio.run(run()) == 300
+    assert len(made) == 1
 
 
 def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:

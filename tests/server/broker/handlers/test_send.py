@@ -8,6 +8,7 @@ import pytest
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import SendMessage, SendMessageV2
+from server.broker.send.batches import RUN_COUNT_MAX
 from server.broker.send.send_forms import LEARN_AFTER
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import host_text
@@ -15,6 +16,8 @@ from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import TOPIC, Desk, running, send
 
+LARGE_BATCH = join_batch([BatchEntry(n, b"b%d" % n, b"") for n in range(2 * RUN_COUNT_MAX + 1)])
+"""It is read and stored in three runs."""
 PROPERTIES = "KEYS\1k1 k2\2UNIQ_KEY\1ABC\2WAIT\1true\2TAGS\1TagA"
 
 
@@ -175,6 +178,65 @@ def test_batch_becomes_one_record_a_message(tmp_path: Path) -> None:
     assert found[1].properties_raw == b"KEYS\1bk1\2TAGS\1TagB\2CLUSTER\1TestCluster\2WAIT\1true"
 
 
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_large_batch_is_stored_in_order_and_answered_as_one(tmp_path: Path, sync: bool) -> None:
+    async def run() -> tuple[Command, list[Record]]:
+        async with running(tmp_path, sync=sync) as desk:
+            header = send(batch=True)
+            answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
+            return answer, await desk.messages()
+
+    answer, found = asyncio.run(run())
+
+    assert (answer.code, answer.ext["queueOffset"]) == (0, "0")
+    assert answer.ext["msgId"].split(",") == [record.msg_id for record in found]
+    assert [record.flag for record in found] == list(range(2 * RUN_COUNT_MAX + 1))
+
+
+def test_others_are_served_between_the_runs_of_a_large_batch(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            answered: list[str] = []
+
+            async def batch() -> None:
+                await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=LARGE_BATCH)
+                answered.append("batch")
+
+            async def single() -> None:
+                await desk.send()
+                answered.append("single")
+
+            # Both requests come in one read.
+            await asyncio.gather(batch(), single())
+            return answered
+
+    assert asyncio.run(run()) == ["single", "batch"]
+
+
+def test_a_large_batch_of_which_a_run_was_lost_is_not_acknowledged(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            await desk.create_topic()
+            lost = ResponseCode.SERVICE_NOT_AVAILABLE
+            desk.app.broker.turn.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
+            header = send(batch=True)
+            return await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
+
+    assert asyncio.run(run()).code == ResponseCode.SERVICE_NOT_AVAILABLE
+
+
+def test_the_answer_to_a_batch_of_20_000_messages_reaches_the_client(tmp_path: Path) -> None:
+    async def run() -> Command:
+        async with running(tmp_path) as desk:
+            body = join_batch([BatchEntry(0, b"", b"")] * 20_000)
+            return await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=body)
+
+    answer = asyncio.run(run())
+
+    assert len(answer.ext["msgId"].split(",")) == 20_000
+
+
 REFUSED = [
     ({"topic": "bad/name"}, 1, "illegal characters"),
     ({"topic": "../../etc"}, 1, "illegal characters"),
@@ -222,6 +284,7 @@ def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(tmp_path: Path)
         ({"sys_flag": 4}, None, 13),
         ({}, b"no batch", 1),
         ({}, b"", 13),
+        ({}, LARGE_BATCH + b"x", 1),
     ],
 )
 def test_bad_batches_are_refused_whole(
