@@ -1,5 +1,6 @@
 """The documents say what the code says, and the paths they name exist."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from docs.generate import DIRECTORY, DOCUMENTS, printed_files
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGES = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
+NAMED = re.compile(r"\[`(?:(\w+)\.)?(\w+)`\]\(([^)]+\.py)\)")
+"""A link whose text is a name of the file that it leads to: ``[`Class.method`](path.py)``."""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
 
 
@@ -42,6 +46,49 @@ def test_every_link_of_a_document_leads_somewhere() -> None:
     ]
 
     assert missing == []
+
+
+def defined_in(source: str) -> set[tuple[str, str]]:
+    """Return classes and functions of a module, each with the class around it or none."""
+    found: set[tuple[str, str]] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.add(("", node.name))
+            found |= {
+                (node.name, inner.name)
+                for inner in ast.iter_child_nodes(node)
+                if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
+            }
+    return found
+
+
+def test_every_name_that_the_architecture_links_to_is_there() -> None:
+    named = NAMED.findall((DIRECTORY / "architecture.md").read_text())
+
+    missing = [
+        (owner, name, path)
+        for owner, name, path in named
+        if (owner, name) not in defined_in((DIRECTORY / path).read_text())
+    ]
+
+    assert len(named) > 15
+    assert missing == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_map_of_the_readme_says_what_a_package_imports(package: str) -> None:
+    rows = (line.split("|") for line in (REPOSITORY / "README.md").read_text().splitlines())
+    row = next(cells for cells in rows if len(cells) > 3 and f"`{package}/`" in cells[1])
+    imported = {
+        node.module.partition(".")[0]
+        for path in (REPOSITORY / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+
+    told = set(re.findall(r"`(\w+)`", row[3]))
+
+    assert told == imported & set(PACKAGES) - {package}
 
 
 def test_every_locked_dependency_of_ours_has_its_reason() -> None:
