@@ -207,7 +207,7 @@ stay with the store; and a quarter of its memory at 16 KiB each | closed at once
 the log |
 | new connections | 8 of a port in a turn of the event loop | they wait in \
 `serverSocketBacklog` while others are served |
-| connections of slaves | 32, from `slaveAddresses` | closed at once |
+| connections of slaves | 32, from `slaveAddresses`, of those of the process | closed at once |
 | bytes in flight, of all connections | `inFlightSizeMax`, a quarter of the memory, at least \
 32 MiB | the address that holds most gives way: its connections that hold most are closed \
 until an eighth is free |
@@ -238,17 +238,21 @@ Both servers do everything on one thread, so nobody may make them do much at onc
 - **SQL92** expressions have a limit of text and operands (docs/filters.md), and a pull stops
   looking when its tests have cost some 10 ms: it answers with what it has, and the client goes on
   from there. A heartbeat may hold 64 expressions.
+- **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
+  queues may have a body of 1 MiB, some 10,000 queues. What is larger is refused with code 1.
 - **Pulls that wait** are `heldPullCountMax` (65,536) in all, and one connection may take as many
   places as it leaves free, 10,000 at most. A pull that finds no room is answered at once, as if its
   time were over. Waiting pulls are answered in slices of some 2 ms, in order.
+- **Batches** are read and stored in runs of 1,024 messages, with one answer in the end. Others
+  may store messages between two runs. A batch that is no batch, or that is too large, is refused
+  before anything of it is stored.
 - **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
   queues or clients) are worked on in slices of some milliseconds; a thread reads and writes the
   large bodies. 256 of them may be under way, one more is answered SYSTEM_BUSY.
 
 `tests/server/test_loop_watchdog.py` holds the worst input of every request code against 20 ms, with
-5,000 topics and clients and 8,192 queues in a topic. Two requests are as long as they are large,
-because they are taken as a whole: a batch (20 ms for some 5,000 messages) and, at a name server, a
-registration (20 ms for some 30,000 topics).
+5,000 topics and clients and 8,192 queues in a topic, a batch of 20,000 messages and a registration
+of 50,000 topics.
 
 ## A name server
 
