@@ -14,6 +14,7 @@ import pytest
 
 from examples.fastapi_service import app
 from server.pytest_plugin import RocketMQ
+from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -110,8 +111,8 @@ def test_service_sends_and_consumes(rocketmq: RocketMQ, monkeypatch: pytest.Monk
         ):
             answers = [await service.post(f"/orders/{order}") for order in orders]
             assert {answer.json()["status"] for answer in answers} == {"SEND_OK"}
-            async with asyncio.timeout(60):
-                while sorted((await service.get("/seen")).json()) != orders:
-                    await asyncio.sleep(0.05)
+            await eventually(
+                lambda: service.get("/seen"), lambda seen: sorted(seen.json()) == orders
+            )
 
     asyncio.run(go())
