@@ -41,22 +41,23 @@ class Long(NamedTuple):
     """Tests that take long.
 
     Attributes:
-        where: a folder (with its slash), a file, or a function of a file.
         what: how they are called where they are left out.
+        where: folders (with their slash), files, functions, or cases of functions.
+        short: what of it is in the short tier all the same.
         mark: if not empty, only the tests with this marker.
-        short: files and functions that are in the short tier all the same.
     """
 
-    where: str
     what: str
-    mark: str = ""
+    where: tuple[str, ...]
     short: tuple[str, ...] = ()
+    mark: str = ""
 
 
+_STORE: Final = "tests/server/store/"
 LONG: Final = (
     Long(
-        "tests/interop/",
         "tests beside the real RocketMQ",
+        where=("tests/interop/",),
         short=(
             "tests/interop/test_allocate_vectors.py",
             "tests/interop/test_java_clients.py::test_batch_arrives_whole_and_in_order",
@@ -70,14 +71,58 @@ LONG: Final = (
         ),
     ),
     Long(
-        "tests/",
         "tests with Spark",
+        where=("tests/",),
         mark="spark",
         short=(
             "tests/pipeline/jobs/test_timeline.py",
             "tests/pipeline/test_live_source.py::test_live_rows_equal_the_rows_of_the_store",
             "tests/pipeline/test_store_source.py::test_a_row_a_message_equal_to_what_java_decoded",
         ),
+    ),
+    Long(
+        "processes that are killed, cut off or watched",
+        where=(
+            "tests/server/test_broker_syscalls.py",
+            "tests/server/test_failover.py",
+            "tests/server/test_kill.py",
+            "tests/server/test_kill_delayed.py",
+            "tests/server/test_loop_watchdog.py",
+            "tests/server/test_split_brain.py",
+            f"{_STORE}test_powercut.py",
+            f"{_STORE}test_syscalls.py",
+        ),
+        short=(
+            "tests/server/test_loop_watchdog.py::test_every_request_code_is_timed",
+            f"{_STORE}test_syscalls.py::test_killed_at_a_sample_of_calls_it_opens[pwrite64]",
+        ),
+    ),
+    Long(
+        "faults at every call of a made-up disk, and cuts at every length",
+        where=(
+            "tests/server/broker/test_delivered.py::"
+            "test_crash_at_any_call_of_the_disk_delivers_each_message_once",
+            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed",
+            f"{_STORE}test_crash.py::test_store_without_descriptors_refuses_puts_and_recovers",
+            f"{_STORE}test_crashstates.py",
+            f"{_STORE}test_ext_crash.py::test_unit_that_is_there_is_that_of_its_message",
+            f"{_STORE}test_recover.py::test_log_cut_at_every_byte_keeps_the_whole_records",
+            f"{_STORE}test_stalls.py::test_hiccup_at_any_moment_loses_nothing_after_a_kill",
+            f"{_STORE}test_tails.py",
+        ),
+        short=(
+            f"{_STORE}test_crashstates.py::"
+            "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[0-sync]",
+            f"{_STORE}test_crashstates.py::"
+            "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[1-failing]",
+            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
+            f"{_STORE}test_tails.py::"
+            "test_every_combination_of_tails_opens_to_the_whole_records[killed-whole]",
+        ),
+    ),
+    Long(
+        "large stores",
+        where=(f"{_STORE}test_scale.py",),
     ),
 )
 
@@ -101,20 +146,19 @@ def place_of(node_id: str, marks: Collection[str], arguments: Mapping[str, objec
         return Place(Tier.SOAK, SOAKS)
     for long in LONG:
         if is_below(node_id, long.where) and (not long.mark or long.mark in marks):
-            if any(is_below(node_id, short) for short in long.short):
-                return Place(Tier.SHORT, "")
-            return Place(Tier.FULL, long.what)
+            is_short = is_below(node_id, long.short)
+            return Place(Tier.SHORT, "") if is_short else Place(Tier.FULL, long.what)
     seed = arguments.get("seed")
     if isinstance(seed, int) and seed >= SHORT_SEEDS:
         return Place(Tier.FULL, FURTHER_SEEDS)
     return Place(Tier.SHORT, "")
 
 
-def is_below(node_id: str, where: str) -> bool:
-    """Return whether a test is in a folder, in a file, or a case of a function."""
-    rest = node_id.removeprefix(where)
-    return rest != node_id and (
-        not rest or where.endswith("/") or rest[:2] == "::" or rest[0] == "["
+def is_below(node_id: str, places: Collection[str]) -> bool:
+    """Return whether a test is in one of some folders, files, functions, or is a case itself."""
+    return any(
+        node_id.startswith(place) and (place[-1] in "/]" or node_id[len(place) :][:1] in (":", "["))
+        for place in places
     )
 
 
