@@ -53,6 +53,7 @@ class Long(NamedTuple):
     mark: str = ""
 
 
+_OFFLINE: Final = "tests/storefmt/offline/"
 _STORE: Final = "tests/server/store/"
 LONG: Final = (
     Long(
@@ -113,16 +114,41 @@ LONG: Final = (
         short=(
             f"{_STORE}test_crashstates.py::"
             "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[0-sync]",
-            f"{_STORE}test_crashstates.py::"
-            "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[1-failing]",
             f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
             f"{_STORE}test_tails.py::"
             "test_every_combination_of_tails_opens_to_the_whole_records[killed-whole]",
         ),
     ),
     Long(
-        "large stores",
-        where=(f"{_STORE}test_scale.py",),
+        "damage of every kind in stores, and what reads and mends it",
+        where=(
+            f"{_OFFLINE}test_any_damage.py",
+            f"{_OFFLINE}test_bulk.py::test_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}test_parallel.py::test_checksums_are_the_same_and_find_the_same",
+            f"{_OFFLINE}test_parallel.py::test_pieces_of_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}test_repair.py::test_a_flipped_bit_that_queues_can_tell_is_turned_back",
+            f"{_OFFLINE}test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
+            f"{_OFFLINE}test_repair.py::test_generated_damage_of_the_log",
+            f"{_OFFLINE}test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
+            "tests/pipeline/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
+        ),
+    ),
+    Long(
+        "large stores and clusters",
+        where=(
+            "tests/mqadmin/commands/test_streaming.py",
+            "tests/server/broker/test_many_topics.py",
+            f"{_STORE}test_scale.py",
+        ),
+    ),
+    Long(
+        "archives, and stores in other places",
+        where=(
+            "tests/mqadmin/commands/test_pipeline_archive.py",
+            "tests/pipeline/jobs/test_archive_and_restore.py",
+            "tests/pipeline/test_archive_kills.py",
+            "tests/pipeline/test_stores.py",
+        ),
     ),
 )
 
@@ -157,7 +183,8 @@ def place_of(node_id: str, marks: Collection[str], arguments: Mapping[str, objec
 def is_below(node_id: str, places: Collection[str]) -> bool:
     """Return whether a test is in one of some folders, files, functions, or is a case itself."""
     return any(
-        node_id.startswith(place) and (place[-1] in "/]" or node_id[len(place) :][:1] in (":", "["))
+        node_id.startswith(place)
+        and (place[-1] in "/]" or node_id[len(place) :][:1] in ("", ":", "["))
         for place in places
     )
 
