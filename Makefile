@@ -9,12 +9,17 @@ UV     ?= uv
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 
-.PHONY: shell test check unit kernel bench soak fuzz docs lock clean
+.PHONY: shell test test-full check short full kernel bench soak fuzz docs lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
 
-test: check unit
+# Minutes; it says at the end what it leaves to test-full and to soak.
+test: check short
+
+# Everything but soak, as CI runs it: also where the first part fails.
+test-full: $(VENV)/.dev
+	@$(MAKE) test; first=$$?; $(MAKE) full && exit $$first
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -24,8 +29,11 @@ check: $(VENV)/.dev
 
 # A good part of the suite waits for timers of Java: another process works meanwhile. 0 for none.
 TEST_PROCESSES ?= 2
-unit: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not soak" -n $(TEST_PROCESSES)
+short: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not full and not soak" -n $(TEST_PROCESSES)
+
+full: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "full and not soak" -n $(TEST_PROCESSES)
 
 # The tools' installation below tries this, too, and goes on without a C compiler.
 kernel: $(VENV)/.dev

@@ -3,7 +3,8 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,17 @@ import pytest
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
 from tests.lanes import scheduler
+from tests.tiers import Place, Tier, place_of, summary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
+
+MARKS = pytest.StashKey[dict[str, frozenset[str]]]()
+"""The markers of every test that was collected, also of those that do not run."""
+LEFT_OUT = pytest.StashKey[Counter[tuple[str, str]]]()
+"""How many tests of which tier and kind do not run."""
 
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
 # the programs under test must hear it.
@@ -29,6 +37,58 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> "LoadScopeScheduling":
     """Keep together what shares servers, where the suite runs in several processes."""
     return scheduler(config, log)
+
+
+def place(item: pytest.Item) -> Place:
+    """Return the tier of a test."""
+    marks = {mark.name for mark in item.iter_markers()}
+    arguments = (
+        item.callspec.params
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else {}
+    )
+    return place_of(item.nodeid, marks, arguments)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of the full tier, before pytest selects by markers."""
+    for item in items:
+        if place(item).tier is Tier.FULL:
+            item.add_marker("full")
+    config.stash[MARKS] = {
+        item.nodeid: frozenset(mark.name for mark in item.iter_markers()) for item in items
+    }
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count what does not run; a process of several tells the one that started it."""
+    if not items:
+        return
+    config = items[0].config
+    left_out = config.stash.setdefault(LEFT_OUT, Counter())
+    for item in items:
+        tier, what = place(item)
+        left_out[tier.name, what] += 1
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = [[*kind, count] for kind, count in left_out.items()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: "WorkerController") -> None:
+    """Take over what a process did not run: all of them collect the same."""
+    told = getattr(node, "workeroutput", {}).get("left_out", [])
+    node.config.stash[LEFT_OUT] = Counter({(tier, what): count for tier, what, count in told})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which tests a tier left out, and which commands run them."""
+    if config.option.markexpr in [tier.expression for tier in Tier]:
+        for line in summary(config.stash.get(LEFT_OUT, Counter[tuple[str, str]]())):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

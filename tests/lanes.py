@@ -1,12 +1,12 @@
 """Which tests stay together when the suite runs in two processes at once, as `make test` does.
 
-    tests/interop     one lane: its real servers and its JVM start once, and it mostly waits
     tests/pipeline    one lane: its Spark starts once
     any other file    a lane of its own: the process that is free takes the next one
 
-Rule: tests of a lane run in one process and in the order of a run without lanes, so that
-what they share by fixtures is started as often as there. Lanes begin in the order of their
-names, not of how many tests they have: one test may take longer than a thousand.
+Rule: tests of a lane run in one process and in the order of a run without lanes. What files
+share (the real servers and the JVM of clients of tests/interop) is started once in each process.
+Lanes begin in the order of their names, not of how many tests they have: one test may take
+longer than a thousand.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER: Final = ("tests/interop/", "tests/pipeline/")
+TOGETHER: Final = ("tests/pipeline/",)
 
 
 def lane_of(node_id: str) -> str:

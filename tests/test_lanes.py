@@ -32,7 +32,7 @@ def test_it(number):
 @pytest.mark.parametrize(
     ("node_id", "lane"),
     [
-        ("tests/interop/test_acl.py::test_a[java]", "tests/interop/"),
+        ("tests/interop/test_acl.py::test_a[java]", "tests/interop/test_acl.py"),
         ("tests/pipeline/jobs/test_stats.py::test_a", "tests/pipeline/"),
         (
             "tests/server/store/recovery/test_crash.py::test_a[x::y]",

@@ -65,7 +65,7 @@ def play(servers: Servers, toolbox: Toolbox) -> Scene:
     spec = {**where, "mode": "sync", "messages": messages}
     sent = toolbox.run("Producer", {**spec, "group": "ScenePG"})
     assert [line["event"] for line in sent] == ["sent"] * 6
-    more = {"subscription": "TagA || TagB", "count": 6, "timeoutMs": 1_200_000, "linger": True}
+    more = {"subscription": "TagA || TagB", "count": 6, "linger": True}
     consumer = toolbox.start("PushConsumer", {**where, **more})
     client_id = consumer.until("started")[-1]["clientId"]
     return Scene(servers, toolbox, consumer, client_id, sent[2]["offsetMsgId"], sent[2]["msgId"])

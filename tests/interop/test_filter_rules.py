@@ -15,6 +15,7 @@ from storefmt.formats.message import decode_records
 from tests.interop.conftest import Servers
 from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.test_filters import make_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -122,12 +123,10 @@ def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:
                 client, broker, RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number
             )
             assert sent.code == 0, sent
-        async with asyncio.timeout(60):
-            while True:
-                answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5))
-                if answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6:
-                    break
-                await asyncio.sleep(0.1)
+        answer = await eventually(
+            lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5)),
+            lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
+        )
         await client.close()
         return told, [record.body for record in decode_records(answer.body)]
 

@@ -42,7 +42,6 @@ def consumer_spec(servers: Servers, topic: str, group: str, **more: object) -> d
         "topic": topic,
         "group": group,
         "subscription": "*",
-        "timeoutMs": 120_000,
         "linger": True,
         **more,
     }
@@ -234,10 +233,15 @@ def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Serve
         assert set(queues) <= set(info.mq_table)
         assert info.status_table[topic].consume_failed_msgs == 0
 
-        moved = await admin.reset_offset_by_time(address, group, topic, 0)
+        loop = asyncio.get_running_loop()
+
+        def reset() -> None:
+            ask = admin.reset_offset_by_time(address, group, topic, 0)
+            moved = asyncio.run_coroutine_threadsafe(ask, loop).result()
+            assert moved == dict.fromkeys(queues, 0)
+
         ids = {line["msgId"] for line in first}
-        again = await asyncio.to_thread(job.every, "msgId", ids)
-        assert moved == dict.fromkeys(queues, 0)
+        again = await asyncio.to_thread(job.every_again, reset, "msgId", ids)
         assert {line["msgId"] for line in again} == ids
         await asyncio.to_thread(job.stop)
 

@@ -38,7 +38,6 @@ def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
         "topic": topic,
         "group": f"G_{topic}",
         "subscription": "*",
-        "timeoutMs": 150_000,
         "linger": True,
         **more,
     }

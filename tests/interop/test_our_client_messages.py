@@ -141,7 +141,7 @@ def test_a_sharding_key_goes_to_the_queue_java_chooses(
 def test_questions_and_replies_cross_both_ways(
     toolbox: Toolbox, servers: Servers, topic: str
 ) -> None:
-    replier = toolbox.start("Replier", spec_of(servers, topic, timeoutMs=120_000))
+    replier = toolbox.start("Replier", spec_of(servers, topic))
     replier.until("started")
     with blocking(servers) as client:
         reply = client.request(Message(topic, b"from python"), timeout_s=60)

@@ -49,7 +49,6 @@ def consumer(ask: Ask, toolbox: Toolbox, servers: Servers) -> Iterator[Job]:
         "group": GROUP,
         "subscription": "*",
         "mode": "orderly",
-        "timeoutMs": 120_000,
         "linger": True,
     }
     job = toolbox.start("PushConsumer", spec)

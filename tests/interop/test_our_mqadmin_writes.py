@@ -211,7 +211,6 @@ def test_a_java_client_is_seen_and_tells_its_inside(
         "topic": topic,
         "group": group,
         "subscription": "*",
-        "timeoutMs": 120_000,
         "linger": True,
         "count": 1,
     }

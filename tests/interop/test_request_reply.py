@@ -25,7 +25,7 @@ def replier(toolbox: Toolbox, servers: Servers) -> Iterator[tuple[dict[str, obje
     )
     assert "success" in made.stdout
     spec: dict[str, object] = {"namesrv": servers.namesrv.address, "topic": name}
-    job = toolbox.start("Replier", {**spec, "group": f"R_{name}", "timeoutMs": 120_000})
+    job = toolbox.start("Replier", {**spec, "group": f"R_{name}"})
     try:
         job.until("started")
         yield {**spec, "group": f"P_{name}"}, job

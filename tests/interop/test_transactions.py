@@ -46,7 +46,6 @@ def producer(toolbox: Toolbox, namesrv: Namesrv, *messages: dict[str, object]) -
         "namesrv": namesrv.address,
         "topic": TOPIC,
         "group": GROUP,
-        "timeoutMs": 120_000,
         "answers": ANSWERS,
         "messages": messages,
     }
@@ -61,7 +60,6 @@ def consumed(toolbox: Toolbox, namesrv: Namesrv, group: str, keys: set[str]) -> 
         "group": group,
         "subscription": "*",
         "from": "first",
-        "timeoutMs": 120_000,
         "linger": True,
     }
     job = toolbox.start("PushConsumer", spec)

@@ -12,13 +12,16 @@ import base64
 import json
 import queue
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.interop.process import Child, Ended
 from tests.interop.rocketmq import START_TIMEOUT_S, JavaSide
 
 LINE_TIMEOUT_S = 120.0
+RESET_TIMEOUT_S = 30.0
+"""How long a consumer is silent before its positions are reset again, see ``every_again``."""
+RESETS_MAX = 5
 Line = dict[str, Any]
 """One JSON object of a program; ``event`` says what it is."""
 
@@ -28,6 +31,10 @@ class Output(NamedTuple):
 
     stdout: str
     stderr: str
+
+
+class Silent(Ended):
+    """The program runs and printed nothing while a line of it was awaited."""
 
 
 class ProgramFailed(Exception):
@@ -50,7 +57,7 @@ class Job:
         try:
             told = self.arrived.get(timeout=timeout_s)
         except queue.Empty:
-            raise Ended(f"job {self._number} printed nothing in {timeout_s} s") from None
+            raise Silent(f"job {self._number} printed nothing in {timeout_s} s") from None
         if not told.get("done"):
             return dict(told["line"])
         self._is_done = True
@@ -88,6 +95,29 @@ class Job:
         while set(wanted) - {line[field] for line in got}:
             got += self.messages(1)
         return got
+
+    def every_again(
+        self, reset: Callable[[], object], field: str, wanted: Collection[object]
+    ) -> list[Line]:
+        """Return what ``every`` does, after ``reset`` has moved the positions of the consumer.
+
+        A Java consumer that hears of a reset waits for ten seconds, tells the broker the new
+        position in a one-way request, and asks for its position at once. A Java broker serves
+        the two in different threads, so that the answer may be the old position. The consumer
+        is then silent, and the positions are reset again.
+
+        Source: client/impl/factory/MQClientInstance.java#resetOffset.
+        """
+        got: list[Line] = []
+        for _ in range(RESETS_MAX):
+            reset()
+            try:
+                while set(wanted) - {line[field] for line in got}:
+                    got += self.messages(1, timeout_s=RESET_TIMEOUT_S)
+            except Silent:
+                continue
+            return got
+        raise Ended(f"job {self._number} did not go back in {RESETS_MAX} resets")
 
     def rest(self, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
         """Return the lines until the program ends."""

@@ -9,7 +9,7 @@ from remoting.codes import RequestCode
 from server.broker.config import BrokerRole
 from tests.mqadmin.conftest import Result
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 Run = Callable[..., Result]
 
@@ -19,6 +19,12 @@ async def mqadmin(run: Run, pair: Pair, *words: str) -> tuple[int, list[dict[str
     done = await asyncio.to_thread(run, *words, "-n", pair.namesrv, "-o", "json")
     made = json.loads(done.out or "[]")
     return done.exit_code, made if isinstance(made, list) else [made], done.err
+
+
+async def shown(run: Run, pair: Pair) -> list[tuple[object, object]]:
+    """Return number and role of each broker that ``ha status`` finds."""
+    _, rows, _ = await mqadmin(run, pair, "ha", "status")
+    return [(row["broker_id"], row["role"]) for row in rows]
 
 
 def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path, run: Run) -> None:
@@ -58,8 +64,8 @@ def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path,
             code, rows, _ = await mqadmin(run, pair, "broker", "promote", slave.address, "-y")
             assert (code, rows[0]["result"]) == (0, "changed")
             assert (await slave.send(b"1")).code == 0
-            code, rows, _ = await mqadmin(run, pair, "ha", "status")
-            assert [(row["broker_id"], row["role"]) for row in rows] == [(0, "ASYNC_MASTER")]
+            # The broker registers its new number after it has answered.
+            await eventually(lambda: shown(run, pair), lambda rows: rows == [(0, "ASYNC_MASTER")])
             assert (await slave.ask(RequestCode.GET_BROKER_CONFIG)).code == 0
 
     asyncio.run(act())
@@ -128,13 +134,12 @@ async def diff_says(
     run: Run, pair: Pair, stores: list[str], wanted: list[tuple[str, int, int]]
 ) -> None:
     """Return when ``store diff`` says so of two live stores: their queues follow their logs."""
-    rows: list[dict[str, object]] = []
-    for _ in range(300):
-        code, rows, _ = await mqadmin(run, pair, "store", "diff", *stores)
-        found = [(row["kind"], row["only_a"], row["only_b"]) for row in rows]
-        if found == wanted:
-            assert all(row["same"] for row in rows if row["kind"] == "log")
-            assert code == int(wanted != [("log", 0, 0)])
-            return
-        await asyncio.sleep(0.1)
-    raise AssertionError(f"store diff still says {rows}")
+
+    def is_wanted(said: tuple[int, list[dict[str, object]], str]) -> bool:
+        return [(row["kind"], row["only_a"], row["only_b"]) for row in said[1]] == wanted
+
+    code, rows, _ = await eventually(
+        lambda: mqadmin(run, pair, "store", "diff", *stores), is_wanted
+    )
+    assert all(row["same"] for row in rows if row["kind"] == "log")
+    assert code == int(wanted != [("log", 0, 0)])

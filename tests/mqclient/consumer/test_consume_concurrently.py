@@ -198,17 +198,21 @@ def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_noth
 
 
 def test_a_dropped_queue_moves_no_position() -> None:
+    at_work, may_end = asyncio.Event(), asyncio.Event()
+
     async def listen(
         messages: list[MessageExt], context: ConsumeConcurrentlyContext
     ) -> ConsumeConcurrentlyStatus:
-        await asyncio.sleep(0.01)
+        at_work.set()
+        await may_end.wait()
         return OK
 
     async def act(scene: Scene) -> None:
-        _, inside, _, held = scene
-        await asyncio.sleep(0)
+        _, inside, service, held = scene
+        await at_work.wait()
         held.dropped = True
-        await asyncio.sleep(0.05)
+        may_end.set()
+        await service.stop(wait_s=60)
         assert inside.offsets.known(QUEUE) is None
         assert held.count == 3
 

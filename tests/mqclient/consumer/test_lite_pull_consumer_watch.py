@@ -6,6 +6,7 @@ from mqclient.consumer.lite_pull_consumer import watch
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.fake import FakeServer
+from tests.waiting import until
 
 
 def test_only_a_change_is_told_and_a_name_server_that_is_away_is_none() -> None:
@@ -21,9 +22,7 @@ def test_only_a_change_is_told_and_a_name_server_that_is_away_is_none() -> None:
 
             async def asked_more() -> None:
                 count = len(fake.asked)
-                async with asyncio.timeout(60):
-                    while len(fake.asked) < count + 3:
-                        await asyncio.sleep(0.001)
+                await until(lambda: len(fake.asked) >= count + 3)
 
             await asked_more()
             assert told == []

@@ -14,6 +14,7 @@ from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse
 from tests.mqclient.fake import FakeServer
+from tests.waiting import until
 
 QUEUE = MessageQueue("T", "broker-0", 1)
 SLAVE_ID = 1
@@ -91,11 +92,10 @@ def test_a_polling_consumer_pulls_from_the_member_it_is_told() -> None:
         master.say(RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetResponse(offset=5))
         master.say(RequestCode.UPDATE_CONSUMER_OFFSET)
         consumer = LitePullConsumer(client, "G", settings)
-        async with consumer, asyncio.timeout(60):
+        async with consumer:
             await consumer.assign([QUEUE])
             await consumer.start()
-            while pulls(slave) < 3:
-                await asyncio.sleep(0.01)
+            await until(lambda: pulls(slave) >= 3)
 
         assert pulls(master) == 0
 

@@ -1,6 +1,6 @@
 """Every length, bit, page, record and file of a small store: what verify says is right.
 
-``make test`` takes samples, ``make soak`` tries all of them.
+``make test-full`` takes samples, ``make soak`` tries all of them.
 """
 
 import os

@@ -13,20 +13,26 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
+import org.apache.rocketmq.client.trace.AsyncTraceDispatcher;
 import org.apache.rocketmq.common.MixAll;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.common.topic.TopicValidator;
 
 /**
  * Sends messages with DefaultMQProducer.
  *
  * <p>Spec: namesrv, topic, group, mode (sync, async, oneway, batch), timeoutMs, compressOver,
- * maxMessageSize, compress (ZLIB, LZ4, ZSTD), trace (also send message traces), messages: a list of {body or bodyBase64, tags, keys, flag, delay, properties,
- * queue and broker, or shard (the key of SelectMessageQueueByHash)}.
- * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids.
+ * maxMessageSize, compress (ZLIB, LZ4, ZSTD), trace (also send message traces), messages: a list of
+ * {body or bodyBase64, tags, keys, flag, delay, properties, queue and broker, or shard (the key of
+ * SelectMessageQueueByHash)}.
+ * Out: "sent" or "refused" per message; a batch has one "sent" with comma separated ids. With trace it ends
+ * when a trace is stored.
  */
 final class Producer implements Program {
+    private static final int TRACE_TIMEOUT_MS = 60_000;
+
     public static void main(String[] args) throws Exception {
         Program.main(new Producer(), args);
     }
@@ -50,8 +56,15 @@ final class Producer implements Program {
         if (spec.containsKey("maxMessageSize")) {
             producer.setMaxMessageSize(spec.getIntValue("maxMessageSize"));
         }
+        DefaultMQProducer tracer = spec.getBooleanValue("trace")
+            ? ((AsyncTraceDispatcher) producer.getTraceDispatcher()).getTraceProducer() : null;
+        if (tracer != null) {
+            Where.set(tracer, spec.getString("namesrv"));
+            tracer.setSendMsgTimeout(TRACE_TIMEOUT_MS);
+        }
         producer.start();
         try {
+            long traceCount = tracer == null ? 0 : countTraces(tracer);
             awaitRoute(producer, spec.getString("topic"));
             JSONArray wanted = spec.getJSONArray("messages");
             List<Message> messages = new ArrayList<>();
@@ -73,6 +86,9 @@ final class Producer implements Program {
                     break;
                 default:
                     throw new IllegalArgumentException("mode is sync, async, oneway or batch");
+            }
+            if (tracer != null) {
+                awaitTrace(tracer, traceCount);
             }
         } finally {
             producer.shutdown();
@@ -96,6 +112,28 @@ final class Producer implements Program {
         while (known == null || !known.ok()) {
             inside.getmQClientFactory().updateTopicRouteInfoFromNameServer(topic);
             known = inside.getTopicPublishInfoTable().get(topic);
+        }
+    }
+
+    private static long countTraces(DefaultMQProducer tracer) throws Exception {
+        long count = 0;
+        for (MessageQueue queue : tracer.fetchPublishMessageQueues(TopicValidator.RMQ_SYS_TRACE_TOPIC)) {
+            count += tracer.maxOffset(queue);
+        }
+        return count;
+    }
+
+    /**
+     * Wait until the broker has one trace more: traces are sent from another thread some time later, and
+     * shutdown drops those that are still on their way.
+     */
+    private static void awaitTrace(DefaultMQProducer tracer, long countBefore) throws Exception {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRACE_TIMEOUT_MS);
+        while (countTraces(tracer) == countBefore) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException("no trace was stored in " + TRACE_TIMEOUT_MS + " ms");
+            }
+            Thread.sleep(20);
         }
     }
 

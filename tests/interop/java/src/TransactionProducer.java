@@ -14,7 +14,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 /**
  * Sends transactional messages, then answers the broker's questions until asked to stop.
  *
- * <p>Spec: namesrv, topic, group, timeoutMs, messages: a list of {key, first, properties}, answers:
+ * <p>Spec: namesrv, topic, group, messages: a list of {key, first, properties}, answers:
  * key -> commit, rollback, unknown. "first" is the local state right after the send.
  * Out: "sent" per message, "ready", and "asked" per question.
  */
@@ -73,7 +73,7 @@ final class TransactionProducer implements Program {
                 out.line(sent);
             }
             out.line(Shown.event("ready"));
-            out.awaitStop(spec.getLongValue("timeoutMs"));
+            out.awaitStop(Long.MAX_VALUE);
         } finally {
             producer.shutdown();
         }

@@ -134,38 +134,38 @@ class Machine:
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
+@pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("power_cut", [False, True], ids=["kill", "power cut"])
 def test_kills_lose_nothing_and_deliver_nothing_early_or_twice(
-    *, sync: bool, power_cut: bool
+    *, sync: bool, power_cut: bool, seed: int
 ) -> None:
-    for seed in range(25):
-        machine = Machine(sync=sync, seed=seed)
-        number = 0
-        kills: list[int] = []
-        end_ms = START_MS + RUN_MS
-        while machine.true_ms < end_ms:
-            if seed % 2 and machine.chance.random() < 0.05:
-                machine.ahead_ms = machine.chance.choice([0, HOUR_MS, 30 * 24 * HOUR_MS])
-            machine.send(number)
-            number += 1
-            machine.step()
-            if machine.chance.random() < 0.02:
-                kills.append(machine.true_ms)
-                machine.kill(power_cut=power_cut)
-                machine.true_ms += machine.chance.choice([0, 50, 2_000])
-                machine.start()
-        # What a power cut may lose with ASYNC_FLUSH is the last flush interval.
-        loss_ms = FLUSH_MS if power_cut and not sync else -1
-        for _ in range(4 * SECOND_MS // STEP_MS):
-            machine.step()
-        found = machine.stored()
-        for body, at_ms in machine.accepted.items():
-            excused = any(at_ms <= kill_ms <= at_ms + loss_ms for kill_ms in kills)
-            assert body in found or excused, (seed, body)
-        early = [one for one in machine.delivered if one.at_ms < machine.due_ms[one.body]]
-        assert early == []
-        assert len(set(found)) == len(found), seed
-        machine.kill(power_cut=False)
+    machine = Machine(sync=sync, seed=seed)
+    number = 0
+    kills: list[int] = []
+    end_ms = START_MS + RUN_MS
+    while machine.true_ms < end_ms:
+        if seed % 2 and machine.chance.random() < 0.05:
+            machine.ahead_ms = machine.chance.choice([0, HOUR_MS, 30 * 24 * HOUR_MS])
+        machine.send(number)
+        number += 1
+        machine.step()
+        if machine.chance.random() < 0.02:
+            kills.append(machine.true_ms)
+            machine.kill(power_cut=power_cut)
+            machine.true_ms += machine.chance.choice([0, 50, 2_000])
+            machine.start()
+    # What a power cut may lose with ASYNC_FLUSH is the last flush interval.
+    loss_ms = FLUSH_MS if power_cut and not sync else -1
+    for _ in range(4 * SECOND_MS // STEP_MS):
+        machine.step()
+    found = machine.stored()
+    for body, at_ms in machine.accepted.items():
+        excused = any(at_ms <= kill_ms <= at_ms + loss_ms for kill_ms in kills)
+        assert body in found or excused, body
+    early = [one for one in machine.delivered if one.at_ms < machine.due_ms[one.body]]
+    assert early == []
+    assert len(set(found)) == len(found)
+    machine.kill(power_cut=False)
 
 
 def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_are_back() -> None:

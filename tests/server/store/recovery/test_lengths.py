@@ -7,7 +7,7 @@
     dispatch     ┘
                     every 8th goes on: files of log, queues and index as if nothing had been
 
-On a disk in memory. ``make test`` takes samples, ``make soak`` every length.
+On a disk in memory. ``make test-full`` takes samples, ``make soak`` every length.
 """
 
 import itertools

@@ -1,0 +1,138 @@
+"""Every test is in one tier, and a run says what it left out."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from tests.conftest import MARKS
+from tests.golden import REPOSITORY
+from tests.tiers import LONG, Tier, is_below, place_of, summary
+
+CONTENT = """
+import pytest
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random(seed):
+    assert {failing!r} != f"random {seed}"
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [0, 7])
+def test_hours(seed):
+    pass
+
+def test_plain():
+    pass
+"""
+
+
+def selects(expression: str, marks: frozenset[str]) -> bool:
+    """Return whether ``pytest -m`` runs a test with these markers."""
+    return Expression.compile(expression).evaluate(lambda name, **kwargs: name in marks)
+
+
+def expression_of(target: str) -> str:
+    """Return what a target of the Makefile gives to ``pytest -m``."""
+    makefile = (REPOSITORY / "Makefile").read_text()
+    found = re.search(rf"^{target}:.*\n\t.*pytest -m \"?([a-z ]+?)\"? -n", makefile, re.MULTILINE)
+    assert found is not None, target
+    return found[1]
+
+
+def test_every_collected_test_is_selected_by_exactly_one_tier(pytestconfig: pytest.Config) -> None:
+    marks = pytestconfig.stash[MARKS]
+
+    tiers_of = {
+        node_id: [tier for tier in Tier if selects(tier.expression, of_one)]
+        for node_id, of_one in marks.items()
+    }
+
+    assert [node_id for node_id, tiers in tiers_of.items() if len(tiers) != 1] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "tier"), [("short", Tier.SHORT), ("full", Tier.FULL), ("soak", Tier.SOAK)]
+)
+def test_makefile_selects_the_tier(target: str, tier: Tier) -> None:
+    assert expression_of(target) == tier.expression
+
+
+def test_ci_runs_the_short_and_the_full_tier() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+
+    assert "exec make test-full" in (REPOSITORY / ".ci" / "run").read_text()
+    assert re.search(r"^test: check short$", makefile, re.MULTILINE)
+    assert re.search(r"^test-full: test\n\t\$\(MAKE\) full$", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("where", [where for long in LONG for where in (*long.where, *long.short)])
+def test_what_the_table_names_is_there(where: str, pytestconfig: pytest.Config) -> None:
+    collected = pytestconfig.stash[MARKS]
+    path = where.partition("::")[0]
+
+    assert (REPOSITORY / path).exists()
+    # A run of a part of the tests knows the names of that part.
+    if any(is_below(node_id, [path]) for node_id in collected):
+        assert any(is_below(node_id, [where]) for node_id in collected)
+
+
+@pytest.mark.parametrize(
+    ("node_id", "marks", "arguments", "tier"),
+    [
+        ("tests/server/test_a.py::test_b", [], {}, Tier.SHORT),
+        ("tests/server/test_a.py::test_b[0]", [], {"seed": 0}, Tier.SHORT),
+        ("tests/server/test_a.py::test_b[2]", [], {"seed": 2}, Tier.FULL),
+        ("tests/server/test_a.py::test_b[2]", ["soak"], {"seed": 2}, Tier.SOAK),
+        ("tests/interop/test_acl.py::test_b", ["java"], {}, Tier.FULL),
+        ("tests/interop/test_acl.py::test_b", ["java", "soak"], {}, Tier.SOAK),
+        ("tests/interop/test_our_client.py::test_b[java]", ["java"], {}, Tier.SHORT),
+        ("tests/interop/test_our_client_groups.py::test_b", ["java"], {}, Tier.FULL),
+        ("tests/pipeline/test_a.py::test_b", ["spark"], {}, Tier.FULL),
+        ("tests/pipeline/test_a.py::test_b", [], {}, Tier.SHORT),
+        ("tests/pipeline/jobs/test_timeline.py::test_b", ["spark"], {}, Tier.SHORT),
+    ],
+)
+def test_tier_of_a_test(
+    node_id: str, marks: list[str], arguments: dict[str, object], tier: Tier
+) -> None:
+    assert place_of(node_id, marks, arguments).tier is tier
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize("failing", ["", "random 1"])
+def test_a_run_of_a_tier_says_what_it_left_out(
+    tmp_path: Path, processes: str, failing: str
+) -> None:
+    file = tmp_path / "tests" / "test_a.py"
+    file.parent.mkdir()
+    file.write_text(CONTENT.replace("{failing!r}", repr(failing)))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = full\n    soak\n    spark\n")
+    words = [sys.executable, "-m", "pytest", "-q", "-n", processes, "-p", "tests.conftest"]
+    words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-m", Tier.SHORT.expression]
+
+    done = subprocess.run(
+        [*words, "tests"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == int(bool(failing)), done.stdout + done.stderr
+    left_out = """\
+left out, run by `make test-full`: 3 tests
+       3  further seeds of random tests
+left out, run by `make soak`: 2 tests
+       2  runs of hours
+"""
+    assert left_out in done.stdout
+    closing_line = done.stdout.splitlines()[-1]
+    assert ("1 failed, 2 passed" if failing else "3 passed") in closing_line
+
+
+def test_a_whole_run_leaves_nothing_out() -> None:
+    assert summary({}) == []

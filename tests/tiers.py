@@ -1,0 +1,204 @@
+"""Which tests `make test` runs, which `make test-full` adds, and which only `make soak` runs.
+
+    short   what no line of LONG names: minutes on two cores
+    full    what a line of LONG names, and further seeds: half an hour more
+    soak    what is marked ``soak``: hours
+
+Rule: a test is in exactly one tier. `make test-full` runs the short tier and then the full one,
+so that nothing runs twice. The short tier keeps a few tests of each kind that is long, so that
+`make test` has asked a real Java client, a real Java broker and Spark, too.
+"""
+
+from collections.abc import Collection, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+SHORT_SEEDS: Final = 2
+"""Of a test with an argument ``seed`` so many cases are in the short tier."""
+FURTHER_SEEDS: Final = "further seeds of random tests"
+SOAKS: Final = "runs of hours"
+
+
+class Tier(Enum):
+    """A tier: the command that runs it, and the expression by which pytest selects it."""
+
+    SHORT = ("make test", "not full and not soak")
+    FULL = ("make test-full", "full and not soak")
+    SOAK = ("make soak", "soak")
+
+    @property
+    def command(self) -> str:
+        """What a person types."""
+        return self.value[0]
+
+    @property
+    def expression(self) -> str:
+        """What the Makefile gives to ``pytest -m``."""
+        return self.value[1]
+
+
+class Long(NamedTuple):
+    """Tests that take long.
+
+    Attributes:
+        what: how they are called where they are left out.
+        where: folders (with their slash), files, functions, or cases of functions.
+        short: what of it is in the short tier all the same.
+        mark: if not empty, only the tests with this marker.
+    """
+
+    what: str
+    where: tuple[str, ...]
+    short: tuple[str, ...] = ()
+    mark: str = ""
+
+
+_OFFLINE: Final = "tests/storefmt/offline/"
+_STORE: Final = "tests/server/store/"
+LONG: Final = (
+    Long(
+        "tests beside the real RocketMQ",
+        where=("tests/interop/",),
+        short=(
+            "tests/interop/test_allocate_vectors.py",
+            "tests/interop/test_java_clients.py::test_batch_arrives_whole_and_in_order",
+            "tests/interop/test_java_clients.py::test_orderly_consumers_keep_the_order_of_each_queue",
+            "tests/interop/test_java_clients.py::test_pull_gives_back_what_was_sent_in_order",
+            "tests/interop/test_javabuild.py",
+            "tests/interop/test_our_client.py",
+            "tests/interop/test_store_continued.py::"
+            "test_we_continue_a_store_of_5_where_the_real_one_ends_at_the_first_new_record",
+            "tests/interop/test_toolbox.py",
+        ),
+    ),
+    Long(
+        "tests with Spark",
+        where=("tests/",),
+        mark="spark",
+        short=(
+            "tests/pipeline/jobs/test_timeline.py",
+            "tests/pipeline/test_live_source.py::test_live_rows_equal_the_rows_of_the_store",
+            "tests/pipeline/test_store_source.py::test_a_row_a_message_equal_to_what_java_decoded",
+        ),
+    ),
+    Long(
+        "processes that are killed, cut off or watched",
+        where=(
+            "tests/server/test_broker_syscalls.py",
+            "tests/server/test_failover.py",
+            "tests/server/test_kill.py",
+            "tests/server/test_kill_delayed.py",
+            "tests/server/test_loop_watchdog.py",
+            "tests/server/test_split_brain.py",
+            f"{_STORE}test_powercut.py",
+            f"{_STORE}test_syscalls.py",
+        ),
+        short=(
+            "tests/server/test_loop_watchdog.py::test_every_request_code_is_timed",
+            f"{_STORE}test_syscalls.py::test_killed_at_a_sample_of_calls_it_opens[pwrite64]",
+        ),
+    ),
+    Long(
+        "faults at every call of a made-up disk, and cuts at every length",
+        where=(
+            "tests/server/broker/test_delivered.py::"
+            "test_crash_at_any_call_of_the_disk_delivers_each_message_once",
+            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed",
+            f"{_STORE}test_crash.py::test_store_without_descriptors_refuses_puts_and_recovers",
+            f"{_STORE}test_crashstates.py",
+            f"{_STORE}test_ext_crash.py::test_unit_that_is_there_is_that_of_its_message",
+            f"{_STORE}test_recover.py::test_log_cut_at_every_byte_keeps_the_whole_records",
+            f"{_STORE}test_stalls.py::test_hiccup_at_any_moment_loses_nothing_after_a_kill",
+            f"{_STORE}test_tails.py",
+        ),
+        short=(
+            f"{_STORE}test_crashstates.py::"
+            "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[0-sync]",
+            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
+            f"{_STORE}test_tails.py::"
+            "test_every_combination_of_tails_opens_to_the_whole_records[killed-whole]",
+        ),
+    ),
+    Long(
+        "damage of every kind in stores, and what reads and mends it",
+        where=(
+            f"{_OFFLINE}test_any_damage.py",
+            f"{_OFFLINE}test_bulk.py::test_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}test_parallel.py::test_checksums_are_the_same_and_find_the_same",
+            f"{_OFFLINE}test_parallel.py::test_pieces_of_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}test_repair.py::test_a_flipped_bit_that_queues_can_tell_is_turned_back",
+            f"{_OFFLINE}test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
+            f"{_OFFLINE}test_repair.py::test_generated_damage_of_the_log",
+            f"{_OFFLINE}test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
+            "tests/pipeline/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
+        ),
+    ),
+    Long(
+        "large stores and clusters",
+        where=(
+            "tests/mqadmin/commands/test_streaming.py",
+            "tests/server/broker/test_many_topics.py",
+            f"{_STORE}test_scale.py",
+        ),
+    ),
+    Long(
+        "archives, and stores in other places",
+        where=(
+            "tests/mqadmin/commands/test_pipeline_archive.py",
+            "tests/pipeline/jobs/test_archive_and_restore.py",
+            "tests/pipeline/test_archive_kills.py",
+            "tests/pipeline/test_stores.py",
+        ),
+    ),
+)
+
+
+class Place(NamedTuple):
+    """The tier of one test, and what kind of tests it is left out with."""
+
+    tier: Tier
+    what: str
+
+
+def place_of(node_id: str, marks: Collection[str], arguments: Mapping[str, object]) -> Place:
+    """Return the tier of a test.
+
+    Args:
+        node_id: as pytest prints it, ``tests/…/test_x.py::test_y[z]``.
+        marks: the names of its markers.
+        arguments: of a parametrized test.
+    """
+    if "soak" in marks:
+        return Place(Tier.SOAK, SOAKS)
+    for long in LONG:
+        if is_below(node_id, long.where) and (not long.mark or long.mark in marks):
+            is_short = is_below(node_id, long.short)
+            return Place(Tier.SHORT, "") if is_short else Place(Tier.FULL, long.what)
+    seed = arguments.get("seed")
+    if isinstance(seed, int) and seed >= SHORT_SEEDS:
+        return Place(Tier.FULL, FURTHER_SEEDS)
+    return Place(Tier.SHORT, "")
+
+
+def is_below(node_id: str, places: Collection[str]) -> bool:
+    """Return whether a test is in one of some folders, files, functions, or is a case itself."""
+    return any(
+        node_id.startswith(place)
+        and (place[-1] in "/]" or node_id[len(place) :][:1] in ("", ":", "["))
+        for place in places
+    )
+
+
+def summary(left_out: Mapping[tuple[str, str], int]) -> list[str]:
+    """Return the lines that say what a run left out, and which command runs it.
+
+    Args:
+        left_out: how many tests of which tier (its name) and what kind.
+    """
+    lines = []
+    for tier in Tier:
+        kinds = {what: count for (name, what), count in left_out.items() if name == tier.name}
+        if kinds:
+            lines.append(f"left out, run by `{tier.command}`: {sum(kinds.values()):,} tests")
+            lines += [f"  {count:6,}  {what}" for what, count in kinds.items() if what]
+    return lines
