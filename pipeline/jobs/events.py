@@ -19,8 +19,8 @@ from pipeline.reading import Reading
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
 from pipeline.tables import plan, read
-from storefmt.offline.analyse.course_columns import COLUMNS, course_of_batch
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
+from storefmt.offline.analyse.record_batches import COLUMNS, course_of_batch
 from storefmt.offline.analyse.time_gaps import Course, Mark, Step, joined
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.verify.bulk import Bulk, Window
-from storefmt.offline.verify.bulk_queues import Marked
+from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.parallel_verify import PIECE_SIZE, Piece, judge, judge_of, pieces
 from storefmt.offline.verify.store import verify as verify_store

@@ -133,11 +133,6 @@ class DledgerDirectory:
         """File with the last and the last committed index."""
         return self.path / "checkpoint"
 
-    @property
-    def current_term(self) -> Path:
-        """File with the term and whom this member voted for."""
-        return self.path / "currterm"
-
 
 def find_directories(root: Path) -> list[DledgerDirectory]:
     """Return the DLedger directories of a store directory, by name; usually none or one.
@@ -152,18 +147,6 @@ def find_directories(root: Path) -> list[DledgerDirectory]:
     ]
 
 
-def looks_like_entries(head: bytes) -> bool:
-    """Return whether a log file that begins with ``head`` holds entries, not bare records.
-
-    Args:
-        head: the first 56 bytes or more of a file.
-    """
-    if len(head) < HEAD_SIZE + 8:
-        return False
-    magic, size, *_, body_size = _HEAD.unpack_from(head)
-    return magic in _MAGICS and size == HEAD_SIZE + body_size
-
-
 def wraps(head: bytes, record: Record) -> bool:
     """Return whether ``head``, the bytes before a record, is that of the entry around it."""
     if len(head) != HEAD_SIZE:
@@ -173,18 +156,6 @@ def wraps(head: bytes, record: Record) -> bool:
     return found == (
         MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
     )  # fmt: skip
-
-
-def parse_state(text: str) -> dict[str, int | str]:
-    """Return the ``name=value`` lines of ``checkpoint`` or ``currterm``, numbers as int."""
-    found: dict[str, int | str] = {}
-    for line in text.splitlines():
-        name, separator, value = line.strip().partition("=")
-        if separator and not name.startswith("#"):
-            number = value.removeprefix("-")
-            known = len(number) < 20 and number.isascii() and number.isdigit()
-            found[name] = int(value) if known else value
-    return found
 
 
 def encode_entry(entry: DledgerEntry) -> bytes:

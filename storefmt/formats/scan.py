@@ -248,32 +248,6 @@ def walk(
         pos += item.size
 
 
-def iter_log(
-    directory: Path, *, start: int | None = None, check_crc: bool = True
-) -> Iterator[LogItem]:
-    """Yield the items of every file of a commit log directory, in order.
-
-    Args:
-        start: log offset (bytes) at which a record starts; from the oldest when None.
-
-    Raises:
-        OSError: the directory or a file cannot be read.
-    """
-    for path in log_files(directory):
-        with LogFile(path) as file:
-            if start is not None and start >= file.base + file.size:
-                continue
-            first = 0 if start is None else max(start - file.base, 0)
-            yield from walk(
-                file.read,
-                base=file.base,
-                size=file.size,
-                start=first,
-                check_crc=check_crc,
-                data_after=file.data_after,
-            )
-
-
 def log_files(directory: Path) -> list[Path]:
     """Return the files of a commit log directory in the order of their offsets.
 

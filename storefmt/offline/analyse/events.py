@@ -104,7 +104,7 @@ def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) ->
 def _by_batches(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> Course:
     # Heavy, and not installed everywhere.
     from storefmt.arrow.columns import iter_batches
-    from storefmt.offline.analyse.course_columns import COLUMNS, course_of_batch
+    from storefmt.offline.analyse.record_batches import COLUMNS, course_of_batch
 
     def courses() -> Iterator[Course]:
         paths = [span.path for span in store.log.spans]

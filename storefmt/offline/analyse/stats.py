@@ -3,7 +3,7 @@
     records ──key──> {(topic, queue): Tally(count, size, first_ms, last_ms)}
 
 Rule: there are two ways through the log and one result. Where numpy and pyarrow are
-installed whole batches are grouped (``storefmt.offline.analyse.stats_columns``), elsewhere record
+installed whole batches are grouped (``storefmt.offline.analyse.record_batches``), elsewhere record
 by record; a test holds them together. Memory is bounded: see
 ``storefmt.offline.analyse.tally``. Damage is passed over; ``verify`` tells about it.
 """
@@ -73,7 +73,7 @@ def _count_files(
     worker_count: int,
 ) -> None:
     # Heavy, and not installed everywhere.
-    from storefmt.offline.analyse.stats_columns import count_batches, count_file
+    from storefmt.offline.analyse.record_batches import count_batches, count_file
 
     paths = [span.path for span in store.log.spans]
     add = partial(count_batches, by=by, tallies=tallies, wanted=wanted, bucket_ms=bucket_ms)

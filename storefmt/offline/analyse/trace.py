@@ -25,15 +25,15 @@ from storefmt.formats.properties import (
     PROPERTY_SEPARATOR,
 )
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
-from storefmt.offline.analyse.life import (
+from storefmt.offline.analyse.message_history import (
     Step,
     decided_offsets,
+    describe,
     detail_of,
     due_of,
     own_topic,
     step_of,
 )
-from storefmt.offline.analyse.message_history import describe
 from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.views.matching import copies_of
 from storefmt.offline.views.opened import Opened

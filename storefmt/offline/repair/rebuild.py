@@ -19,10 +19,9 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.message import Record
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutDir, copy_file, progress_none
-from storefmt.offline.repair.index_writer import IndexFiles
 from storefmt.offline.repair.placement import Placed, Placement, parse_delays
 from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
-from storefmt.offline.repair.rebuild_index import index_files, shape_of, take_history
+from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
 from storefmt.offline.views.effective_log import ProgressCall, SolidLog
 from storefmt.offline.views.log_scan import Damage
 from storefmt.offline.views.opened import Opened

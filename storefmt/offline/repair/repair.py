@@ -11,24 +11,48 @@ nobody made (strangers, the abort file, the lock) is left behind.
 Source: store/DefaultMessageStore.java#load, store/CommitLog.java#recoverNormally.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
 from storefmt.formats.checkpoint import Checkpoint
+from storefmt.names import TopicKind, kind_of
 from storefmt.offline.output_dir import OutDir, SparseFile, copy_file, progress_none, sparse_file
 from storefmt.offline.repair.placeholder import Slot, fill
 from storefmt.offline.repair.placement import Placement, parse_delays
 from storefmt.offline.repair.rebuild import Rebuilt, Shape, rebuild
 from storefmt.offline.repair.repair_plan import Hole, Plan
-from storefmt.offline.repair.topicsmade import topics_of
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.views.effective_log import ProgressCall, SolidLog
 from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
+
+QUEUE_COUNT_MAX: Final = 1 << 16
+"""A queue id beyond it is damage; Java allocates by this number."""
+_USERS: Final = (TopicKind.ORDINARY, TopicKind.RETRY, TopicKind.DLQ)
+
+
+def topics_of(queues: Iterable[QueueKey], *, now_ms: int) -> TopicTable:
+    """Return a table with the users' topics that have these queues.
+
+    Args:
+        now_ms: version of the table.
+    """
+    counts: dict[str, int] = {}
+    for topic, queue_id in sorted(queues):
+        if kind_of(topic) in _USERS and queue_id < QUEUE_COUNT_MAX:
+            counts[topic] = max(counts.get(topic, 0), queue_id + 1)
+    topics = {
+        topic: TopicConfig(topic, read_queue_nums=count, write_queue_nums=count)
+        for topic, count in counts.items()
+    }
+    return TopicTable(topics, DataVersion(now_ms, 1))
+
 
 LEFT_BEHIND: Final = frozenset(
     {"abort", "lock", "checkpoint", "dispatch.json", "dispatch.json.bak", "dispatch.json.tmp"}

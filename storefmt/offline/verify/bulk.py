@@ -9,21 +9,22 @@ checks, so the findings are the same with and without numpy. What is no whole re
 left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats import layout
+from storefmt.formats.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
+from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
-from storefmt.formats.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX, TAGS
 from storefmt.formats.scan import scan_log
 from storefmt.formats.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
 from storefmt.names import SCHEDULE_TOPIC
-from storefmt.offline.verify.bulk_queues import Claims, Marked, match
-from storefmt.offline.verify.bulk_tags import codes_of, find_tags, texts_of
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.outliers import CLOCK_SLACK_MS
 from storefmt.offline.views.matching import Marks, Matching
@@ -31,6 +32,191 @@ from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import FileSpan, QueueKey
 from storefmt.paths import check_topic_name
 from storefmt.store_file import StoreFile
+
+Ints = npt.NDArray[np.int64]
+
+_NAME: Final = TAGS.encode()
+_NAMED: Final = len(_NAME) + 1
+_SEPARATOR: Final = 2
+_SIZE_MAX: Final = 32
+"""Longer tags get their codes one by one."""
+
+
+class Texts(NamedTuple):
+    """Properties of some records: those of record ``rows[k]`` are ``data[start[k]:end[k]]``.
+
+    Each lies behind a separator; what is between them means nothing.
+    """
+
+    rows: Ints
+    data: bytes
+    start: Ints
+    end: Ints
+
+
+class Tags(NamedTuple):
+    """Where the tag of each record lies; no bytes where there is none."""
+
+    start: Ints
+    end: Ints
+    odd: npt.NDArray[np.bool_]
+
+
+def texts_of(view: npt.NDArray[np.uint8], pos: Ints, sizes: Ints) -> Iterator[Texts]:
+    """Yield the properties at these positions, which are above 0, by size: like with like.
+
+    Those at the very end of ``view`` may be left out. What is copied is at most twice their
+    bytes: a small part of the window, which stays in the cache of the core.
+    """
+    like = np.frexp(sizes)[1]
+    for kind in np.unique(like).tolist():
+        rows = np.flatnonzero(like == kind)
+        width = int(sizes[rows].max()) + 1
+        rows = rows[pos[rows] - 1 + width <= len(view)]
+        if not len(rows):
+            continue
+        table = np.lib.stride_tricks.sliding_window_view(view, width)[pos[rows] - 1]
+        table[:, 0] = _SEPARATOR
+        start = np.arange(len(rows)) * width + 1
+        data = table.tobytes() + bytes(_SIZE_MAX)
+        yield Texts(rows, data, start, start + sizes[rows])
+
+
+def find_tags(texts: Texts) -> Tags:
+    """Return where the tags lie."""
+    view = np.frombuffer(texts.data, dtype=np.uint8)
+    names = np.flatnonzero(view == 1) - len(_NAME)
+    names = names[names >= 0]
+    for number, letter in enumerate(_NAME):
+        names = names[view[names + number] == letter]
+    # What is looked for behind the last one lies in no properties.
+    names = np.append(names, [len(view), len(view)])
+    separators = np.append(np.flatnonzero(view == _SEPARATOR), len(view))
+    at = np.searchsorted(names, texts.start)
+    first = names[at]
+    has_tag = first + _NAMED <= texts.end
+    start = np.where(has_tag, first + _NAMED, texts.end)
+    end = np.minimum(separators[np.searchsorted(separators, start)], texts.end)
+    odd = (names[at + 1] + _NAMED <= texts.end) | (start == end) | (view[first - 1] != _SEPARATOR)
+    return Tags(start, end, has_tag & odd)
+
+
+def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
+    """Return the code of each tag ``data[start[k]:end[k]]``; ``data`` is that of ``Texts``."""
+    sizes = end - start
+    width = min(int(sizes.max(initial=1)), _SIZE_MAX)
+    view = np.frombuffer(data, dtype=np.uint8)
+    table = np.lib.stride_tricks.sliding_window_view(view, width)[start]
+    codes = np.zeros(len(start), dtype=np.int32)
+    is_plain = sizes <= width
+    for number in range(width):
+        letters, inside = table[:, number], sizes > number
+        codes = np.where(inside, codes * 31 + letters, codes)
+        is_plain &= ~inside | (letters < 128)
+    found: Ints = codes.astype(np.int64)
+    for row in np.flatnonzero(~is_plain).tolist():
+        found[row] = tags_code(data[start[row] : end[row]].decode("utf-8", "replace"))
+    return found
+
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+QUEUE_SPAN_MAX: Final = 1 << 16
+SPARE: Final = 64
+"""Entries that are read beyond eight times those claimed: claims of a queue lie close."""
+DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
+_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+assert _ENTRY.itemsize == ENTRY_SIZE
+
+
+class Marked(NamedTuple):
+    """Entries of a queue that records of a window have: ``first`` and what to add to it."""
+
+    key: QueueKey
+    first: int
+    more: npt.NDArray[np.uint16]
+
+
+class Claims(NamedTuple):
+    """What each of some records says of its entry; a column a field."""
+
+    queue: Ints
+    """A number of the queue."""
+    queue_offset: Ints
+    log_offset: Ints
+    size: Ints
+    tags_code: Ints
+    delayed_ms: Ints
+    """Store time of a message that waits for its level, 0 of any other."""
+
+
+def match(
+    claims: Claims,
+    key_of: Callable[[int], QueueKey],
+    view_of: Callable[[QueueKey], QueueView | None],
+) -> tuple[Flags, list[Marked]]:
+    """Return which claims fit their entries, and those entries.
+
+    Args:
+        key_of: gives the queue of a number.
+        view_of: gives None for a queue that is not there, or not looked into.
+    """
+    fits = np.zeros(len(claims.queue), dtype=bool)
+    if not len(fits):
+        return fits, []
+    order = np.argsort(claims.queue, kind="stable")
+    queues, offsets = claims.queue[order], claims.queue_offset[order]
+    starts = np.flatnonzero(np.diff(queues, prepend=queues[0] - 1))
+    first = np.minimum.reduceat(offsets, starts)
+    row_counts = np.diff(starts, append=len(order))
+    most = np.minimum(8 * row_counts + SPARE, QUEUE_SPAN_MAX)
+    # An offset may be any number: one more than it may be none.
+    spans = np.minimum(np.maximum.reduceat(offsets, starts) - first, most - 1) + 1
+    keys = [key_of(number) for number in queues[starts].tolist()]
+    parts = [
+        _entries(view_of(key), low, span)
+        for key, low, span in zip(keys, first.tolist(), spans.tolist(), strict=True)
+    ]
+    counts = np.fromiter(map(len, parts), np.int64, len(parts)) // ENTRY_SIZE
+    more = offsets - np.repeat(first, row_counts)
+    there = more < np.repeat(counts, row_counts)
+    places = more + np.repeat(counts.cumsum() - counts, row_counts)
+    rows = order[there]
+    found = np.frombuffer(b"".join(parts), dtype=_ENTRY)[places[there]]
+    fits[rows] = _same(found, Claims(*(column[rows] for column in claims)))
+    return fits, _marked(keys, first, starts, more, fits[order])
+
+
+def _entries(view: QueueView | None, first: int, count: int) -> bytes:
+    span = None if view is None else view.file_of(first)
+    return b"" if view is None or span is None else view.read(span, first, count)
+
+
+def _same(entries: npt.NDArray[np.void], claims: Claims) -> Flags:
+    code = entries["tags_code"].astype(np.int64)
+    late = code - claims.delayed_ms
+    same: Flags = (claims.delayed_ms > 0) & (late >= 0) & (late <= DELAY_MS_MAX)
+    same |= code == claims.tags_code
+    same &= code > EXT_ADDRESS_MAX
+    same &= entries["log_offset"] == claims.log_offset
+    same &= entries["size"] == claims.size
+    return same
+
+
+def _marked(
+    keys: list[QueueKey], first: Ints, starts: Ints, more: Ints, fits: Flags
+) -> list[Marked]:
+    # Only what lies within QUEUE_SPAN_MAX of the first one fits.
+    kept = more[fits].astype(np.uint16)
+    ends = np.add.reduceat(fits, starts, dtype=np.int64).cumsum().tolist()
+    begins = [0, *ends[:-1]]
+    return [
+        Marked(key, low, kept[begin:end])
+        for key, low, begin, end in zip(keys, first.tolist(), begins, ends, strict=True)
+        if end > begin
+    ]
+
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

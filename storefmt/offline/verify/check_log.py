@@ -20,8 +20,7 @@ from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.outliers import Neighbours
 from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
-from storefmt.offline.views.opened import Opened
-from storefmt.offline.views.places import field_at
+from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import check_topic_name
 

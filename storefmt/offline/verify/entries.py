@@ -16,8 +16,7 @@ from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
 from storefmt.offline.verify.findings import Findings
 from storefmt.offline.views.matching import Expected, Matching, copies_of
-from storefmt.offline.views.opened import Opened
-from storefmt.offline.views.places import field_at
+from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.queues import QueueView
 
 BLOCK_ENTRIES: Final = 4096

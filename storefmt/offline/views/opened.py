@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
+from storefmt.formats import layout
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
+from storefmt.formats.message import MAGIC_V2, Record
 from storefmt.formats.scan import log_files
 from storefmt.offline.views.geometry import detect
 from storefmt.offline.views.indexes import IndexView
@@ -206,3 +208,17 @@ def _refuse_dledger(root: Path) -> None:
         f"is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
         "records, `store repair` of OUT a store"
     )
+
+
+def field_at(store: Opened, span: FileSpan, pos: int, record: Record, name: str) -> tuple[int, int]:
+    """Return (position in the file, size) of a field of the record at ``pos``."""
+    declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
+    try:
+        data = store.log.open(span).read(pos, record.size)
+        for found in declared.spans(data):
+            if found.field.name == name:
+                return pos + found.pos, found.size
+    except StoreError:
+        # It was whole a moment ago; the record's start is near enough.
+        return pos, record.size
+    return pos, record.size

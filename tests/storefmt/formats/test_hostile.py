@@ -10,7 +10,6 @@ from storefmt.formats.batch import BatchEntry, join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_units, encode_unit
-from storefmt.formats.dledger import parse_state
 from storefmt.formats.hosts import host_text, parse_host
 from storefmt.formats.message import decode_record, decode_records, encode_record
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
@@ -47,7 +46,6 @@ TEXTS = {
     "offset id": parse_offset_id,
     "unique id": decode_unique_id,
     "host": parse_host,
-    "state": parse_state,
 }
 
 
