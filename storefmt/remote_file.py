@@ -1,11 +1,11 @@
 """Files that the operating system cannot open, as those of an object store.
 
-    FarPath  a path like any other; whether it is there, what is in it and its bytes are asked
+    RemotePath  a path like any other; whether it is there, what is in it and its bytes are asked
              of whoever made it
-    Ranges   one such file, open: its size, and ranges of its bytes
+    RemoteFile   one such file, open: its size, and ranges of its bytes
 
 Rule: readers of a store ask a far path for its ranges and the operating system for all others,
-and nobody writes to one. Who knows a far file system subclasses ``FarPath``; there is none here.
+and nobody writes to one. Who knows a far file system subclasses ``RemotePath``; there is none here.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path, PosixPath
 from typing import Any, NoReturn, Protocol, Self
 
 
-class Ranges(Protocol):
+class RemoteFile(Protocol):
     """An open file."""
 
     @property
@@ -30,11 +30,11 @@ class Ranges(Protocol):
         """Let go of what is kept; the next read fetches it again."""
 
 
-class FarPath(PosixPath):
+class RemotePath(PosixPath):
     """A file or directory by its URI; ``s3://bucket/store`` / ``commitlog`` is one, too."""
 
     @abstractmethod
-    def ranges(self) -> Ranges:
+    def open_remote(self) -> RemoteFile:
         """Open the file; raises OSError."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class FarPath(PosixPath):
 
     def read_bytes(self) -> bytes:
         """Return the whole file."""
-        ranges = self.ranges()
+        ranges = self.open_remote()
         try:
             return ranges.read(0, ranges.size)
         finally:
@@ -105,6 +105,6 @@ class FarPath(PosixPath):
         raise OSError(95, os.strerror(95), str(self))
 
 
-def ranges_of(path: Path) -> Ranges | None:
+def remote_file_of(path: Path) -> RemoteFile | None:
     """Return the ranges of a far file, None for one of this machine; raises OSError."""
-    return path.ranges() if isinstance(path, FarPath) else None
+    return path.open_remote() if isinstance(path, RemotePath) else None

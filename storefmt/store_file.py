@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from storefmt.errors import StoreError
-from storefmt.remote_file import Ranges, ranges_of
+from storefmt.remote_file import RemoteFile, remote_file_of
 
 WINDOW_SIZE: Final = 1 << 20
 OPEN_FILES_MAX: Final = 64
@@ -29,7 +29,7 @@ _ZEROS: Final = bytes(WINDOW_SIZE)
 class StoreFile:
     """One open file; reads past its end come back short, as ``os.pread`` does."""
 
-    __slots__ = ("_data", "_far", "_fd", "path", "size")
+    __slots__ = ("_data", "_fd", "_remote", "path", "size")
 
     def __init__(self, path: Path) -> None:
         """Open ``path``.
@@ -40,15 +40,15 @@ class StoreFile:
         self._fd = -1
         self._data = (0, 0)
         self.path = path
-        self._far: Ranges | None = None
+        self._remote: RemoteFile | None = None
         try:
-            self._far = ranges_of(path)
+            self._remote = remote_file_of(path)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}; is the store still there?") from error
-        if self._far is None:
+        if self._remote is None:
             self.size = os.fstat(self._descriptor()).st_size
         else:
-            self.size = self._far.size
+            self.size = self._remote.size
 
     def _descriptor(self) -> int:
         if self._fd < 0:
@@ -69,8 +69,8 @@ class StoreFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        if self._far is not None:
-            self._far.close()
+        if self._remote is not None:
+            self._remote.close()
 
     def __del__(self) -> None:
         # A walk may hold a file that ``OpenFiles`` has let go, and open it again.
@@ -83,8 +83,8 @@ class StoreFile:
             StoreError: the disk refuses the read.
         """
         try:
-            if self._far is not None:
-                return self._far.read(pos, size)
+            if self._remote is not None:
+                return self._remote.read(pos, size)
             descriptor = self._descriptor()
             data = os.pread(descriptor, size, pos)
             while len(data) < size:
@@ -102,7 +102,7 @@ class StoreFile:
         """Yield (start, end) of each range of ``start``..``end`` that is no hole."""
         stop = self.size if end is None else min(end, self.size)
         pos = start
-        if self._far is not None and pos < stop:
+        if self._remote is not None and pos < stop:
             yield pos, stop
             return
         while pos < stop:

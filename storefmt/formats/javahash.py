@@ -85,8 +85,6 @@ _cached_hash = lru_cache(maxsize=4096)(string_hash)
 _cached_unsigned = lru_cache(maxsize=4096)(_unsigned)
 
 
-_MASK: Final = 0xFFFFFFFF
-_SIGN: Final = 0x80000000
 _P3: Final = 31**3
 _P6: Final = 31**6
 _PREFIXES_MAX: Final = 4096

@@ -37,7 +37,7 @@ from storefmt.formats.message import (
 )
 from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 from storefmt.paths import parse_log_file_name
-from storefmt.remote_file import ranges_of
+from storefmt.remote_file import remote_file_of
 
 WINDOW_SIZE: Final = 1 << 20
 RECORD_SIZE_MAX: Final = 64 << 20
@@ -261,35 +261,37 @@ def log_files(directory: Path) -> list[Path]:
 class LogFile:
     """One commit log file, open for reading; the size is that of the moment of opening."""
 
-    __slots__ = ("_far", "_fd", "base", "name", "size")
+    __slots__ = ("_fd", "_remote", "base", "name", "size")
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self.base = parse_log_file_name(path.name) or 0
-        self._far = ranges_of(path)
-        if self._far is None:
+        self._remote = remote_file_of(path)
+        if self._remote is None:
             self._fd = os.open(path, os.O_RDONLY)
             self.size = os.fstat(self._fd).st_size
         else:
-            self.size = self._far.size
+            self.size = self._remote.size
 
     def __enter__(self) -> "LogFile":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._far is None:
+        if self._remote is None:
             os.close(self._fd)
         else:
-            self._far.close()
+            self._remote.close()
 
     def read(self, pos: int, size: int) -> bytes:
         """Return ``size`` bytes at ``pos``, fewer at the end of the file."""
-        return os.pread(self._fd, size, pos) if self._far is None else self._far.read(pos, size)
+        return (
+            os.pread(self._fd, size, pos) if self._remote is None else self._remote.read(pos, size)
+        )
 
     def read_into(self, buffer: memoryview, pos: int) -> int:
         """Fill ``buffer`` from ``pos`` on; return how many bytes there were."""
-        if self._far is not None:
-            data = self._far.read(pos, len(buffer))
+        if self._remote is not None:
+            data = self._remote.read(pos, len(buffer))
             buffer[: len(data)] = data
             return len(data)
         done = 0
@@ -302,7 +304,7 @@ class LogFile:
 
     def data_after(self, pos: int) -> int:
         """Return the first position at or behind ``pos`` that lies in no hole of the file."""
-        if self._far is not None:
+        if self._remote is not None:
             return min(pos, self.size)
         try:
             return os.lseek(self._fd, pos, os.SEEK_DATA)

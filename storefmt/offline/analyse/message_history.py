@@ -109,7 +109,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class MessageHistory:
     """What one record tells about its message; None for what it is no part of."""
 
     kind: TopicKind
@@ -151,7 +151,7 @@ class Story:
 
 def describe(
     record: Record, *, delays_ms: Sequence[int] = DELAYS_MS, light_queues: bool = True
-) -> Story:
+) -> MessageHistory:
     """Return what ``record`` tells about its message.
 
     Args:
@@ -165,7 +165,7 @@ def describe(
     transaction = _transaction(record, kind, found)
     waits = kind in (TopicKind.HALF, TopicKind.CHECK_MAX) or (delay and delay.is_waiting)
     count = _number(found.get("INNER_NUM"))
-    return Story(
+    return MessageHistory(
         kind=kind,
         destination=_destination(found) if waits else None,
         transaction=transaction,
@@ -346,7 +346,7 @@ def step_of(record: Record) -> Step:
     return _step(record, describe(record))
 
 
-def _step(record: Record, story: Story) -> Step:
+def _step(record: Record, story: MessageHistory) -> Step:
     if story.delay is not None and story.delay.is_waiting:
         if story.delay.deletes is not None:
             return Step.RECALL

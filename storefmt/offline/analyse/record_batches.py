@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from storefmt.arrow.columns import iter_batches
 from storefmt.offline.analyse.tally import By, Counting, Key, Tallies, Tally, Wanted
-from storefmt.offline.analyse.time_gaps import Course, Mark, Step
+from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap
 
 _KEYS: Final = {
     By.TOPIC: ("topic",),
@@ -96,19 +96,19 @@ _SUMS: Final = ("size_count", "size_sum", "ms_min", "ms_max")
 COLUMNS: Final = ("commit_log_offset", "store_timestamp")
 
 
-def course_of_batch(batch: Any, *, pause_ms: int) -> Course:
-    """Return the course of one batch that has ``COLUMNS``."""
+def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
+    """Return the times of one batch that has ``COLUMNS``."""
     # A time that no calendar has is null.
     whole = batch.filter(batch.column("store_timestamp").is_valid())
     if not whole.num_rows:
-        return Course()
+        return StoreTimes()
     offsets = whole.column("commit_log_offset").to_numpy()
     times = whole.column("store_timestamp").cast(pa.int64()).to_numpy() // 1000
     spans = np.diff(times)
     at = np.flatnonzero((spans < 0) | (spans >= pause_ms))
 
-    def mark(row: int) -> Mark:
-        return Mark(int(offsets[row]), int(times[row]))
+    def mark(row: int) -> RecordTime:
+        return RecordTime(int(offsets[row]), int(times[row]))
 
-    steps = tuple(Step(mark(row), mark(row + 1)) for row in at.tolist())
-    return Course(mark(0), mark(len(times) - 1), steps)
+    gaps = tuple(TimeGap(mark(row), mark(row + 1)) for row in at.tolist())
+    return StoreTimes(mark(0), mark(len(times) - 1), gaps)

@@ -26,7 +26,7 @@ from storefmt.formats.message import RECORD_SIZE_MIN, Record
 from storefmt.formats.properties import DELAY, TAGS, parse_properties
 from storefmt.names import SCHEDULE_TOPIC, is_light, parse_delay_levels
 from storefmt.offline.verify.missing import is_known_topic
-from storefmt.offline.views.config import LMQ_OFFSETS, StoreConfig, read_config
+from storefmt.offline.views.config import LMQ_OFFSETS, ConfigTables, read_config
 from storefmt.offline.views.matching import copies_of, has_entry
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
@@ -91,7 +91,7 @@ class Placement:
     lost_size: int = 0
     _light: bool = False
     _known: dict[str, bool] = field(default_factory=dict)
-    _config: StoreConfig = field(default_factory=StoreConfig)
+    _config: ConfigTables = field(default_factory=ConfigTables)
 
     def __post_init__(self) -> None:
         self._light = self.store.paths.config_file(LMQ_OFFSETS).is_file()

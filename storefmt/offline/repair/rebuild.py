@@ -22,7 +22,7 @@ from storefmt.offline.output_dir import OutDir, copy_file, progress_none
 from storefmt.offline.repair.placement import Placed, Placement, parse_delays
 from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
 from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
-from storefmt.offline.views.effective_log import ProgressCall, SolidLog
+from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import QueueKey
@@ -32,7 +32,7 @@ BUFFERED_SIZE_MAX: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class StoreShape:
     """Sizes of the files to write; 0 for what the store has, or the stock size.
 
     Attributes:
@@ -98,7 +98,7 @@ def rebuild(
     out: OutDir,
     *,
     evidence: Opened | None = None,
-    shape: Shape | None = None,
+    shape: StoreShape | None = None,
     with_index: bool = True,
     progress: ProgressCall = progress_none,
 ) -> Rebuilt:
@@ -112,7 +112,7 @@ def rebuild(
         StoreError: the disk refuses a read.
         OSError: it refuses a write.
     """
-    return Rebuild(store, out, evidence or store, shape or Shape(), with_index).run(progress)
+    return Rebuild(store, out, evidence or store, shape or StoreShape(), with_index).run(progress)
 
 
 class Rebuild:
@@ -123,12 +123,12 @@ class Rebuild:
     """
 
     def __init__(
-        self, store: Opened, out: OutDir, old: Opened, shape: Shape, with_index: bool
+        self, store: Opened, out: OutDir, old: Opened, shape: StoreShape, with_index: bool
     ) -> None:
         self._store = store
         self._out = out
         self._old = old
-        self._log = SolidLog(store)
+        self._log = EffectiveLog(store)
         self._report = Rebuilt()
         self._placement = Placement(
             old, parse_delays(shape.delay_levels), log_min=self._log.min_offset

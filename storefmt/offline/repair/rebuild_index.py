@@ -36,7 +36,7 @@ from storefmt.formats.message import Record
 from storefmt.formats.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.offline.output_dir import OutDir, SparseFile, progress_none
-from storefmt.offline.views.effective_log import SolidLog
+from storefmt.offline.views.effective_log import EffectiveLog
 from storefmt.offline.views.geometry import IndexShape
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.opened import Opened
@@ -345,7 +345,7 @@ def write_index(
         StoreError: the disk refuses a read.
         OSError: it refuses a write.
     """
-    log = SolidLog(store)
+    log = EffectiveLog(store)
     index = index_files(out, store, shape_of(store), share=share)
     if share is None:
         take_history(index, store, log.min_offset)

@@ -23,11 +23,11 @@ from storefmt.names import TopicKind, kind_of
 from storefmt.offline.output_dir import OutDir, SparseFile, copy_file, progress_none, sparse_file
 from storefmt.offline.repair.placeholder import Slot, fill
 from storefmt.offline.repair.placement import Placement, parse_delays
-from storefmt.offline.repair.rebuild import Rebuilt, Shape, rebuild
+from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
 from storefmt.offline.repair.repair_plan import Hole, Plan
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
-from storefmt.offline.views.effective_log import ProgressCall, SolidLog
+from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
@@ -111,7 +111,7 @@ def repair(
     store: Opened,
     out: OutDir,
     *,
-    shape: Shape | None = None,
+    shape: StoreShape | None = None,
     progress: ProgressCall = progress_none,
 ) -> Repaired:
     """Write a repaired copy of ``store``.
@@ -121,16 +121,16 @@ def repair(
         StoreError: the disk refuses a read, or nothing of the log can be mended.
         OSError: the disk refuses a write.
     """
-    return _Repair(store, out, shape or Shape()).run(progress)
+    return _Repair(store, out, shape or StoreShape()).run(progress)
 
 
 class _Repair:
-    def __init__(self, store: Opened, out: OutDir, shape: Shape) -> None:
+    def __init__(self, store: Opened, out: OutDir, shape: StoreShape) -> None:
         self._store = store
         self._out = out
         self._shape = shape
         self._report = Repaired()
-        self._log = SolidLog(store)
+        self._log = EffectiveLog(store)
         self._file_size = store.geometry.log_file_size
 
     def run(self, progress: ProgressCall) -> Repaired:

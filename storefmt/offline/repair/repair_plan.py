@@ -19,7 +19,7 @@ from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
 from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.repair.placeholder import Slot, Stamp, slot_size
 from storefmt.offline.repair.placement import Placed, Placement, is_name
-from storefmt.offline.views.effective_log import ProgressCall, Solid, SolidLog
+from storefmt.offline.views.effective_log import EffectiveItem, EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage, End
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import QueueKey
@@ -73,7 +73,9 @@ class Plan:
         file_size: bytes of a log file.
     """
 
-    def __init__(self, store: Opened, placement: Placement, log: SolidLog, file_size: int) -> None:
+    def __init__(
+        self, store: Opened, placement: Placement, log: EffectiveLog, file_size: int
+    ) -> None:
         self.holes: list[Hole] = []
         self.fixes: dict[tuple[int, str], Fix] = {}
         """By log offset of the record and field."""
@@ -112,7 +114,7 @@ class Plan:
             pos = self._take(solid)
         self._finish(base, pos)
 
-    def _take(self, solid: Solid) -> int:
+    def _take(self, solid: EffectiveItem) -> int:
         """Deal with one item; return the log offset behind it."""
         item, at = solid.item, solid.log_offset
         if isinstance(item, Record):
@@ -197,7 +199,7 @@ class Plan:
             return False
         return other == record
 
-    def _undamaged_head(self, solid: Solid, item: Damage) -> Record | None:
+    def _undamaged_head(self, solid: EffectiveItem, item: Damage) -> Record | None:
         """Return the record of which only the body is damaged."""
         if item.error.kind not in _SIZE_HOLDS:
             return None
@@ -208,7 +210,7 @@ class Plan:
             return None
         return record if self._is_named(record) else None
 
-    def _is_blank(self, solid: Solid, left: int) -> bool:
+    def _is_blank(self, solid: EffectiveItem, left: int) -> bool:
         """Tell whether a blank is there that fits the size its file should have."""
         head = self._store.log.open(solid.span).read(solid.pos, _HEAD_SIZE)
         size, magic = head[:4], head[4:]

@@ -34,6 +34,7 @@ from storefmt.paths import check_topic_name
 from storefmt.store_file import StoreFile
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _NAME: Final = TAGS.encode()
 _NAMED: Final = len(_NAME) + 1
@@ -118,9 +119,6 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
         found[row] = tags_code(data[start[row] : end[row]].decode("utf-8", "replace"))
     return found
 
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 QUEUE_SPAN_MAX: Final = 1 << 16
 SPARE: Final = 64
@@ -217,9 +215,6 @@ def _marked(
         if end > begin
     ]
 
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 WINDOW_SIZE: Final = 4 << 20
 RECORDS_MIN: Final = 4
@@ -356,7 +351,7 @@ class Bulk:
             marked=marked,
         )
 
-    def _whole(self, data: bytes, starts: Ints, shape: "Shape", v4: Flags) -> int:
+    def _whole(self, data: bytes, starts: Ints, shape: "FieldPositions", v4: Flags) -> int:
         """Return how many records from the first on are whole."""
         bad = np.flatnonzero(~shape.good)
         count = int(bad[0]) if len(bad) else len(starts)
@@ -368,7 +363,7 @@ class Bulk:
                 return int(number)
         return count
 
-    def _topic_numbers(self, data: bytes, shape: "Shape", v4: Flags) -> Ints:
+    def _topic_numbers(self, data: bytes, shape: "FieldPositions", v4: Flags) -> Ints:
         """Return the number of each topic, up to the first that is no text."""
         spans = zip(shape.topic_pos.tolist(), shape.topic_end.tolist(), strict=True)
         topics = [data[start:end] for start, end in spans]
@@ -380,7 +375,7 @@ class Bulk:
 
     def _fields_good(
         self, view: npt.NDArray[np.uint8], heads: npt.NDArray[np.void], starts: Ints,
-        shape: "Shape", origin: int,
+        shape: "FieldPositions", origin: int,
     ) -> Flags:  # fmt: skip
         store_ms, flags = heads["store_ms"], heads["sys_flag"]
         good: Flags = heads["log_offset"] == starts + origin
@@ -399,7 +394,7 @@ class Bulk:
         good &= ~torn
         return good
 
-    def _tags(self, view: npt.NDArray[np.uint8], shape: "Shape", plain: Flags) -> Ints:
+    def _tags(self, view: npt.NDArray[np.uint8], shape: "FieldPositions", plain: Flags) -> Ints:
         """Return the code of each tag; records whose tag needs a closer look are not plain."""
         rows = np.flatnonzero(plain)
         codes = np.zeros(len(plain), dtype=np.int64)
@@ -467,7 +462,7 @@ class Topics(dict[bytes, int]):
 
 
 @dataclass(slots=True)
-class Shape:
+class FieldPositions:
     """Where the variable parts of IPv4 records lie, and whether their lengths add up."""
 
     topic_pos: Ints
@@ -476,9 +471,9 @@ class Shape:
     end: Ints
     good: Flags
 
-    def part(self, count: int) -> "Shape":
+    def part(self, count: int) -> "FieldPositions":
         """Return the first ``count`` rows."""
-        return Shape(
+        return FieldPositions(
             self.topic_pos[:count],
             self.topic_end[:count],
             self.properties_pos[:count],
@@ -495,7 +490,7 @@ def _heads(view: npt.NDArray[np.uint8], starts: Ints) -> npt.NDArray[np.void]:
 
 def _shape(
     view: npt.NDArray[np.uint8], starts: Ints, heads: npt.NDArray[np.void], v4: Flags
-) -> Shape:
+) -> FieldPositions:
     ends = starts + heads["size"]
     body_end = starts + _HEAD.itemsize + heads["body_size"].astype(np.int64)
     good = v4 & (heads["body_size"] >= 0) & (body_end + 3 <= ends)
@@ -512,7 +507,7 @@ def _shape(
     size = view[at].astype(np.int64) << 8 | view[at + 1]
     good &= (size <= PROPERTIES_SIZE_MAX) & (topic_end + 2 + size == ends)
     # Hosts of IPv6 make another shape: those records are decoded one by one.
-    return Shape(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
+    return FieldPositions(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
 
 
 def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:

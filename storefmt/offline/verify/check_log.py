@@ -15,7 +15,7 @@ from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.hosts import port_of
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import inflate
-from storefmt.offline.verify.check_queues import QueueCheck
+from storefmt.offline.verify.check_queues import ConsumeQueueCheck
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.outliers import Neighbours
@@ -40,8 +40,8 @@ _RECOVER: Final = "a broker that recovers cuts the log here"
 _CARE: Final = "the body is as it was sent; do not trust this field"
 
 
-class Windows(Protocol):
-    """Judges windows: ``bulk.Bulk`` in this process, ``judged.Judged`` in others."""
+class WindowSource(Protocol):
+    """Checks windows: ``bulk.Bulk`` in this process, ``WorkerWindows`` in other processes."""
 
     def at(self, span: FileSpan, pos: int, base: int) -> "Window | None":
         """Return the window at a position, None where that is not worth it."""
@@ -63,12 +63,12 @@ class LogCheck:
 
     store: Opened
     findings: Findings
-    queues: QueueCheck
+    queues: ConsumeQueueCheck
     deep: bool = False
     records: int = 0
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
-    bulk: Windows | None = None
+    bulk: WindowSource | None = None
     on_done: Callable[[int], None] = lambda done: None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
@@ -143,7 +143,7 @@ class LogCheck:
             else:
                 return
 
-    def _pass_windows(self, bulk: Windows, span: FileSpan, pos: int, base: int) -> int:
+    def _pass_windows(self, bulk: WindowSource, span: FileSpan, pos: int, base: int) -> int:
         """Check windows as long as they begin with good records; return where they end."""
         while True:
             window = bulk.at(span, pos, base)

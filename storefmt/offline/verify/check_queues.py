@@ -18,7 +18,7 @@ from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.verify.entries import REBUILD, EntryPass, entry_place
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.info import dispatched_end
 from storefmt.offline.views.matching import Expected, Matching, copies_of, has_entry
 from storefmt.offline.views.opened import Opened
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 
 
-class QueueCheck:
+class ConsumeQueueCheck:
     """Holds every record of the log against the queues.
 
     Attributes:
@@ -74,7 +74,7 @@ class QueueCheck:
                     )
                 )
 
-    def finish(self, holes: list[tuple[int, int]], config: StoreConfig) -> None:
+    def finish(self, holes: list[tuple[int, int]], config: ConfigTables) -> None:
         """Check the entries that no record claimed, and the records without an entry.
 
         Args:

@@ -25,7 +25,7 @@ from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.names import TopicKind, kind_of
 from storefmt.offline.verify.entries import REBUILD, missing_place
 from storefmt.offline.verify.findings import Findings, Severity
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.matching import Expected, Matching, is_entry_of
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
@@ -49,7 +49,7 @@ class MissingEntries:
     store: Opened
     findings: Findings
     matching: Matching
-    config: StoreConfig
+    config: ConfigTables
     queue_end: int
     holes: list[tuple[int, int]]
     _made_again: dict[str, int] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class MissingEntries:
         )
 
 
-def is_known_topic(topic: str, config: StoreConfig) -> bool:
+def is_known_topic(topic: str, config: ConfigTables) -> bool:
     """Return whether a topic is there: not deleted, as far as the config can tell."""
     known = topic in config.topics.topics or not config.topics_known
     return known or kind_of(topic) in _UNLISTED

@@ -51,7 +51,7 @@ _SINCE_BACKUP: Final[dict[str, str]] = {
 
 
 @dataclass(slots=True)
-class StoreConfig:
+class ConfigTables:
     """What ``config/`` holds; empty tables where a file is missing.
 
     Attributes:
@@ -67,9 +67,9 @@ class StoreConfig:
     notes: list[str] = field(default_factory=list)
 
 
-def read_config(store: Opened) -> StoreConfig:
+def read_config(store: Opened) -> ConfigTables:
     """Read every state file of a store; damage becomes a note, never an error."""
-    found = StoreConfig()
+    found = ConfigTables()
     topics = store.config(TOPICS, TopicTable.decode)
     if topics.value is not None:
         found.topics, found.topics_known = topics.value, True

@@ -22,7 +22,7 @@ ProgressCall = Callable[[int, int], None]
 """Takes the bytes done and the bytes there are."""
 
 
-class Solid(NamedTuple):
+class EffectiveItem(NamedTuple):
     """One item of the log; ``log_offset`` is where it really lies."""
 
     span: FileSpan
@@ -36,7 +36,7 @@ class Solid(NamedTuple):
         return self.base + self.pos
 
 
-class SolidLog:
+class EffectiveLog:
     """The log of one store, in order and up to its end.
 
     Attributes:
@@ -68,7 +68,7 @@ class SolidLog:
 
     def items(
         self, progress: ProgressCall, *, check_crc: bool = True, start: int = 0
-    ) -> Iterator[Solid]:
+    ) -> Iterator[EffectiveItem]:
         """Yield the items of the log; damage is one of them.
 
         Args:
@@ -89,7 +89,7 @@ class SolidLog:
                     break
                 if last and isinstance(item, Damage) and base + pos >= self.tail_from:
                     break
-                yield Solid(span, base, pos, item)
+                yield EffectiveItem(span, base, pos, item)
                 progress(done + pos, total)
                 if isinstance(item, Record | Damage):
                     self.end = base + pos + item.size

@@ -12,7 +12,7 @@ from storefmt.errors import DamageKind, StoreError
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import address_text
 from storefmt.formats.message import Record
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.geometry import Geometry
 from storefmt.offline.views.log_scan import Blank, Damage, last_record, walk_file
 from storefmt.offline.views.opened import Opened
@@ -108,7 +108,7 @@ class FileView:
     end_reason: str = ""
 
 
-def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
+def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
     """Return the store at a glance.
 
     Raises:
@@ -218,7 +218,7 @@ def _end_reason(file: StoreFile, base: int, pos: int) -> str:
     return "zero"
 
 
-def group_infos(store: Opened, config: StoreConfig) -> list[GroupInfo]:
+def group_infos(store: Opened, config: ConfigTables) -> list[GroupInfo]:
     """Return where each group of ``config`` stands; a queue that is not there ends at 0."""
     found = []
     for (topic, group), offsets in sorted(config.offsets.items()):

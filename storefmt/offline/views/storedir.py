@@ -15,7 +15,7 @@ from functools import cached_property
 from storefmt.config.tables import GroupTable, TopicTable
 from storefmt.formats.message import Record
 from storefmt.offline.views import lookup
-from storefmt.offline.views.config import StoreConfig, read_config
+from storefmt.offline.views.config import ConfigTables, read_config
 from storefmt.offline.views.info import (
     FileView,
     GroupInfo,
@@ -74,7 +74,7 @@ class StoreDir(Opened):
         )
 
     @cached_property
-    def state(self) -> StoreConfig:
+    def state(self) -> ConfigTables:
         """The state files of ``config/``, read once."""
         return read_config(self)
 

@@ -12,10 +12,10 @@ from storefmt.formats.sysflag import INNER_BATCH, Compression
 from storefmt.names import TopicKind
 from storefmt.offline.analyse.message_history import (
     Delay,
+    MessageHistory,
     Place,
     Reply,
     Resend,
-    Story,
     Transaction,
     TransactionState,
     describe,
@@ -36,12 +36,12 @@ def record(topic: str = "T", *, body: bytes = b"b", **changed: object) -> Record
     return Record(**{**fields, "topic": topic, "body": body, **changed})
 
 
-def told(given_properties: dict[str, str], topic: str = "T", **changed: object) -> Story:
+def told(given_properties: dict[str, str], topic: str = "T", **changed: object) -> MessageHistory:
     raw = "\x02".join(f"{name}\x01{value}" for name, value in given_properties.items())
     return describe(record(topic, properties_raw=raw.encode(), **changed))
 
 
-def stories(corpus, name: str) -> list[tuple[Record, Story]]:
+def stories(corpus, name: str) -> list[tuple[Record, MessageHistory]]:
     records = [decode_record(raw) for _, raw in corpus(name).messages]
     return [(found, describe(found, light_queues=name == "kinds-lmq")) for found in records]
 
