@@ -1,8 +1,7 @@
 """What the names in a store mean: system topics, properties, delay levels.
 
-Rule: this module knows names and says what they stand for;
-``storefmt.offline.analyse.message_history`` tells what became of one record. A name that is not
-here means nothing to RocketMQ: it is the user's.
+Rule: this module knows names only; ``storefmt.offline.analyse.message_history`` interprets whole
+records. A name that is not listed here means nothing to RocketMQ and belongs to the user.
 
 Source: common/topic/TopicValidator.java, common/MixAll.java, common/KeyBuilder.java,
 common/message/MessageConst.java, store/config/MessageStoreConfig.java#messageDelayLevel
@@ -29,7 +28,7 @@ REPLY_SUFFIX: Final = "_REPLY_TOPIC"
 
 
 class TopicKind(Enum):
-    """What a topic is for; the value is a sentence for people."""
+    """The purpose of a topic; the value is a text for people."""
 
     ORDINARY = "messages of the users"
     DELAY = "delayed messages wait here, one queue a delay level"
@@ -78,7 +77,7 @@ _PREFIXES: Final = (
 
 
 def kind_of(topic: str) -> TopicKind:
-    """Return what a topic is for, told from its name alone."""
+    """Return the purpose of a topic, which its name alone decides."""
     exact = _EXACT.get(topic)
     if exact is not None:
         return exact

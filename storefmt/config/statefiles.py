@@ -1,4 +1,4 @@
-"""The other files of ``config/``: kept whole, with a typed view where the fields are known.
+"""The files of ``config/`` that have no typed table: each is kept as one JSON value.
 
     consumerFilter.json      which SQL92 expression each group has on each topic
     consumerOrderInfo.json   orderly POP: what each group holds of each queue        (5.x)
@@ -8,9 +8,8 @@
     transactionMetrics       half messages open, by topic                            (5.x)
     timercheck               no JSON: ``storefmt.formats.timer.TimerCheckpoint``             (5.x)
 
-Rule: a ``StateFile`` holds everything that its text held and writes it again in the layout of
-the library that wrote it, known or not; a view is a reading of it and changes nothing.
-``storefmt.config.tables`` has the tables that a broker of ours writes.
+Rule: a ``StateFile`` keeps everything that its text contained, and writes it again in the layout
+of the library that wrote it. ``storefmt.config.tables`` has the tables that our broker writes.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7);
 broker/pop/orderly/QueueLevelConsumerManager.java#OrderInfo,
@@ -67,6 +66,6 @@ class StateFile:
 
     @property
     def data_version(self) -> DataVersion | None:
-        """The version of the table, None in a file that has none; ConfigDamaged as below."""
+        """The version of the table, None if the file has none; ConfigDamaged if it is no object."""
         found = as_object(self.value, "state file")
         return DataVersion.from_json(found["dataVersion"]) if "dataVersion" in found else None

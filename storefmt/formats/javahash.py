@@ -2,7 +2,17 @@
 
     hash = c0 * 31^(n-1) + c1 * 31^(n-2) + … + c(n-1)   modulo 2^32, signed
 
-Rule: the c are UTF-16 code units, so a character beyond the BMP counts as two.
+Rule: the c are UTF-16 code units, so a character beyond the BMP counts as two. ``KeyHashes``
+computes the hash of index keys faster, because a broker computes it for every message:
+
+    topic#AC110001234518B4AAC2 | 0E2F2A 6B0 | 4CE
+    └ stem: same for minutes ──┘            │
+    └ prefix: same for 16 messages ─────────┴ tail: one of a few thousand
+
+Message ids and order numbers share long beginnings and differ at the end. So the hash of
+everything but the last 3 characters is cached, already multiplied by 31^3; two lookups and a sum
+take 0.25 us, against 0.7 us for three shorter pieces. Keys with other than ASCII characters are
+hashed by ``index_key_hash``, which always gives the same value.
 
 Source: java.lang.String#hashCode, store/index/IndexFile.java#indexKeyHashMethod,
 common/message/MessageExtBrokerInner.java#tagsString2tagsCode.
@@ -93,7 +103,7 @@ _TOPICS_MAX: Final = 4096
 
 
 class KeyHashes:
-    """Hashes keys of every topic; what topics have in common is kept once."""
+    """Hashes index keys of every topic; the topics share one cache of key parts."""
 
     def __init__(self) -> None:
         self._topics: dict[str, Callable[[str], int]] = {}
@@ -111,7 +121,7 @@ class KeyHashes:
 
 
 class TopicKeyHash:
-    """Hashes keys of one topic; every index file takes the same number."""
+    """Hashes index keys of one topic; the hash is the same for every index file."""
 
     __slots__ = ("_chunks", "_prefixes", "_stems", "_topic")
 

@@ -1,15 +1,15 @@
-"""Walks a commit log: from record to record, and over damage to the next one.
+"""Scans a commit log file from record to record, and skips damage to the next good record.
 
     | record | record | blank        |     a rolled file
     | record | record | 0 0 0 0 0 …  |     the newest file: ``End``
     | record | damage | record …     |     ``Damage`` says what and how much was skipped
 
-Rule: a damaged record costs itself and nothing else. Where only its CRC or text is
-wrong its size holds and the next record follows at once. Otherwise the file is searched
-for the next magic whose record says that it lies exactly there (``log_offset`` = base +
-position); the same search starts a reader in the middle of a file. (A body that holds a
-record made for exactly its own position would deceive the search; nothing else does.)
-Memory is bounded by one window and one record.
+Rule: a damaged record does not hide the records behind it. Where only its CRC or a text is wrong,
+its size is still right and the next record follows at once. Otherwise the scan searches for the
+next magic whose record says that it lies exactly there (``log_offset`` = base + position). A
+reader that starts in the middle of a file uses the same search. (Only a body that contains a
+record made for exactly its own position would deceive the search.) Memory is bounded by one
+window and one record.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize, which stops at the first damage.
 """
@@ -41,7 +41,7 @@ from storefmt.remote_file import remote_file_of
 
 WINDOW_SIZE: Final = 1 << 20
 RECORD_SIZE_MAX: Final = 64 << 20
-"""A record that claims more is taken for damaged; RocketMQ's own limit is a 4 MiB body."""
+"""A record with a larger size field counts as damaged; RocketMQ itself limits bodies to 4 MiB."""
 
 _HEAD: Final = layout.MESSAGE.part("log_offset").struct()
 _SIZE_MAGIC: Final = layout.BLANK.struct()
@@ -81,7 +81,7 @@ class End(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """``size`` bytes at ``pos`` of a file that are no good record, and why."""
+    """``size`` bytes at ``pos`` of a file that are not a good record, and the reason."""
 
     pos: int
     size: int
@@ -92,7 +92,7 @@ LogItem = Record | Blank | End | Damage
 
 
 def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
-    """Return where records start, by looking at sizes and magics, and perhaps CRCs.
+    """Return where records start; only sizes, magics and (if asked) CRCs are checked.
 
     Args:
         data: part of a commit log file, with a record starting at ``pos``.

@@ -1,10 +1,11 @@
-"""What happened to a store, and when, by its own evidence.
+"""Lists what happened to a store and when, from the evidence in its files.
 
     log      first and last message; nothing for long; a clock set back; files that are gone
     others   how far it was flushed (checkpoint); a broker that did not stop (abort)
 
-Rule: an event is what the files prove, its time that of the record next to it. Why nothing came
-for an hour they do not say: a broker that was down and one without senders leave the same log.
+Rule: an event is a fact that the files prove, and its time is the store time of the record next to
+it. The files do not show the reason of a pause: a broker that was down and a broker without
+senders leave the same log.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,11 +20,11 @@ from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, joined_ti
 from storefmt.offline.views.opened import Opened
 
 PAUSE_MS: Final = 3_600_000
-"""What is shorter is no pause, where nobody says otherwise."""
+"""Default for the shortest pause that is reported, in ms."""
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     DELETED = "deleted"
     FIRST = "first"
@@ -39,13 +40,13 @@ _ORDER: Final = list(EventKind)
 
 
 class StoreEvent(NamedTuple):
-    """One thing that happened.
+    """One event of a store.
 
     Attributes:
         at_ms: store time of the record that proves it; a pause begins then.
-        log_offset: of that record, -1 where none is meant.
-        span_ms: how long a pause was, how far a clock went back; else 0.
-        detail: the same for a person.
+        log_offset: log offset of that record, -1 for none.
+        span_ms: length of a pause, or how far a clock went back; 0 for other events.
+        detail: a sentence for people.
     """
 
     at_ms: int
@@ -62,15 +63,15 @@ def store_events(
     columns: bool | None = None,
     on_done: Callable[[int], None] = lambda size: None,
 ) -> list[StoreEvent]:
-    """Return what happened, oldest first.
+    """Return the events of a store, oldest first.
 
     Args:
-        pause_ms: what is shorter is no pause.
-        columns: use numpy and pyarrow; None for whether they are there, and worth loading.
-        on_done: told how many bytes of the log were gone through, now and then.
+        pause_ms: shortest pause that is reported, in ms.
+        columns: use numpy and pyarrow; None to use them if installed and the log is large.
+        on_done: is called now and then with the bytes of the log that are done.
 
     Raises:
-        StoreError: the disk refuses a read.
+        StoreError: a file cannot be read.
     """
     if columns is None:
         size = store.log.end - store.log.min_offset
@@ -80,7 +81,7 @@ def store_events(
 
 
 def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
-    """Return what happened to a store whose log has this times."""
+    """Return the events of a store, given the store times of its log."""
     found = [*_gaps(times), *_files(store), *_state(store, times)]
     if times.first is not None and times.last is not None:
         found.append(StoreEvent(times.first.store_ms, EventKind.FIRST, times.first.log_offset, 0,
@@ -129,7 +130,7 @@ def _gaps(times: StoreTimes) -> Iterator[StoreEvent]:
 
 
 def _files(store: Opened) -> Iterator[StoreEvent]:
-    """Tell of log files that are gone: before the first one, and between two."""
+    """Yield an event for each range of log files that is missing."""
     end = 0
     for span in store.log.spans:
         if span.start > end:
@@ -147,7 +148,7 @@ def _state(store: Opened, times: StoreTimes) -> Iterator[StoreEvent]:
     try:
         flushed = store.checkpoint() or Checkpoint()
     except RecordDamaged:
-        # ``verify`` tells of it; here it proves nothing.
+        # A damaged checkpoint proves nothing; ``verify`` reports it.
         flushed = Checkpoint()
     for at_ms, what in (
         (flushed.physic_ms, "the log"),

@@ -1,14 +1,20 @@
-"""What became of one record: where it waits, what it is part of, and how far it got.
+"""Interprets one record: which step in the history of its message it stands for.
 
     topic kind      delay        transaction       resend              dispatch, reply, batch
     SCHEDULE_…  ->  level, due   HALF, COMMITTED,  group, deliveries,  other queues, who waits
     wheel_timer     due          OP, GIVEN_UP      origin              for the answer
 
-Rule: everything comes from the one record, no file is looked at; a property that should be
-a number and is not counts as missing. The broker leaves DELAY, REAL_TOPIC and REAL_QID in
-the record when it delivers a message, so they only tell of a wait where the topic is one of
-those that messages wait in; the real topic of a dead letter is the retry topic it never went
-back to.
+    half ─ half_check* ─ commit ─ op            a transaction (an op ends its half message)
+    half ─ op = rollback                        a transaction rolled back, or given up
+    delay ─ deliver                             a delayed message (levels; timers of 5.x)
+    store ─ retry_delay ─ retry ─ … ─ dead_letter   a message that a group sends back
+
+Rule: everything comes from the one record, and no file is read. A property that should be a number
+and is not counts as missing. The broker leaves DELAY, REAL_TOPIC and REAL_QID in the record when
+it delivers a message, so they only mean a wait if the record's topic is one in which messages
+wait. The real topic of a dead letter is the retry topic to which it did not return. The topic and
+the properties of a record decide its step; only the result of an op depends on another record,
+its half message.
 
 Source: store/schedule/ScheduleMessageService.java, broker/transaction/queue/*.java,
 broker/processor/SendMessageProcessor.java#consumerSendMsgBack, store/MultiDispatch.java
@@ -48,7 +54,7 @@ _OP_BODY_SIZE_MAX: Final = 1 << 20
 
 
 class TransactionState(Enum):
-    """Where a transaction stands as far as one record tells; the value is a sentence."""
+    """The state of a transaction as far as one record shows it; the value is a text."""
 
     HALF = "half message, waiting for its end (or ended: an op record tells)"
     COMMITTED = "committed: consumers see it"
@@ -70,7 +76,7 @@ class Transaction(NamedTuple):
 
 
 class Delay(NamedTuple):
-    """A wait; ``due_ms`` is known while it lasts, ``level`` where it was one of the levels."""
+    """A wait: ``due_ms`` is known while it lasts, ``level`` if it is one of the delay levels."""
 
     level: int | None
     due_ms: int | None
@@ -110,7 +116,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MessageHistory:
-    """What one record tells about its message; None for what it is no part of."""
+    """What one record says about its message; None for each part that does not apply."""
 
     kind: TopicKind
     destination: Place | None
@@ -152,7 +158,7 @@ class MessageHistory:
 def describe(
     record: Record, *, delays_ms: Sequence[int] = DELAYS_MS, light_queues: bool = True
 ) -> MessageHistory:
-    """Return what ``record`` tells about its message.
+    """Return what ``record`` says about its message.
 
     Args:
         delays_ms: the delay (ms) of each level of the broker that wrote it, level 1 first.
@@ -321,7 +327,7 @@ _OF_STATE: Final = {
 
 
 class Step(StrEnum):
-    """One step in the life of a message."""
+    """One step in the history of a message."""
 
     STORE = "store"
     HALF = "half"
@@ -342,7 +348,7 @@ class Step(StrEnum):
 
 
 def step_of(record: Record) -> Step:
-    """Return what a record is in the life of its message (an op is always ``OP`` here)."""
+    """Return the step that a record stands for (an op record is always ``OP`` here)."""
     return _step(record, describe(record))
 
 
@@ -377,7 +383,7 @@ def own_topic(record: Record) -> str:
 
 
 def detail_of(record: Record, step: Step) -> str:
-    """Return what else a record tells about its step, one phrase; empty for nothing."""
+    """Return a phrase with the details of a record's step; empty if there are none."""
     properties, story = record.properties, describe(record)
     target = f"{properties.get(REAL_TOPIC, '?')} {properties.get(REAL_QUEUE_ID, '?')}"
     checks = story.transaction.check_times if story.transaction else 0
@@ -404,12 +410,12 @@ def detail_of(record: Record, step: Step) -> str:
 
 
 def due_of(record: Record) -> int:
-    """Return when a wait ends by the record's own word (ms); 0 where it does not say."""
+    """Return the time (ms) at which a wait ends, as the record has it; 0 if it has none."""
     delay = describe(record).delay
     return delay.due_ms or 0 if delay is not None and delay.is_waiting else 0
 
 
 def decided_offsets(record: Record) -> frozenset[int]:
-    """Return the half queue offsets that an op record decides; none for a damaged body."""
+    """Return the half queue offsets that an op record ends; none for a damaged body."""
     transaction = describe(record).transaction
     return frozenset(transaction.half_queue_offsets) if transaction is not None else frozenset()

@@ -1,9 +1,10 @@
-"""Counting records by whole batches: the fast way of ``storefmt.offline.analyse.stats``.
+"""Counts records and store times by whole Arrow batches, for ``stats`` and ``events``.
 
     RecordBatch ──filter──> key columns ──group_by──> a few rows a batch ──> Tallies
 
-Rule: the same numbers as the slow way, ten times as fast; nothing else may import this
-module, so that commands which count nothing load neither numpy nor pyarrow.
+Rule: the results equal those of the record by record way, at ten times the speed. Only functions
+of ``stats`` and ``events`` (and Spark jobs) import this module, so that commands which count
+nothing load neither numpy nor pyarrow.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +38,16 @@ def count_batches(
     bucket_ms: int,
     on_done: Callable[[int], None],
 ) -> None:
-    """Add every record of some log files to ``tallies``; see ``stats.count_records``."""
+    """Add every record of some log files to ``tallies``.
+
+    Args:
+        paths: commit log files.
+        by: what to count by.
+        tallies: receives the counts.
+        wanted: which records count.
+        bucket_ms: length of a time span, with ``By.TIME``.
+        on_done: is called now and then with the bytes of log that are done.
+    """
     names = dict.fromkeys(("topic", "store_size", "store_timestamp", *_KEYS[by]))
     done = 0
     for batch in iter_batches(
@@ -97,8 +107,8 @@ COLUMNS: Final = ("commit_log_offset", "store_timestamp")
 
 
 def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
-    """Return the times of one batch that has ``COLUMNS``."""
-    # A time that no calendar has is null.
+    """Return the store times of one batch that has ``COLUMNS``."""
+    # A time beyond the calendar is null.
     whole = batch.filter(batch.column("store_timestamp").is_valid())
     if not whole.num_rows:
         return StoreTimes()

@@ -1,6 +1,9 @@
-"""What counting gives: tallies by key, and which records count.
+"""The results of counting records: tallies by key, and spans of time for a picture.
 
-Rule: values only, no file is read here; both ways through a log fill the same tallies.
+Rule: this module has values only and reads no file; both ways of counting fill the same tallies.
+A span of time has a length that a person would choose, so that a log has some sixty spans. The
+ends of the log decide the length before anything is counted. A record with a damaged time cannot
+make a million rows: empty spans are left out if there would be more than ``FILLED_MAX``.
 """
 
 from collections.abc import Mapping
@@ -17,7 +20,7 @@ Key = tuple[str | int | None, ...]
 
 
 class By(StrEnum):
-    """What to count by."""
+    """The key to count by."""
 
     TOPIC = "topic"
     QUEUE = "queue"
@@ -36,7 +39,7 @@ class Tally:
     last_ms: int = 0
 
     def add(self, count: int, size: int, first_ms: int, last_ms: int) -> None:
-        """Add records to it."""
+        """Add ``count`` records of ``size`` bytes, stored from ``first_ms`` to ``last_ms``."""
         self.first_ms = min(self.first_ms, first_ms) if self.count else first_ms
         self.last_ms = max(self.last_ms, last_ms) if self.count else last_ms
         self.count += count
@@ -54,7 +57,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted, and by what; ``bucket_ms`` is for ``By.TIME``."""
+    """Which records are counted, and by which key; ``bucket_ms`` is for ``By.TIME``."""
 
     by: By
     wanted: Wanted
@@ -88,7 +91,7 @@ BUCKETS_MS: Final = (
 )
 SPANS_USUAL: Final = 60
 FILLED_MAX: Final = 100_000
-"""More empty spans than this are left out."""
+"""With more spans than this, empty spans are left out."""
 
 
 def bucket_for(first_ms: int, last_ms: int, *, spans_max: int = SPANS_USUAL) -> int:

@@ -1,10 +1,10 @@
-"""How store times run through a log: on and on, unless nobody wrote, or a clock was set back.
+"""Finds gaps in the store times of a log: pauses without a message, and clocks set back.
 
     (log offset, store time) of each record ──> StoreTimes: its ends, the gaps that say something
     StoreTimes of one part + StoreTimes of the next ──> StoreTimes of both
 
-Rule: the same gaps come of any parts that the log is cut into. A time that no calendar has is
-damage, which ``verify`` tells; the gap over it is from the record before to the one after.
+Rule: the gaps are the same for any parts into which the log is cut. A time beyond the calendar is
+damage, which ``verify`` reports; the gap then reaches from the record before to the record after.
 
 Source: store/CommitLog.java#asyncPutMessage takes the time under the lock that gives the offset
 (4.9.7), so a time that is smaller than the one before is that of a clock that was set back.
@@ -15,26 +15,26 @@ from typing import NamedTuple
 
 
 class RecordTime(NamedTuple):
-    """A record: where it begins, and when it was stored."""
+    """The position of a record in the log (bytes) and its store time (ms)."""
 
     log_offset: int
     store_ms: int
 
 
 class TimeGap(NamedTuple):
-    """Two records that follow each other, with a time between them that says something."""
+    """Two records in a row between whose store times there is a pause or a step back."""
 
     before: RecordTime
     after: RecordTime
 
     @property
     def span_ms(self) -> int:
-        """How long nothing came; how far back the clock went where it is negative."""
+        """Length of the pause in ms; a negative value is how far the clock went back."""
         return self.after.store_ms - self.before.store_ms
 
 
 class StoreTimes(NamedTuple):
-    """The times of a part of a log; ``first`` and ``last`` are None where it has no record."""
+    """The store times of a part of a log; ``first`` and ``last`` are None without a record."""
 
     first: RecordTime | None = None
     last: RecordTime | None = None
@@ -47,10 +47,10 @@ def store_times_of(marks: Iterable[RecordTime], *, pause_ms: int) -> StoreTimes:
 
 
 def joined_times(parts: Iterable[StoreTimes], *, pause_ms: int) -> StoreTimes:
-    """Return the times of parts that follow each other.
+    """Return the store times of parts of a log that follow each other.
 
     Args:
-        pause_ms: what is shorter is no pause.
+        pause_ms: shortest pause that becomes a gap, in ms.
     """
     first = last = None
     gaps: list[TimeGap] = []

@@ -1,12 +1,12 @@
-"""Records out of files that are no store any more: cut, overwritten, orphaned, renamed.
+"""Finds records in files that are no longer a store: cut, overwritten, orphaned or renamed.
 
     garbage | record | garbage | record | half a record
             ^ magic, sizes that add up, CRC of the body ──> a record, wherever it lies
 
-Rule: nothing is believed but the bytes: any position may be a record's start, and its
-``log_offset`` says where it once lay, not where it is. A record counts when its lengths
-add up and its CRC fits; the search goes on behind it, or one byte further where it does
-not. The same record found twice (a copy of a file, a page written twice) counts once.
+Rule: only the bytes count. Any position may be the start of a record, and ``log_offset`` says
+where the record once was, not where it is. A record counts if its lengths add up and its CRC fits;
+the search continues behind it, else one byte further. The same record found twice (a copy of a
+file, a page written twice) counts once. ``CarvedLog`` writes the records into a new log.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize (layout only).
 """
@@ -40,7 +40,7 @@ from storefmt.store_file import StoreFile
 
 WINDOW_SIZE: Final = 4 << 20
 SEEN_MAX: Final = 4_000_000
-"""Records that are remembered to find copies: 16 bytes each, and a set around them."""
+"""How many records are remembered to find copies: 16 bytes each, and a set around them."""
 FILES_DEPTH_MAX: Final = 16
 _MAGIC_POS: Final = 4
 _MAGIC: Final = re.compile(
@@ -69,13 +69,13 @@ class Carved(NamedTuple):
 
 @dataclass(slots=True)
 class CarveCount:
-    """What a search found.
+    """Counts of a search.
 
     Attributes:
         files, size: files searched, and bytes of them that are no hole.
         records: records found once; ``copies``: the same ones found again.
-        torn: places with a magic that were no whole record.
-        not_remembered: records that were not compared with others: too many were found.
+        torn: positions with a magic that are not a complete record.
+        not_remembered: records that were not compared with others, because there were too many.
     """
 
     files: int = 0
@@ -87,10 +87,10 @@ class CarveCount:
 
 
 class Carver:
-    """Searches files; ``count`` tells what was found so far.
+    """Searches files for records; ``count`` has the counts so far.
 
     Args:
-        check_crc: False also takes records whose body does not fit its CRC.
+        check_crc: False also accepts records whose body does not fit its CRC.
         dedupe: leave out records that were found before.
     """
 
@@ -192,10 +192,10 @@ def _key(record: Record) -> bytes:
 
 
 def files_to_carve(path: Path) -> list[Path]:
-    """Return the files that ``path`` means: itself, or every regular file below it.
+    """Return ``path`` if it is a file, or every regular file below it.
 
     Raises:
-        NotInStore: nothing is there.
+        NotInStore: the path does not exist.
     """
     if path.is_file():
         return [path]
@@ -246,9 +246,9 @@ class CarvedLog:
         self._in_place_end = 0
 
     def put(self, found: Carved) -> bool:
-        """Write a record where it says it lay; False where that is taken or cannot be.
+        """Write a record at its own log offset; False if that place is taken or impossible.
 
-        One out of a Raft log is written by ``finish``.
+        ``finish`` writes the records of a Raft log.
 
         Raises:
             OSError: the disk refuses.
@@ -283,8 +283,8 @@ class CarvedLog:
         """Write the records of a Raft log, one behind the other.
 
         Raises:
-            StoreError: a file that they were found in cannot be read any more.
-            OSError: the disk refuses.
+            StoreError: a file in which they were found can no longer be read.
+            OSError: the output cannot be written.
         """
         places, source = self._places, None
         order = sorted(range(0, len(places), 4), key=places.__getitem__)

@@ -1,11 +1,14 @@
-"""Index files written anew from the log, split and filled as a broker does it.
+"""Rebuilds the index from the log; the files are split and filled as a broker does it.
 
     record ──> its unique key, then its keys ──> file 0, full ──> file 1 …
 
-Rule: a file is made when a record comes and the last one is full, even for a record
-without keys. The first entry of a file counts its seconds from the end of the file
-before; its header counts the slots in use. Entries of an old file that point before the
-log (history) are taken over, because no log can give them back.
+Rule: a file is made when a record comes and the last file is full, even if the record has no keys.
+The first entry of a file counts its seconds from the end of the file before, and the header counts
+the slots in use. Names and sizes of files come from the old index. Entries of an old file that
+point before the log (history) are copied, because the log no longer contains their records.
+
+One writer makes all files, or several writers make one file each (``IndexShare``). An index with
+history has one writer, because the room that history leaves decides where the files end.
 
 Source: store/index/IndexService.java#buildIndex, #getAndCreateLastIndexFile,
 store/index/IndexFile.java#putKey (4.9.7).
@@ -49,11 +52,11 @@ _KEYS: Final = f"{KEYS}\x01".encode()
 
 
 class IndexShare(NamedTuple):
-    """What one of several writers of an index writes.
+    """The share of one of several writers of an index.
 
     Attributes:
-        passed: entries, from the first record given on, that files of others have.
-        is_last: writes on to the end of the log, where the others make one file.
+        passed: number of entries, from the first record on, that belong to other writers' files.
+        is_last: whether this writer continues to the end of the log; the others make one file.
     """
 
     passed: int
@@ -61,12 +64,14 @@ class IndexShare(NamedTuple):
 
 
 class IndexFiles:
-    """The index of one store while it is written, or one writer's share of it.
+    """Writes the index files of one store, or one writer's share of them.
 
     Args:
-        out: where it goes, as ``index/…``.
-        names: old names by the log offset of the file's first entry.
+        out: the directory to write ``index/…`` into.
+        shape: slots and entries of each file.
+        names: names of the old files, by the log offset of the file's first entry.
         with_tags: also index the tag, as 5.x does.
+        share: the part to write; None for the whole index.
     """
 
     def __init__(
@@ -105,7 +110,7 @@ class IndexFiles:
         self._written = 0
 
     def history(self, header: IndexHeader, rows: Iterable[tuple[int, int, int]]) -> None:
-        """Take over entries of an old file: (key hash, log offset, seconds) of each."""
+        """Copy entries of an old file: (key hash, log offset, seconds) of each."""
         self._new_file(header.begin_ms)
         assert self._header is not None
         first_ms = header.begin_ms
@@ -141,7 +146,7 @@ class IndexFiles:
             del hashes[:count]
 
     def _pass_over(self, hashes: list[int], store_ms: int, log_offset: int) -> list[int]:
-        """Return the entries of a record that no file of others has."""
+        """Return the entries of a record that are not in another writer's file."""
         left = hashes[self._passed :]
         self._passed = max(0, self._passed - len(hashes))
         if not self._passed:
@@ -198,7 +203,7 @@ class IndexFiles:
             self._flush()
 
     def _new_file(self, now_ms: int) -> bool:
-        """Return whether a file was begun; the one of a share may be full."""
+        """Begin a file and return True; False if the only file of a share is full."""
         before = self._header
         if before is not None and self._one_file and self.file_count:
             self.is_done = True
@@ -275,7 +280,7 @@ def time_name(now_ms: int) -> str:
     try:
         when = datetime.fromtimestamp(now_ms / 1000)
     except (ValueError, OverflowError, OSError):
-        # The store time of the record is damaged; any name that sorts will do.
+        # The store time of the record is damaged; any name in the right order is good.
         return f"{0:017d}"
     return f"{when:%Y%m%d%H%M%S}{now_ms % 1000:03d}"
 
@@ -299,7 +304,7 @@ class IndexWritten(NamedTuple):
 
 
 def shape_of(old: Opened, *, slot_count: int = 0, entry_count: int = 0) -> IndexShape:
-    """Return the shape of the files: as told, else as the old ones, else as stock ones."""
+    """Return the shape of the files: as given, else that of the old files, else the default."""
     return IndexShape(
         slot_count or old.geometry.index_slot_count or SLOT_COUNT,
         entry_count or old.geometry.index_entry_count or ENTRY_COUNT,
@@ -307,24 +312,24 @@ def shape_of(old: Opened, *, slot_count: int = 0, entry_count: int = 0) -> Index
 
 
 def indexes_tags(old: Opened) -> bool:
-    """Return whether the index has tags, too, as that of 5.x."""
+    """Return whether the index also contains tags, as 5.x writes them."""
     return any((old.root / mark).exists() for mark in V5_MARKS)
 
 
 def has_history(old: Opened, log_min: int) -> bool:
-    """Return whether the old index knows of the time before the log's first record."""
+    """Return whether the old index has entries from before the log's first record."""
     return next(_histories(old, log_min), None) is not None
 
 
 def index_files(
     out: OutDir, old: Opened, shape: IndexShape, *, share: IndexShare | None = None
 ) -> IndexFiles:
-    """Return the writer of an index, which has nothing yet."""
+    """Return a new writer of the index."""
     return IndexFiles(out, shape, names=_names(old), with_tags=indexes_tags(old), share=share)
 
 
 def take_history(index: IndexFiles, old: Opened, log_min: int) -> None:
-    """Take over what the old index knows of the time before the log's first record."""
+    """Copy the entries of the old index from before the log's first record."""
     for header, view in _histories(old, log_min):
         try:
             index.history(header, takewhile(lambda row: row[1] < log_min, _rows(view)))
@@ -338,12 +343,12 @@ def write_index(
     """Write the index of a store from its log, or a share of it.
 
     Args:
-        share: what is written, of a store without history; all when None.
-        start: log offset of the first file to read, for a share.
+        share: the part to write, for a store without history; None for the whole index.
+        start: log offset of the first log file to read, for a share.
 
     Raises:
-        StoreError: the disk refuses a read.
-        OSError: it refuses a write.
+        StoreError: a file of the store cannot be read.
+        OSError: the output cannot be written.
     """
     log = EffectiveLog(store)
     index = index_files(out, store, shape_of(store), share=share)

@@ -1,12 +1,15 @@
-"""Verification of the log by whole windows: what is in order is passed by numpy at once.
+"""Checks whole windows of the log with numpy, so that records in order need no other check.
 
     window ──scan_log (CRC)──> heads as one array ──> plain? ──> counted, entries marked
                                                         └ no ──> the checks record by record
 
-Rule: a record is plain when every check of ``check_log`` and ``check_queues`` would pass;
-nothing is ever *found* here. All others go, one by one and in log order, through those
-checks, so the findings are the same with and without numpy. What is no whole record is
-left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
+Rule: a record is plain if every check of ``check_log`` and ``check_queues`` would pass. This
+module makes no findings: all other records go through those checks one by one, in log order, so
+the findings are the same with and without numpy. The scan that describes damage handles bytes
+that are not a complete record. ``check_log`` imports this module only for large logs.
+
+Properties are found for many records at once (``texts_of``, ``find_tags``), and queue entries are
+compared by the queue (``match``): a claim is what one record says about its entry.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,13 +43,13 @@ _NAME: Final = TAGS.encode()
 _NAMED: Final = len(_NAME) + 1
 _SEPARATOR: Final = 2
 _SIZE_MAX: Final = 32
-"""Longer tags get their codes one by one."""
+"""Codes of longer tags are computed one by one."""
 
 
 class Texts(NamedTuple):
     """Properties of some records: those of record ``rows[k]`` are ``data[start[k]:end[k]]``.
 
-    Each lies behind a separator; what is between them means nothing.
+    A separator precedes each of them; the bytes between them have no meaning.
     """
 
     rows: Ints
@@ -56,7 +59,7 @@ class Texts(NamedTuple):
 
 
 class Tags(NamedTuple):
-    """Where the tag of each record lies; no bytes where there is none."""
+    """The position of each record's tag; an empty range if there is none."""
 
     start: Ints
     end: Ints
@@ -64,10 +67,10 @@ class Tags(NamedTuple):
 
 
 def texts_of(view: npt.NDArray[np.uint8], pos: Ints, sizes: Ints) -> Iterator[Texts]:
-    """Yield the properties at these positions, which are above 0, by size: like with like.
+    """Yield the properties at these positions (above 0) in groups of similar size.
 
-    Those at the very end of ``view`` may be left out. What is copied is at most twice their
-    bytes: a small part of the window, which stays in the cache of the core.
+    Properties at the very end of ``view`` may be left out. At most twice their bytes are copied:
+    a small part of the window, which stays in the cache of the core.
     """
     like = np.frexp(sizes)[1]
     for kind in np.unique(like).tolist():
@@ -84,7 +87,7 @@ def texts_of(view: npt.NDArray[np.uint8], pos: Ints, sizes: Ints) -> Iterator[Te
 
 
 def find_tags(texts: Texts) -> Tags:
-    """Return where the tags lie."""
+    """Return the positions of the tags."""
     view = np.frombuffer(texts.data, dtype=np.uint8)
     names = np.flatnonzero(view == 1) - len(_NAME)
     names = names[names >= 0]
@@ -122,14 +125,14 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
 
 QUEUE_SPAN_MAX: Final = 1 << 16
 SPARE: Final = 64
-"""Entries that are read beyond eight times those claimed: claims of a queue lie close."""
+"""Entries that are read beyond eight times the claimed ones; claims of a queue lie close."""
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 _ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 assert _ENTRY.itemsize == ENTRY_SIZE
 
 
 class Marked(NamedTuple):
-    """Entries of a queue that records of a window have: ``first`` and what to add to it."""
+    """Entries of a queue that belong to records of a window, relative to ``first``."""
 
     key: QueueKey
     first: int
@@ -137,7 +140,7 @@ class Marked(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What each of some records says of its entry; a column a field."""
+    """Claims: what some records say about their entries, as one column for each field."""
 
     queue: Ints
     """A number of the queue."""
@@ -154,11 +157,11 @@ def match(
     key_of: Callable[[int], QueueKey],
     view_of: Callable[[QueueKey], QueueView | None],
 ) -> tuple[Flags, list[Marked]]:
-    """Return which claims fit their entries, and those entries.
+    """Return which claims agree with their entries, and those entries.
 
     Args:
-        key_of: gives the queue of a number.
-        view_of: gives None for a queue that is not there, or not looked into.
+        key_of: returns the queue of a number.
+        view_of: returns the queue's view, None for a queue that is missing or not checked.
     """
     fits = np.zeros(len(claims.queue), dtype=bool)
     if not len(fits):
@@ -220,7 +223,7 @@ WINDOW_SIZE: Final = 4 << 20
 RECORDS_MIN: Final = 4
 """Windows with fewer records are not worth it: large messages, damage, the end."""
 COUNT_MIN: Final = 2
-"""Records of a window that are passed at least, before its last one."""
+"""Least number of records before the last one of a window that is worth checking."""
 TOPICS_MAX: Final = 100_000
 TOPIC_SIZE_MAX: Final = 255
 NO_NAME: Final = -1
@@ -249,10 +252,11 @@ class Window:
     """Whole records of one window of a file, and which of them are plain.
 
     Attributes:
-        data: the bytes; empty where another process had them.
-        pos: position of the window in the file; ``starts``: of the records in ``data``.
-        plain: nothing is odd about the record itself or its queue entry.
-        odd_neighbours: some record differs from both of its neighbours.
+        data: the bytes; empty if another process read them.
+        pos: position of the window in the file.
+        starts: positions of the records in ``data``.
+        plain: for each record, whether the record and its queue entry pass every check.
+        odd_neighbours: whether some record differs from both of its neighbours.
         marked: the queue entries of the plain records.
     """
 
@@ -276,7 +280,7 @@ class Window:
         return decode_record(file.read(self.pos + start, end - start), check_crc=False)
 
     def up_to(self, stop: int) -> "Window":
-        """Return it ending with the first record at or behind ``stop``, or whole."""
+        """Return the window up to the first record at or behind ``stop``, or all of it."""
         number = int(np.searchsorted(self.starts, stop - self.pos))
         if not COUNT_MIN <= number < len(self.starts):
             return self
@@ -286,11 +290,11 @@ class Window:
 
 @dataclass(slots=True)
 class Bulk:
-    """Judges windows of one store.
+    """Checks windows of one store.
 
     Attributes:
         deep: bodies are decompressed later, so compressed records are not plain.
-        batch_queues: (topic, queue id) of queues that are not looked into.
+        batch_queues: (topic, queue id) of batch consume queues, which are not checked.
     """
 
     matching: Matching
@@ -300,7 +304,7 @@ class Bulk:
     _topics: "Topics" = field(default_factory=lambda: Topics())
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
-        """Return the window at a position of a file, as ``window``, its entries marked."""
+        """Check the window at a position of a file, mark its entries and return it."""
         file = self.matching.store.log.open(span)
         found = self.window(file.read(pos, self.window_size), pos, base)
         if found is not None:
@@ -308,13 +312,13 @@ class Bulk:
         return found
 
     def mark(self, window: Window) -> None:
-        """Mark the entries that records of ``window`` have."""
+        """Mark the queue entries of the plain records of ``window``."""
         for key, first, more in window.marked:
             if self.matching.view(key) is not None:
                 _mark(self.matching.marks[key], more.astype(np.int64) + first)
 
     def window(self, data: bytes, pos: int, base: int) -> Window | None:
-        """Return the records at the start of ``data``, None where they are too few.
+        """Check the records at the start of ``data``; None if they are too few.
 
         Args:
             data: bytes of the file from ``pos`` on; a record should start there.
@@ -352,7 +356,7 @@ class Bulk:
         )
 
     def _whole(self, data: bytes, starts: Ints, shape: "FieldPositions", v4: Flags) -> int:
-        """Return how many records from the first on are whole."""
+        """Return how many records from the first on are complete."""
         bad = np.flatnonzero(~shape.good)
         count = int(bad[0]) if len(bad) else len(starts)
         for number in np.flatnonzero(~v4[:count]).tolist():
@@ -436,9 +440,9 @@ class Bulk:
 
 
 class Topics(dict[bytes, int]):
-    """The number of each topic that was met: ``names[number]`` is a good name.
+    """Gives each topic of a log a number; ``names[number]`` is a valid name.
 
-    ``NO_NAME`` is that of a text that is no name of a topic, ``NO_TEXT`` that of other bytes.
+    ``NO_NAME`` stands for a text that is not a valid topic name, ``NO_TEXT`` for other bytes.
     """
 
     def __init__(self) -> None:
@@ -463,7 +467,7 @@ class Topics(dict[bytes, int]):
 
 @dataclass(slots=True)
 class FieldPositions:
-    """Where the variable parts of IPv4 records lie, and whether their lengths add up."""
+    """Positions of the variable parts of IPv4 records, and whether their lengths add up."""
 
     topic_pos: Ints
     topic_end: Ints
@@ -506,12 +510,12 @@ def _shape(
     at = np.where(good, topic_end, starts)
     size = view[at].astype(np.int64) << 8 | view[at + 1]
     good &= (size <= PROPERTIES_SIZE_MAX) & (topic_end + 2 + size == ends)
-    # Hosts of IPv6 make another shape: those records are decoded one by one.
+    # Records with IPv6 hosts have another layout; they are decoded one by one.
     return FieldPositions(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
 
 
 def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
-    """Return whether the record between two others says something of its own."""
+    """Return whether some record differs from both neighbours in host or time."""
     if not v4.all():
         return True
     host = heads["store_host"].astype(np.int64) << 32 | (

@@ -1,11 +1,12 @@
-"""Verification, part 4: the index files.
+"""Verification, part 4: the index files, in themselves and against the records of the log.
 
     entry n:  hash, log offset, time, previous = entry that its slot held before n
     slot:     the newest entry of its chain
 
-Rule: an index file is written in one order, so every ``previous`` and every slot follows
-from the hashes before it: replaying them finds a wrong hash, link or slot at its byte,
-and needs one number a slot. A loop is a ``previous`` that is not the expected one.
+Rule: an index file is written in one order, so the hashes before an entry determine its
+``previous``, and all hashes determine the slots. Replaying the hashes finds the byte of a wrong
+hash, link or slot, and needs one number for each slot. A loop in a chain is a ``previous`` that
+is not the expected one. ``KeyCheck`` compares the entries with the keys of the records.
 
 Source: store/index/IndexFile.java#putKey, store/index/IndexService.java#buildIndex.
 """
@@ -45,7 +46,7 @@ _TIME_HINT: Final = "queries by key and time may miss it, unless the record's st
 
 @dataclass(slots=True)
 class _Group:
-    """The entries that an index file has for one record, and the seconds they say."""
+    """The entries that an index file has for one record, and their times in seconds."""
 
     number: int
     log_offset: int
@@ -55,7 +56,7 @@ class _Group:
 
 @dataclass(slots=True)
 class KeyCheck:
-    """Holds index files against the log."""
+    """Compares index files with the keys of the records in the log."""
 
     store: Opened
     findings: Findings
@@ -63,7 +64,7 @@ class KeyCheck:
     holes: list[tuple[int, int]]
 
     def run(self) -> None:
-        """Check each file; a record at its border may have keys in the next one."""
+        """Check each file; a record at the end of a file may have keys in the next one."""
         for view in self.views:
             if view.entry_count > 1:
                 self._check_file(view)
@@ -223,9 +224,11 @@ def check_index(
     """Check every index file and return the bytes in use.
 
     Args:
-        holes: (start, end) of the log that could not be read, by start.
-        deep: hold the entries against the records.
-        bulk: pass files that are in order with numpy.
+        store: the opened store.
+        findings: receives what is wrong.
+        holes: (start, end) log offsets of bytes that could not be read, by start.
+        deep: also compare every entry with its record, and every key with the index.
+        bulk: check whole files with numpy first.
     """
     size, whole = 0, []
     usual = usual_size(store.tree.index)
@@ -259,8 +262,8 @@ class IndexCheck:
 
     Attributes:
         log_end: end of the log in bytes.
-        open_end: a broker may be writing to the file: what is odd is worth knowing only.
-        bulk: look at whole files with numpy first.
+        open_end: a broker may be writing to the file, so that deviations are only ``info``.
+        bulk: check whole files with numpy first.
     """
 
     store: Opened
@@ -271,7 +274,7 @@ class IndexCheck:
     bulk: bool = False
 
     def run(self) -> bool:
-        """Check header, entries and slots; return whether entries can be read at all."""
+        """Check header, entries and slots; return whether the entries can be read."""
         view = self.view
         if view.shape is None:
             header = IndexHeader.decode(view.file.read(0, HEADER.size))
@@ -300,7 +303,7 @@ class IndexCheck:
         return True
 
     def _is_plain(self, view: IndexView, newest: "array[int]") -> bool:
-        """Return whether the whole file is in order; ``newest`` is left as it was if not."""
+        """Return whether the whole file is in order; if not, ``newest`` is unchanged."""
         from storefmt.offline.verify.bulk_index import is_plain
 
         log_end = self.log_end if self.store.log.spans else None
@@ -321,7 +324,7 @@ class IndexCheck:
             )  # fmt: skip
 
     def _check_times(self, view: IndexView) -> None:
-        """Hold the times of the header against the records of the first and last entry."""
+        """Compare the times of the header with the records of the first and last entry."""
         if self.store.aborted or view.entry_count <= 1:
             return
         last = view.entry_count - 1
@@ -417,7 +420,7 @@ class IndexCheck:
                 self._add("index_slot", slot_pos(slot), "entry", 0, number, 4)
 
     def _is_newer(self, view: IndexView, number: int) -> bool:
-        """Return whether a broker that runs has put the entry in since the header was read."""
+        """Return whether a running broker has added the entry since the header was read."""
         if not self.store.aborted:
             return False
         header = IndexHeader.decode(view.file.read(0, HEADER.size))

@@ -3,10 +3,10 @@
     log -> queue   ``record``: is entry k of the record's queue this record?
     queue -> log   ``finish``: what do the entries point at that no record has?
 
-Rule: one damage gives one finding, at the bytes that are wrong. Where a record and an
-entry disagree, a record that an entry points at has a wrong field; an entry that points
-at nothing of its own is wrong itself. What lies behind damage or in a missing file was
-told already and is not told again entry by entry.
+Rule: one damage gives one finding, at the bytes that are wrong. If a record and an entry disagree
+and the entry points at the record, a field of the record is wrong; an entry that points at no
+record of its queue is wrong itself. Entries that point into damage or into a missing file give
+no finding of their own, because that damage has been reported.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -32,10 +32,10 @@ DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 
 
 class ConsumeQueueCheck:
-    """Holds every record of the log against the queues.
+    """Compares every record of the log with the consume queues.
 
     Attributes:
-        end: log offset behind the last record that any queue knows, when the check began.
+        end: log offset behind the last record that any queue knew when the check began.
     """
 
     def __init__(self, store: Opened, findings: Findings) -> None:
@@ -45,7 +45,7 @@ class ConsumeQueueCheck:
         self.end = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
 
     def bulk(self, deep: bool) -> "Bulk":
-        """Return what passes whole windows of records by the same rules; needs numpy."""
+        """Return a checker of whole windows that applies the same rules; needs numpy."""
         from storefmt.offline.verify.bulk import Bulk
 
         return Bulk(self._matching, deep, frozenset(self.store.tree.batch_queues))

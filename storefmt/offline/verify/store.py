@@ -1,11 +1,11 @@
-"""Verification of a whole store: every file, every record, every entry, both ways.
+"""Verifies a whole store: every file, every record, every queue and index entry.
 
     names, sizes, config ──> log, record by record ──> queues both ways ──> index ──> offsets
     check_tree               check_log                 check_queues         check_index
                              check_seal
 
-Rule: read-only and bounded in memory; damage is a finding and never an error, so that a
-report is complete. ``ok`` means no error and no warning (see ``storefmt.offline.verify.findings``).
+Rule: verification only reads, and its memory is bounded. Damage is a finding and never an error,
+so that every report is complete. ``ok`` means no error and no warning (see ``findings``).
 """
 
 import time
@@ -44,21 +44,22 @@ def verify(
     checking: "WindowChecking | None" = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Return everything that is wrong with a store.
+    """Verify a store and return the report.
 
     Args:
-        bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
-            there and the log is large enough. The findings are the same.
-        jobs: processes to use where the log is large; None for one a core. Numpy is needed
-            for the log itself; the report is the same.
+        store: the opened store.
+        bulk: check whole windows with numpy; None to do so if numpy is installed and the log
+            is large. The findings are the same.
+        jobs: processes for a large log; None for one on each core. Without numpy one process
+            reads the log; the report is the same.
         checking: checks windows of the log elsewhere, see ``parallel_verify``; None for ``jobs``.
-        progress: told the bytes of log that are done, and all of them, now and then.
-        checksums: directory that ``store seal`` made; the store's own where None.
-        deep: also decompress bodies, and hold every index entry against its record and
-            every key of every record against the index.
+        progress: is called now and then with the bytes of log that are done, and in total.
+        checksums: directory of ``store seal``; None for the one inside the store.
+        deep: also decompress bodies, compare every index entry with its record, and every key
+            of every record with the index.
 
     Raises:
-        StoreError: the disk refuses a read, or the store disappears while it is read.
+        StoreError: a file cannot be read, or the store disappears while it is read.
     """
     started_s = time.monotonic()
     findings = Findings()
@@ -115,7 +116,7 @@ def _windows(
 
 
 def _check_offsets(store: Opened, config: ConfigTables, findings: Findings) -> None:
-    """Tell about groups that stand behind the end of a queue; admins do that on purpose."""
+    """Report groups whose offset lies behind the end of a queue; admins may do so on purpose."""
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
             try:

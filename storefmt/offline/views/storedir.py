@@ -1,4 +1,4 @@
-"""A store directory for those who only want to read it: the door of this package.
+"""The entry point of this package: a store directory, opened read-only.
 
     with StoreDir.open("/data/rocketmq/store") as store:
         for item in store.records():
@@ -37,7 +37,7 @@ class StoreDir(Opened):
         return self.log.spans
 
     def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogItem]:
-        """Yield what lies in the commit log, in log order; damage is an item, no error.
+        """Yield the items of the commit log in order; damage is an item and not an error.
 
         Args:
             start: log offset (bytes) to begin at, ``end`` to stop before.
@@ -91,7 +91,7 @@ class StoreDir(Opened):
         return self.state.offsets
 
     def group_offsets(self) -> list[GroupInfo]:
-        """Return where each group stands in each of its queues, with its lag."""
+        """Return the position and the lag of each group in each of its queues."""
         return group_infos(self, self.state)
 
     def delay_offsets(self) -> dict[int, int]:
@@ -99,9 +99,9 @@ class StoreDir(Opened):
         return self.state.delay_offsets
 
     def info(self) -> StoreInfo:
-        """Return the store at a glance."""
+        """Return the summary of the store."""
         return store_info(self, self.state)
 
     def files(self) -> list[FileView]:
-        """Return every file with what it covers."""
+        """Return every file with the part of the store that it covers."""
         return list(store_files(self))

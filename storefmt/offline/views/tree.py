@@ -1,4 +1,4 @@
-"""What lies in a store directory: which file is what, and what belongs to nobody.
+"""Lists a store directory: the kind of each file, and strangers that no broker makes.
 
     <root>/commitlog/<20 digits>                       log files, by start
            consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
@@ -40,7 +40,7 @@ KNOWN_AT_ROOT: Final = frozenset(
         "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger",
     }
 )  # fmt: skip
-"""Names beside the log that a 4.9 or 5.x broker makes."""
+"""Names in the root of a store that a broker of 4.9 or 5.x makes."""
 
 V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
@@ -61,7 +61,7 @@ class FileSpan(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """A file or directory that no broker makes at this place."""
+    """A file or directory that no broker makes in this place."""
 
     path: Path
     place: str
