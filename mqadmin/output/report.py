@@ -2,8 +2,8 @@
 
     info, tallies, verify ──> pictures (``charts``) ──> one file, no script, nothing loaded
 
-Rule: the page needs nothing but itself, and says so to the browser; whatever comes from
-the store is escaped. Long lists are cut, and the cut is said.
+Rule: the page loads nothing from elsewhere, and its headers tell the browser so. Every text from
+the store is escaped. Long lists are cut, and the page says how much was left out.
 """
 
 from collections.abc import Callable, Sequence

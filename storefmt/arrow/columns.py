@@ -31,7 +31,7 @@ ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
 WINDOW_SIZE: Final = 8 << 20
 _ROWS_LIMIT: Final = 1 << 16
-"""Room for so many rows is made at most, whatever is asked for."""
+"""Most rows for which memory is reserved at once, whatever the caller asks for."""
 _STRING: Final = pa.string()
 
 SCHEMA: Final = pa.schema(
@@ -67,12 +67,12 @@ SCHEMA: Final = pa.schema(
         pa.field("properties_raw", pa.binary()),
     ]
 )
-"""Every column there is, in the order of the commitlog table."""
+"""Every column, in the order of the commitlog table."""
 LARGE_COLUMNS: Final = ("body", "properties", "properties_raw")
 DEFAULT_COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in LARGE_COLUMNS)
 
 OnDamage = Callable[[str, Damage], None]
-"""Takes the name of a file and the damage in it."""
+"""Is called with the name of a file and the damage in it."""
 
 
 class Maker(Protocol):

@@ -74,7 +74,7 @@ def _pool(make: Callable[[], object], worker_count: int) -> Iterator[ProcessPool
     try:
         yield pool
     except BaseException:
-        # A task may go over a whole file: nobody waits for it any more.
+        # A task may take as long as a whole file, and its result is no longer needed.
         for process in list((pool._processes or {}).values()):
             process.terminate()
         raise

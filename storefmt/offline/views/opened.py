@@ -192,8 +192,8 @@ class Opened:
 
 
 def _refuse_dledger(root: Path) -> None:
-    """Raise NotAStore where the log is a Raft log: in ``commitlog/`` is none, or its beginning."""
-    # It has an index/ of its own, as a store has.
+    """Raise NotAStore if the store has a Raft log; ``commitlog/`` has at most its beginning."""
+    # The directory of a Raft log has an index/ of its own, as a store has.
     if root.name.startswith(DIRECTORY_PREFIX) and (root / "data").is_dir():
         raise NotAStore(f"{root}: the Raft log of a DLedger store, try {root.parent}")
     try:
