@@ -6,6 +6,8 @@
     lmqConsumerOffset.json  the same           and lmqOffsetTable: topic@group -> offset
     delayOffset.json        DelayOffsets       offsetTable: delay level -> offset
 
+``MEANINGS`` names the other files of ``config/``, which no program here writes.
+
 Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and booleans may
 be text). Writing gives fastjson's pretty text, with a table in the order of its dict. Fields that
 are unknown here, as most fields that 5.x adds, are kept in ``extra`` and written back in their
@@ -38,6 +40,21 @@ from storefmt.config.jsonvalues import (
 )
 from storefmt.errors import ConfigDamaged
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "topics.json": "settings of every topic",
+    "subscriptionGroup.json": "settings of every consumer group",
+    "consumerOffset.json": "how far each group has read each queue",
+    "lmqConsumerOffset.json": "the same on a broker with enableLmq, light queues included",
+    "delayOffset.json": "how far each delay level is delivered",
+    "consumerFilter.json": "SQL92 expressions of the groups that use them",
+    "consumerOrderInfo.json": "orderly POP: messages that each group holds (5.x)",
+    "topicQueueMapping.json": "static topics: where each logical queue lies (5.x)",
+    "messageRequestMode.json": "groups that POP instead of pulling (5.x)",
+    "timermetrics": "messages in the timer wheel, by topic (5.x)",
+    "transactionMetrics": "open half messages, by topic (5.x)",
+    "timercheck": "how far the timer got; binary (5.x)",
+}
+"""Every file of ``config/`` by its name; each may have a ``.bak`` with what it held before."""
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
 _FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
