@@ -118,7 +118,7 @@ def test_most_windows_come_from_the_pieces(golden: Golden, monkeypatch: pytest.M
     monkeypatch.setattr(Bulk, "at", at)
     path = golden.store("basic")
     with StoreDir.open(path) as store:
-        file_count, piece_count = len(store.log.spans), len(list(parallel_module.pieces(store)))
+        file_count, piece_count = len(store.log.spans), len(list(parallel_module.log_parts(store)))
         verify(store, bulk=True, jobs=2)
 
     # The end of each file is looked at here: it holds too few records for a window.
