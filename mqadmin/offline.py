@@ -22,7 +22,7 @@ from mqadmin.rows import Outcome, one
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
-from storefmt.offline.analyse.life import Step
+from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import trace
 from storefmt.offline.views.storedir import StoreDir
 

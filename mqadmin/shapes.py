@@ -5,7 +5,7 @@ from typing import Annotated
 
 from mqadmin.parameters import Kind, option
 from storefmt.names import DELAY_LEVELS
-from storefmt.offline.repair.rebuild import Shape
+from storefmt.offline.repair.rebuild import StoreShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +24,9 @@ class ShapeArguments:
     ] = 0
     delay_levels: Annotated[str, option("messageDelayLevel of the broker")] = DELAY_LEVELS
 
-    def shape(self) -> Shape:
+    def shape(self) -> StoreShape:
         """Return the sizes as the offline tools take them."""
-        return Shape(
+        return StoreShape(
             queue_file_size=self.queue_file_size,
             index_slot_count=self.index_slots,
             index_entry_count=self.index_entries,

@@ -23,7 +23,7 @@ import pyarrow.fs as pafs
 from pipeline.places import Place
 from storefmt.errors import StoreError
 from storefmt.offline.views.storedir import StoreDir
-from storefmt.remote_file import FarPath
+from storefmt.remote_file import RemotePath
 
 READ_MIN: Final = 256 << 10
 """A file of this size or less is one request."""
@@ -63,7 +63,7 @@ def file_path(text: str) -> Path:
     return StorePath(text) if "://" in text else Path(text)
 
 
-class StorePath(FarPath):
+class StorePath(RemotePath):
     """A file or directory of a far store."""
 
     def size_of(self) -> int | None:
@@ -85,9 +85,9 @@ class StorePath(FarPath):
         for name in found.children[self]:
             yield self / name
 
-    def ranges(self) -> "FarFile":
+    def open_remote(self) -> "RemoteStoreFile":
         """Open the file."""
-        return FarFile(self)
+        return RemoteStoreFile(self)
 
     def _listing(self) -> "_Listing | None":
         for path in (self, *self.parents):
@@ -133,7 +133,7 @@ def _listed(root: StorePath) -> _Listing:
     return found
 
 
-class FarFile:
+class RemoteStoreFile:
     """One far file, read by ranges.
 
     Raises:
@@ -192,7 +192,7 @@ class FarFile:
         return data
 
 
-_kept: OrderedDict[int, FarFile] = OrderedDict()
+_kept: OrderedDict[int, RemoteStoreFile] = OrderedDict()
 """Files that keep bytes, the longest unused first."""
 
 

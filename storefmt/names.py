@@ -1,8 +1,7 @@
 """What the names in a store mean: system topics, properties, delay levels.
 
-Rule: this module knows names and says what they stand for;
-``storefmt.offline.analyse.message_history`` tells what became of one record. A name that is not
-here means nothing to RocketMQ: it is the user's.
+Rule: this module knows names only; ``storefmt.offline.analyse.message_history`` interprets whole
+records. A name that is not listed here means nothing to RocketMQ and belongs to the user.
 
 Source: common/topic/TopicValidator.java, common/MixAll.java, common/KeyBuilder.java,
 common/message/MessageConst.java, store/config/MessageStoreConfig.java#messageDelayLevel
@@ -29,7 +28,7 @@ REPLY_SUFFIX: Final = "_REPLY_TOPIC"
 
 
 class TopicKind(Enum):
-    """What a topic is for; the value is a sentence for people."""
+    """The purpose of a topic; the value is a text for people."""
 
     ORDINARY = "messages of the users"
     DELAY = "delayed messages wait here, one queue a delay level"
@@ -78,7 +77,7 @@ _PREFIXES: Final = (
 
 
 def kind_of(topic: str) -> TopicKind:
-    """Return what a topic is for, told from its name alone."""
+    """Return the purpose of a topic, which its name alone decides."""
     exact = _EXACT.get(topic)
     if exact is not None:
         return exact
@@ -126,69 +125,3 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
 
 
 DELAYS_MS: Final[Sequence[int]] = parse_delay_levels(DELAY_LEVELS)
-
-PROPERTY_MEANINGS: Final[Mapping[str, str]] = {
-    "KEYS": "the user's keys, blank between them; each is indexed",
-    "TAGS": "the tag that consumers filter by",
-    "WAIT": "whether the producer waits for disk and slaves",
-    "DELAY": "delay level, from 1",
-    "RETRY_TOPIC": "topic from which the message was sent back first",
-    "REAL_TOPIC": "topic it goes to when its wait is over",
-    "REAL_QID": "queue it goes to when its wait is over",
-    "TRAN_MSG": "sent as a half message of a transaction",
-    "PGROUP": "producer group that is asked how the transaction ended",
-    "MIN_OFFSET": "smallest offset of the queue, added for the consumer",
-    "MAX_OFFSET": "largest offset of the queue, added for the consumer",
-    "BUYER_ID": "the user's buyer id",
-    "ORIGIN_MESSAGE_ID": "offset id of the record that was sent back first",
-    "ORIGIN_GROUP": "consumer group that did not acknowledge it (POP)",
-    "TRANSFER_FLAG": "transfer flag",
-    "CORRECTION_FLAG": "correction flag",
-    "MQ2_FLAG": "flag of an older system",
-    "RECONSUME_TIME": "deliveries before, as the client counts them",
-    "MSG_REGION": "region of the broker",
-    "TRACE_ON": "whether the client traces it",
-    "UNIQ_KEY": "the id that the producer gave; indexed",
-    "EXTEND_UNIQ_INFO": "more of the producer's id",
-    "MAX_RECONSUME_TIMES": "deliveries after which it is dead",
-    "CONSUME_START_TIME": "when (ms) a consumer began with it",
-    "INNER_NUM": "messages in the record",
-    "INNER_BASE": "queue offset of the first message in the record",
-    "DUP_INFO": "where a copy came from",
-    "CHECK_IMMUNITY_TIME_IN_SECONDS": "the transaction is not checked so long (s)",
-    "TRAN_PREPARED_QUEUE_OFFSET": "half queue offset of the first copy of the half message",
-    "__transactionId__": "the transaction's id",
-    "TRANSACTION_CHECK_TIMES": "how often the producer was asked for the end",
-    "INSTANCE_ID": "instance of the producer",
-    "CORRELATION_ID": "joins a request with its reply",
-    "REPLY_TO_CLIENT": "client id that waits for the reply",
-    "TTL": "how long (ms) the requester waits",
-    "ARRIVE_TIME": "when (ms) the reply came to the broker",
-    "PUSH_REPLY_TIME": "when (ms) the reply was pushed to the requester",
-    "CLUSTER": "cluster of the broker that stored it",
-    "MSG_TYPE": "reply, for the answer to a request",
-    "POP_CK": "receipt handle of a POP",
-    "POP_CK_OFFSET": "queue offset of a POP's receipt",
-    "1ST_POP_TIME": "when (ms) it was given out by POP first",
-    "__SHARDINGKEY": "the key that orders messages of one queue",
-    "PROPERTY_FORWARD_QUEUE_ID": "queue that a proxy forwards to",
-    "REDIRECT": "sent on by another broker",
-    "INNER_MULTI_DISPATCH": "more queues with an entry for this record, comma between them",
-    "INNER_MULTI_QUEUE_OFFSET": "the queue offset in each of those queues",
-    "TRACE_CONTEXT": "context of a distributed trace",
-    "TIMER_DELAY_SEC": "deliver so many seconds after it was sent",
-    "TIMER_DELAY_MS": "deliver so many milliseconds after it was sent",
-    "TIMER_DELIVER_MS": "deliver at this time (ms)",
-    "TIMER_OUT_MS": "tick (ms) at which the timer delivers it",
-    "TIMER_ENQUEUE_MS": "when (ms) it entered the timer wheel",
-    "TIMER_DEQUEUE_MS": "when (ms) it left the timer wheel",
-    "TIMER_ROLL_TIMES": "how often it entered the wheel again, being due too late for it",
-    "TIMER_DEL_UNIQKEY": "producer's id of the waiting message that this one deletes",
-    "TIMER_DELAY_LEVEL": "delay level that the timer took over",
-    "__BORNHOST": "address of the producer behind a proxy",
-    "BORN_TIMESTAMP": "when (ms) the producer made it",
-    "__CRC32#": "CRC-32 of the whole record (enabledAppendPropCRC)",
-    "DLQ_ORIGIN_TOPIC": "topic from which it came to the dead letters",
-    "DLQ_ORIGIN_MESSAGE_ID": "id of the message that came to the dead letters",
-}
-"""Every property that RocketMQ itself gives a meaning; all others are the user's."""

@@ -7,8 +7,8 @@
            config/topics.json …                (+ .bak)
            checkpoint  abort  lock
 
-Rule: a topic or group becomes part of a path, so it passes ``check_topic_name`` or
-``check_group_name`` at every way in: wire, retry and dead letter names, JSON files.
+Rule: a topic or group becomes part of a path, so every way in (wire, retry and dead letter names,
+JSON files) calls ``check_topic_name`` or ``check_group_name``.
 
 Source: store/config/StorePathConfigHelper.java, common/UtilAll.java#offset2FileName,
 common/topic/TopicValidator.java, client/Validators.java.
@@ -104,9 +104,9 @@ def log_file_name(log_offset: int) -> str:
 
 
 def parse_log_file_name(name: str) -> int | None:
-    """Return the start offset (bytes) that a file name tells, None for a foreign name.
+    """Return the start offset (bytes) in a file name, None if it is not a log file's name.
 
-    No log gets as far as ``LOG_OFFSET_MAX``; what lies behind would overflow.
+    Offsets of ``LOG_OFFSET_MAX`` and more are refused, because sums with them would overflow.
     """
     start = int(name) if _FILE_NAME.fullmatch(name) else None
     return start if start is None or start <= LOG_OFFSET_MAX else None

@@ -1,11 +1,11 @@
-"""Files that the operating system cannot open, as those of an object store.
+"""Files that the operating system cannot open, such as the objects of an object store.
 
-    FarPath  a path like any other; whether it is there, what is in it and its bytes are asked
-             of whoever made it
-    Ranges   one such file, open: its size, and ranges of its bytes
+    RemotePath   a path whose subclass answers whether it exists, what it contains and its bytes
+    RemoteFile   one such file, opened: its size, and ranges of its bytes
 
-Rule: readers of a store ask a far path for its ranges and the operating system for all others,
-and nobody writes to one. Who knows a far file system subclasses ``FarPath``; there is none here.
+Rule: readers of a store read a remote path by ranges, and all other paths through the operating
+system. Nothing writes to a remote path. Support for one remote file system is a subclass of
+``RemotePath``; this package contains none.
 """
 
 import os
@@ -16,8 +16,8 @@ from pathlib import Path, PosixPath
 from typing import Any, NoReturn, Protocol, Self
 
 
-class Ranges(Protocol):
-    """An open file."""
+class RemoteFile(Protocol):
+    """An open remote file."""
 
     @property
     def size(self) -> int:
@@ -27,35 +27,35 @@ class Ranges(Protocol):
         """Return ``size`` bytes at ``pos``, fewer only at the end; raises OSError."""
 
     def close(self) -> None:
-        """Let go of what is kept; the next read fetches it again."""
+        """Release cached bytes and connections; the next read fetches them again."""
 
 
-class FarPath(PosixPath):
-    """A file or directory by its URI; ``s3://bucket/store`` / ``commitlog`` is one, too."""
+class RemotePath(PosixPath):
+    """A file or directory named by its URI, such as ``s3://bucket/store`` / ``commitlog``."""
 
     @abstractmethod
-    def ranges(self) -> Ranges:
+    def open_remote(self) -> RemoteFile:
         """Open the file; raises OSError."""
 
     @abstractmethod
     def size_of(self) -> int | None:
-        """Return the size in bytes of a file, -1 of a directory, None of nothing.
+        """Return the size of a file in bytes, -1 for a directory, None if nothing exists.
 
         Raises:
-            OSError: nobody answers, or the answer is no.
+            OSError: the remote side does not answer, or refuses.
         """
 
     @abstractmethod
     def children(self) -> Iterator[Self]:
-        """Yield what a directory holds; raises OSError."""
+        """Yield the entries of a directory; raises OSError."""
 
     def __str__(self) -> str:
         text = super().__str__()
-        # A path of this class begins with the scheme, and pathlib takes one slash of two.
+        # The path begins with the scheme, and pathlib removes one of its two slashes.
         return text.replace(":/", "://", 1) if self.parts[:1] and ":" in self.parts[0] else text
 
     def exists(self, *_: Any, **__: Any) -> bool:
-        """Return whether there is something."""
+        """Return whether a file or directory exists."""
         return self.size_of() is not None
 
     def is_file(self, *_: Any, **__: Any) -> bool:
@@ -68,22 +68,22 @@ class FarPath(PosixPath):
         return self.size_of() == -1
 
     def is_symlink(self) -> bool:
-        """Return False: there are no links."""
+        """Return False: remote file systems have no symbolic links."""
         return False
 
     def iterdir(self) -> Generator[Self, None, None]:
-        """Yield what a directory holds."""
+        """Yield the entries of a directory."""
         yield from self.children()
 
     def resolve(self, strict: bool = False) -> Self:
-        """Return the path itself: it is whole."""
+        """Return the path itself: it is always absolute."""
         return self
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Return kind and size, and blocks as if there were no holes; no times.
+        """Return kind, size and block count (as if the file had no holes); all times are 0.
 
         Raises:
-            FileNotFoundError: there is nothing.
+            FileNotFoundError: nothing exists at this path.
         """
         size = self.size_of()
         if size is None:
@@ -94,17 +94,17 @@ class FarPath(PosixPath):
 
     def read_bytes(self) -> bytes:
         """Return the whole file."""
-        ranges = self.ranges()
+        ranges = self.open_remote()
         try:
             return ranges.read(0, ranges.size)
         finally:
             ranges.close()
 
     def open(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: such a file is read by its ranges."""
+        """Raise OSError: a remote file is only read by ranges, see ``open_remote``."""
         raise OSError(95, os.strerror(95), str(self))
 
 
-def ranges_of(path: Path) -> Ranges | None:
-    """Return the ranges of a far file, None for one of this machine; raises OSError."""
-    return path.ranges() if isinstance(path, FarPath) else None
+def remote_file_of(path: Path) -> RemoteFile | None:
+    """Open ``path`` if it is remote, and return None if it is local; raises OSError."""
+    return path.open_remote() if isinstance(path, RemotePath) else None

@@ -1,12 +1,12 @@
-"""Read-only files of a store: read in windows, holes skipped, never more than a few open.
+"""Files of a store, opened read-only: they are read in windows, and holes are skipped.
 
     |data|------ hole ------|data 0000000|        size
     0                            data_end ^ after the last byte that is not zero
 
-Rule: every file is opened O_RDONLY, nothing is locked, created or changed, and no
-read is longer than the caller asked for. A stock store is gigabytes of holes: the ends
-of the data are found with SEEK_DATA and SEEK_HOLE, and by reading where the file system
-cannot tell.
+Rule: every file is opened with O_RDONLY; nothing is locked, created or changed, and no read is
+longer than the caller asked for. A fresh store consists of gigabytes of holes, so SEEK_DATA and
+SEEK_HOLE find the end of the data; where the file system does not know holes, reading finds it.
+``OpenFiles`` keeps at most ``OPEN_FILES_MAX`` files open.
 """
 
 import errno
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from storefmt.errors import StoreError
-from storefmt.remote_file import Ranges, ranges_of
+from storefmt.remote_file import RemoteFile, remote_file_of
 
 WINDOW_SIZE: Final = 1 << 20
 OPEN_FILES_MAX: Final = 64
@@ -29,26 +29,26 @@ _ZEROS: Final = bytes(WINDOW_SIZE)
 class StoreFile:
     """One open file; reads past its end come back short, as ``os.pread`` does."""
 
-    __slots__ = ("_data", "_far", "_fd", "path", "size")
+    __slots__ = ("_data", "_fd", "_remote", "path", "size")
 
     def __init__(self, path: Path) -> None:
         """Open ``path``.
 
         Raises:
-            StoreError: it is gone, not readable, or no regular file.
+            StoreError: the file is missing, not readable, or not a regular file.
         """
         self._fd = -1
         self._data = (0, 0)
         self.path = path
-        self._far: Ranges | None = None
+        self._remote: RemoteFile | None = None
         try:
-            self._far = ranges_of(path)
+            self._remote = remote_file_of(path)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}; is the store still there?") from error
-        if self._far is None:
+        if self._remote is None:
             self.size = os.fstat(self._descriptor()).st_size
         else:
-            self.size = self._far.size
+            self.size = self._remote.size
 
     def _descriptor(self) -> int:
         if self._fd < 0:
@@ -69,22 +69,22 @@ class StoreFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        if self._far is not None:
-            self._far.close()
+        if self._remote is not None:
+            self._remote.close()
 
     def __del__(self) -> None:
-        # A walk may hold a file that ``OpenFiles`` has let go, and open it again.
+        # A caller may still hold a file that ``OpenFiles`` has closed, and open it again.
         self.close()
 
     def read(self, pos: int, size: int) -> bytes:
         """Return up to ``size`` bytes at ``pos``; fewer only at the end of the file.
 
         Raises:
-            StoreError: the disk refuses the read.
+            StoreError: the operating system reports a read error.
         """
         try:
-            if self._far is not None:
-                return self._far.read(pos, size)
+            if self._remote is not None:
+                return self._remote.read(pos, size)
             descriptor = self._descriptor()
             data = os.pread(descriptor, size, pos)
             while len(data) < size:
@@ -99,10 +99,10 @@ class StoreFile:
         return data
 
     def extents(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield (start, end) of each range of ``start``..``end`` that is no hole."""
+        """Yield (start, end) of each range between ``start`` and ``end`` that is not a hole."""
         stop = self.size if end is None else min(end, self.size)
         pos = start
-        if self._far is not None and pos < stop:
+        if self._remote is not None and pos < stop:
             yield pos, stop
             return
         while pos < stop:
@@ -119,19 +119,19 @@ class StoreFile:
             pos = last
 
     def windows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, bytes) of all that is no hole, at most ``WINDOW_SIZE`` at a time."""
+        """Yield (position, bytes) of all data outside of holes, at most ``WINDOW_SIZE`` each."""
         for first, last in self.extents(start, end):
             for pos in range(first, last, WINDOW_SIZE):
                 yield pos, self.read(pos, min(WINDOW_SIZE, last - pos))
 
     def data_after(self, pos: int) -> int:
-        """Return the first position at or behind ``pos`` that lies in no hole.
+        """Return the first position at or behind ``pos`` that is not inside a hole.
 
-        A field of 4 bytes that begins in a hole and ends in data begins at the result or
-        later, so that a reader who looks for its last bytes finds it whole.
+        The result is up to 4 bytes earlier than the data, so that a reader that searches for a
+        4 byte field also finds one that begins in the hole and ends in the data.
         """
         if self._data[0] <= pos < self._data[1]:
-            # What was data stays data; asking again costs more than reading.
+            # Data never becomes a hole again; asking the system costs more than reading.
             return pos
         first, last = next(self.extents(pos), (self.size, self.size))
         self._data = (first, last)
@@ -159,7 +159,7 @@ class StoreFile:
 
 
 class OpenFiles:
-    """The open files of one store directory, the longest unused closed first."""
+    """The open files of one store directory; the least recently used file is closed first."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[Path, StoreFile] = OrderedDict()

@@ -16,7 +16,7 @@ from examples.fastapi_service import app
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from server.pytest_plugin import RocketMQ
-from storefmt.configs import TopicConfig
+from storefmt.config.tables import TopicConfig
 from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).resolve().parent.parent

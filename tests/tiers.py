@@ -90,46 +90,46 @@ LONG: Final = (
             "tests/server/test_kill_delayed.py",
             "tests/server/test_loop_watchdog.py",
             "tests/server/test_split_brain.py",
-            f"{_STORE}test_powercut.py",
-            f"{_STORE}test_syscalls.py",
+            f"{_STORE}recovery/test_powercut.py",
+            f"{_STORE}recovery/test_syscalls.py",
         ),
         short=(
             "tests/server/test_loop_watchdog.py::test_every_request_code_is_timed",
-            f"{_STORE}test_syscalls.py::test_killed_at_a_sample_of_calls_it_opens[pwrite64]",
+            f"{_STORE}recovery/test_syscalls.py::test_killed_at_a_sample_of_calls_it_opens[pwrite64]",
         ),
     ),
     Long(
         "faults at every call of a made-up disk, and cuts at every length",
         where=(
-            "tests/server/broker/test_delivered.py::"
+            "tests/server/broker/delay/test_delivered.py::"
             "test_crash_at_any_call_of_the_disk_delivers_each_message_once",
-            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed",
-            f"{_STORE}test_crash.py::test_store_without_descriptors_refuses_puts_and_recovers",
-            f"{_STORE}test_crashstates.py",
-            f"{_STORE}test_ext_crash.py::test_unit_that_is_there_is_that_of_its_message",
-            f"{_STORE}test_recover.py::test_log_cut_at_every_byte_keeps_the_whole_records",
-            f"{_STORE}test_stalls.py::test_hiccup_at_any_moment_loses_nothing_after_a_kill",
-            f"{_STORE}test_tails.py",
+            f"{_STORE}recovery/test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed",
+            f"{_STORE}recovery/test_crash.py::test_store_without_descriptors_refuses_puts_and_recovers",
+            f"{_STORE}recovery/test_crashstates.py",
+            f"{_STORE}queues/test_ext_crash.py::test_unit_that_is_there_is_that_of_its_message",
+            f"{_STORE}recovery/test_recover.py::test_log_cut_at_every_byte_keeps_the_whole_records",
+            f"{_STORE}recovery/test_stalls.py::test_hiccup_at_any_moment_loses_nothing_after_a_kill",
+            f"{_STORE}recovery/test_torn_tails.py",
         ),
         short=(
-            f"{_STORE}test_crashstates.py::"
+            f"{_STORE}recovery/test_crashstates.py::"
             "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[0-sync]",
-            f"{_STORE}test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
-            f"{_STORE}test_tails.py::"
+            f"{_STORE}recovery/test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
+            f"{_STORE}recovery/test_torn_tails.py::"
             "test_every_combination_of_tails_opens_to_the_whole_records[killed-whole]",
         ),
     ),
     Long(
         "damage of every kind in stores, and what reads and mends it",
         where=(
-            f"{_OFFLINE}test_any_damage.py",
-            f"{_OFFLINE}test_bulk.py::test_damaged_stores_give_the_same_report",
-            f"{_OFFLINE}test_parallel.py::test_checksums_are_the_same_and_find_the_same",
-            f"{_OFFLINE}test_parallel.py::test_pieces_of_damaged_stores_give_the_same_report",
-            f"{_OFFLINE}test_repair.py::test_a_flipped_bit_that_queues_can_tell_is_turned_back",
-            f"{_OFFLINE}test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
-            f"{_OFFLINE}test_repair.py::test_generated_damage_of_the_log",
-            f"{_OFFLINE}test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
+            f"{_OFFLINE}verify/test_any_damage.py",
+            f"{_OFFLINE}verify/test_bulk.py::test_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}verify/test_parallel.py::test_checksums_are_the_same_and_find_the_same",
+            f"{_OFFLINE}verify/test_parallel.py::test_pieces_of_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}repair/test_repair.py::test_a_flipped_bit_that_queues_can_tell_is_turned_back",
+            f"{_OFFLINE}repair/test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
+            f"{_OFFLINE}repair/test_repair.py::test_generated_damage_of_the_log",
+            f"{_OFFLINE}verify/test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
             "tests/pipeline/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
         ),
     ),
@@ -138,7 +138,7 @@ LONG: Final = (
         where=(
             "tests/mqadmin/commands/test_streaming.py",
             "tests/server/broker/test_many_topics.py",
-            f"{_STORE}test_scale.py",
+            f"{_STORE}queues/test_scale.py",
         ),
     ),
     Long(

@@ -1,10 +1,10 @@
 """``events``: what happened to a store, and when, as ``store events`` says it.
 
-    log ──splits──> the course of store times in each ──joined──> pauses, clocks set back
+    log ──splits──> store times of each part ──joined──> pauses, clocks set back
     other files ─────────────────────────────────────────driver─> deleted, flushed, not stopped
 
-Rule: what an event is, and how parts of a course are joined, is ``storefmt.offline``'s; here its
-work is shared out. A split tells its two ends and its steps, however many records it has.
+Rule: ``storefmt.offline.analyse`` decides what an event is and joins the times of parts; here its
+work is shared out. A split gives its two ends and its gaps, however many records it has.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from pipeline.reading import Reading
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
 from pipeline.tables import plan, read
-from storefmt.offline.analyse.course_columns import COLUMNS, course_of_batch
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
-from storefmt.offline.analyse.time_gaps import Course, Mark, Step, joined
+from storefmt.offline.analyse.record_batches import COLUMNS, store_times_of_batch
+from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap, joined_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ _COURSES: Final = pa.schema(
         pa.field("after_ms", pa.int64()),
     ]
 )
-"""The ends of a split's course as one row, each of its steps as another."""
+"""The ends of a split's times as one row, each of its gaps as another."""
 _READING: Final = Reading(columns=COLUMNS)
 
 
@@ -79,13 +79,13 @@ def _tasks(path: str, pause_ms: int) -> Rows:
 def _course(task: tuple[Split, int]) -> Iterator[Any]:
     split, pause_ms = task
     batches = read(split, _READING)
-    course = joined(
-        (course_of_batch(batch, pause_ms=pause_ms) for batch in batches), pause_ms=pause_ms
+    times = joined_times(
+        (store_times_of_batch(batch, pause_ms=pause_ms) for batch in batches), pause_ms=pause_ms
     )
-    if course.first is not None and course.last is not None:
-        pairs = [Step(course.first, course.last), *course.steps]
+    if times.first is not None and times.last is not None:
+        pairs = [TimeGap(times.first, times.last), *times.gaps]
         rows = [
-            (course.first.log_offset, number > 0, *pair.before, *pair.after)
+            (times.first.log_offset, number > 0, *pair.before, *pair.after)
             for number, pair in enumerate(pairs)
         ]
         yield one_batch(_COURSES, [dict(zip(_COURSES.names, row, strict=True)) for row in rows])
@@ -93,20 +93,21 @@ def _course(task: tuple[Split, int]) -> Iterator[Any]:
 
 def _events(path: str, table: Any, pause_ms: int) -> Any:
     rows = sorted(table.to_pylist(), key=itemgetter("start", "is_step", "before_offset"))
-    courses = [_read_back(list(group)) for _, group in groupby(rows, itemgetter("start"))]
+    parts = [_read_back(list(group)) for _, group in groupby(rows, itemgetter("start"))]
     with open_store(path) as store:
-        found = events_of(store, joined(courses, pause_ms=pause_ms))
+        found = events_of(store, joined_times(parts, pause_ms=pause_ms))
     return pa.Table.from_pylist([one._asdict() for one in found], schema=SCHEMA)
 
 
-def _read_back(rows: list[dict[str, int]]) -> Course:
-    ends, *steps_ = [
-        Step(
-            Mark(row["before_offset"], row["before_ms"]), Mark(row["after_offset"], row["after_ms"])
+def _read_back(rows: list[dict[str, int]]) -> StoreTimes:
+    ends, *gaps_ = [
+        TimeGap(
+            RecordTime(row["before_offset"], row["before_ms"]),
+            RecordTime(row["after_offset"], row["after_ms"]),
         )
         for row in rows
     ]
-    return Course(ends.before, ends.after, tuple(steps_))
+    return StoreTimes(ends.before, ends.after, tuple(gaps_))
 
 
 def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:

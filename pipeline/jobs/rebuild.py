@@ -33,7 +33,7 @@ from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRA
 from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.output_dir import OutDir
 from storefmt.offline.repair.placement import Placed
-from storefmt.offline.repair.rebuild import Rebuild, Rebuilt, Shape
+from storefmt.offline.repair.rebuild import Rebuild, Rebuilt, StoreShape
 from storefmt.offline.repair.rebuild import rebuild as rebuild_store
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import QueueKey
@@ -169,7 +169,7 @@ def _is_regular(target: Target) -> bool:
 
 
 def _part(store: StoreDir, target: Target) -> Rebuild:
-    return Rebuild(store, OutDir(Path(target.out).resolve()), store, Shape(), False)
+    return Rebuild(store, OutDir(Path(target.out).resolve()), store, StoreShape(), False)
 
 
 def _lost(jobs: list[Target]) -> Rows:

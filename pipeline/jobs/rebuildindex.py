@@ -27,8 +27,13 @@ from pipeline.stores import open_store
 from pipeline.tables import plan, read
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.index_writer import IndexShare
-from storefmt.offline.repair.rebuild_index import has_history, indexes_tags, shape_of, write_index
+from storefmt.offline.repair.rebuild_index import (
+    IndexShare,
+    has_history,
+    indexes_tags,
+    shape_of,
+    write_index,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,7 @@ import pyarrow as pa
 from pipeline.frames import commitlog
 from pipeline.stores import open_store
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Tally, Wanted
-from storefmt.offline.analyse.timespan import filled, span_of
+from storefmt.offline.analyse.tally import By, Tally, Wanted, filled, span_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,7 +1,7 @@
 """``verify``: everything that is wrong with stores, as ``store verify`` says it.
 
     many stores   a task a store
-    one store     a task a piece of the log: its windows are judged on workers (CRC, fields,
+    one store     a task a part of the log: its windows are checked on workers (CRC, fields,
                   queue entries); the walk that meets them, in log order, stays here
 
 Rule: both engines and both ways run ``storefmt.offline.verify`` and give its report.
@@ -15,10 +15,15 @@ import pyarrow as pa
 
 from pipeline.spread import Rows, fixed, gather, one_batch, spread
 from pipeline.stores import open_store
-from storefmt.offline.verify.bulk import Bulk, Window
-from storefmt.offline.verify.bulk_queues import Marked
+from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
-from storefmt.offline.verify.parallel_verify import PIECE_SIZE, Piece, judge, judge_of, pieces
+from storefmt.offline.verify.parallel_verify import (
+    LOG_PART_SIZE,
+    LogPart,
+    bulk_of,
+    check_part,
+    log_parts,
+)
 from storefmt.offline.verify.store import verify as verify_store
 
 if TYPE_CHECKING:
@@ -67,7 +72,7 @@ _WINDOWS: Final = pa.schema(
         pa.field("marked", pa.list_(pa.field("element", _MARKED))),
     ]
 )
-PIECES_A_TASK: Final = (256 << 20) // PIECE_SIZE
+PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
 TASKS_AT_ONCE: Final = 64
 """Tasks whose windows are in the driver's memory together: 16 GiB of log, some 11 bytes a
 record."""
@@ -101,9 +106,9 @@ def steps(paths: Sequence[str]) -> str:
     if len(paths) != 1:
         return ""
     with open_store(paths[0]) as store:
-        count = len(list(pieces(store)))
+        count = len(list(log_parts(store)))
     return (
-        f"judge {count} pieces of {PIECE_SIZE >> 20} MiB of the log, {PIECES_A_TASK} a task and "
+        f"judge {count} pieces of {LOG_PART_SIZE >> 20} MiB of the log, {PIECES_A_TASK} a task and "
         f"{TASKS_AT_ONCE} tasks at a time (CRC, fields, queue entries)\n"
         "walk the judged windows here, in log order; then queues, index, offsets and seals"
     )
@@ -127,8 +132,8 @@ def _report_of(
     path: str, deep: bool, *, jobs: int | None = 1, spark: "SparkSession | None" = None
 ) -> Any:
     with open_store(path) as store:
-        judging = None if spark is None else _Judges(spark, path)
-        report = verify_store(store, deep=deep, jobs=jobs, judging=judging)
+        checking = None if spark is None else _SparkChecking(spark, path)
+        report = verify_store(store, deep=deep, jobs=jobs, checking=checking)
     return one_batch(SCHEMA, [_row(path, report)])
 
 
@@ -160,29 +165,29 @@ def _row(path: str, report: Report) -> dict[str, Any]:
 
 
 class _Pieces(NamedTuple):
-    """Pieces of one store's log that one task judges; ``first`` is the number of the first."""
+    """Parts of one store's log that one task checks; ``first`` is the number of the first."""
 
     directory: str
     deep: bool
     first: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LogPart, ...]
 
 
-class _Judges:
-    """Has the pieces of a log judged by Spark, so many tasks at a time."""
+class _SparkChecking:
+    """Has the parts of a log checked by Spark, so many tasks at a time."""
 
     def __init__(self, spark: "SparkSession", directory: str) -> None:
         self._spark = spark
         self._directory = directory
 
-    def __call__(self, todo: list[Piece], bulk: Bulk) -> Generator[list[Window], None, None]:
+    def __call__(self, todo: list[LogPart], bulk: Bulk) -> Generator[list[Window], None, None]:
         tasks = [
             _Pieces(self._directory, bulk.deep, at, tuple(todo[at : at + PIECES_A_TASK]))
             for at in range(0, len(todo), PIECES_A_TASK)
         ]
         for at in range(0, len(tasks), TASKS_AT_ONCE):
             some = tasks[at : at + TASKS_AT_ONCE]
-            frame = spread(self._spark, Rows(_judged, some, _WINDOWS))
+            frame = spread(self._spark, Rows(_checked, some, _WINDOWS))
             found: dict[int, list[Window]] = {}
             for row in frame.toArrow().to_pylist():
                 found.setdefault(row["number"], []).append(_window(row))
@@ -192,12 +197,12 @@ class _Judges:
                     yield sorted(windows, key=lambda window: window.pos)
 
 
-def _judged(task: _Pieces) -> Iterator[Any]:
+def _checked(task: _Pieces) -> Iterator[Any]:
     with open_store(task.directory) as store:
-        bulk = judge_of(store.tree, task.deep)
+        bulk = bulk_of(store.tree, task.deep)
         with bulk.matching.store:
             for number, piece in enumerate(task.pieces, task.first):
-                rows = [_window_row(number, window) for window in judge(bulk, piece)]
+                rows = [_window_row(number, window) for window in check_part(bulk, piece)]
                 if rows:
                     yield one_batch(_WINDOWS, rows)
 

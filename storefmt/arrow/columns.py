@@ -1,4 +1,4 @@
-"""The commit log as Arrow tables: for Spark, for local analysis, for anything columnar.
+"""The commit log as Arrow tables, for Spark and for local analysis.
 
     commit log files ──windows──> scan_log (size, magic) ──> Records ──> RecordBatch
 
@@ -31,7 +31,7 @@ ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
 WINDOW_SIZE: Final = 8 << 20
 _ROWS_LIMIT: Final = 1 << 16
-"""Room for so many rows is made at most, whatever is asked for."""
+"""Most rows for which memory is reserved at once, whatever the caller asks for."""
 _STRING: Final = pa.string()
 
 SCHEMA: Final = pa.schema(
@@ -67,16 +67,16 @@ SCHEMA: Final = pa.schema(
         pa.field("properties_raw", pa.binary()),
     ]
 )
-"""Every column there is, in the order of the commitlog table."""
+"""Every column, in the order of the commitlog table."""
 LARGE_COLUMNS: Final = ("body", "properties", "properties_raw")
 DEFAULT_COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in LARGE_COLUMNS)
 
 OnDamage = Callable[[str, Damage], None]
-"""Takes the name of a file and the damage in it."""
+"""Is called with the name of a file and the damage in it."""
 
 
 class Maker(Protocol):
-    """Makes record batches of the records of one file; the way that is used says how."""
+    """Makes record batches from the records of one file, in one of the ways of ``ways``."""
 
     @property
     def gathers(self) -> bool:
@@ -141,7 +141,7 @@ def iter_batches(
         rows_max: most rows of a batch, ``bytes_max`` most bytes of records in a batch that
             has a large column (one record may be larger).
         check_crc: fill ``crc_ok`` (null otherwise).
-        on_damage: hears of damage, which is then skipped.
+        on_damage: is called for each damage, which is then skipped.
 
     Raises:
         BadCall: a column does not exist.
@@ -188,7 +188,7 @@ def batch_of(
 
 
 class _Limits(NamedTuple):
-    """What a batch may hold at most; one record is always allowed."""
+    """Upper limits of one batch; one record is always allowed."""
 
     rows: int
     size: int
@@ -205,7 +205,7 @@ class _FileScan:
         self._limits = limits
         self._on_damage = on_damage
         self._buffer: Bytes = np.empty(0, dtype=np.uint8)
-        # What was added to the maker and not taken yet.
+        # Rows that were added to the maker and are not in a batch yet.
         self._rows = self._size = 0
 
     def batches(self, first: int, stop: int) -> Iterator[Any]:
@@ -225,7 +225,7 @@ class _FileScan:
                 behind = starts[good]
             pos += behind
             if behind == 0 or good < len(starts):
-                # A fresh window that begins with no record, or a record that is none.
+                # A fresh window that does not begin with a record, or a damaged record.
                 yield from self._take()
                 step = self._step_over(pos)
                 if step == 0:

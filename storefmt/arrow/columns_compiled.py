@@ -1,4 +1,4 @@
-"""The compiled way to make the columns: the kernel's buffers, wrapped as Arrow arrays.
+"""Makes the columns with the compiled kernel, whose buffers become Arrow arrays.
 
     data, starts ──kernel.Columns.add──> buffers ──take──> arrays ──> RecordBatch
 

@@ -1,11 +1,12 @@
-"""Many records at once into Arrow columns: numpy over the fixed fields, no object a row.
+"""Decodes many records at once into Arrow columns, without a Python object for each row.
 
     starts ──> heads (one gather of 88 bytes a record, viewed as a big-endian struct)
            ──> where body, topic and properties lie ──> binary arrays over the raw bytes
 
-Rule: records with IPv6 hosts have longer heads; each of the four combinations is a lane
-that is gathered alone and scattered back. The numpy types come from ``layout.MESSAGE``.
-Nothing here reads files or knows which columns exist (see ``storefmt.arrow.columns``).
+Rule: records with IPv6 hosts have longer heads. Each of the four combinations of hosts is a lane:
+its heads are gathered separately, and the results are scattered back into the order of records.
+The numpy types come from ``layout.MESSAGE``. Nothing here reads files or knows which columns
+exist (see ``storefmt.arrow.columns``).
 
 Source: as ``storefmt.formats.message``, against which it is tested record by record.
 """
@@ -36,7 +37,7 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 PAD_SIZE: Final = 128
-"""Bytes a buffer must have behind the last record: a head is gathered before it is judged."""
+"""Spare bytes behind the last record of a buffer: a head is gathered before it is checked."""
 _HEAD: Final = layout.MESSAGE.part("body_size")
 _SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
 _TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size

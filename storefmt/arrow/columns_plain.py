@@ -1,10 +1,10 @@
-"""The plain way to make the columns: numpy and Arrow kernels over whole slices.
+"""Makes the columns without compiled kernels: numpy and Arrow functions over whole slices.
 
     data, starts ──> Records ──┬──> numbers, texts, bodies ──> one array a column
                                └──> Properties ──> map, tags, keys, ids
 
-Rule: one maker a column. What a column holds is said here and by ``storefmt.arrow.columns``;
-the compiled way (``storefmt.arrow.columns_compiled``) gives the same.
+Rule: each column has one function. This module and ``storefmt.arrow.columns`` define what a
+column contains; the compiled way (``storefmt.arrow.columns_compiled``) gives the same rows.
 
 Source: as ``storefmt.formats.message``, with which the rows agree.
 """

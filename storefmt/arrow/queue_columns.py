@@ -1,4 +1,4 @@
-"""Consume queues and index files as Arrow columns, a numpy view of their entries at a time.
+"""Consume queues and index files as Arrow columns, by numpy views of their entries.
 
     queue part  file, queue offsets first..end  -> topic, queue_id, queue_offset, log offset, …
     index part  file, entries first..end        -> slot, key hash, log offset, time, previous
@@ -139,7 +139,7 @@ _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
 
 
 def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
-    """Yield the entries of a part, those never written between others, too."""
+    """Yield the entries of a part, including unwritten ones between written entries."""
     with closing(StoreFile(part.path)) as file:
         for first in range(part.first, part.end, rows_max):
             count = min(rows_max, part.end - first)

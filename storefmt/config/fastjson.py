@@ -5,14 +5,13 @@
     {a:'x',"b":[1,2,],/* c */}                           what else fastjson reads
     [{"x":1},{"$ref":"$[0]"}]                            the same object once more
 
-Rule: reading takes all of that and strict JSON, and refuses the rest with a
-``ConfigDamaged`` that says where: never a RecursionError, never unbounded work. Strict
-JSON goes through the C parser of the standard library, everything else through
-``storefmt.config.fastjson_reader``. Writing gives the text that fastjson 1.2 gives for the
-same values, in the order of the dict; its odd pretty layout (a map with bare keys
-begins on the line of its brace) included. RocketMQ 5.x writes with fastjson2, whose
-pretty layout gives every bare key and the inside of an empty map a line of its own:
-``dialect_of`` a text says which of them wrote it.
+Rule: reading accepts all of that and strict JSON. It refuses everything else with a
+``ConfigDamaged`` that says where, and never with a RecursionError or unbounded work. The C parser
+of the standard library reads strict JSON, and ``storefmt.config.fastjson_reader`` reads the rest.
+Writing gives the text that fastjson 1.2 gives for the same values, in the order of the dict. This
+includes its odd pretty layout, in which a map with bare keys begins on the line of its brace.
+RocketMQ 5.x writes with fastjson2, whose pretty layout puts every bare key and the inside of an
+empty map on a line of its own; ``dialect_of`` says which library wrote a text.
 
 Source: com.alibaba.fastjson (1.2.69) parser/DefaultJSONParser, serializer/MapSerializer,
 serializer/SerialContext, serializer/SerializeWriter, as RocketMQ 4.9.7 uses it;
@@ -47,7 +46,7 @@ __all__ = [
 
 
 class Dialect(Enum):
-    """Which library wrote a text; they differ in the pretty layout alone."""
+    """The library that wrote a text; the two differ only in the pretty layout."""
 
     FASTJSON = 1
     """fastjson 1.2, RocketMQ 4.9."""
@@ -184,7 +183,7 @@ _THREAD: Final = _Thread()
 
 
 def be_patient() -> None:
-    """Let this thread parse so that other threads run in between, at a multiple of the time."""
+    """Make this thread parse in Python, which takes longer and lets other threads run."""
     _THREAD.is_patient = True
 
 

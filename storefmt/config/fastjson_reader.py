@@ -5,8 +5,8 @@
     value   object list "…" '…' number true false null NaN undefined
     between tokens: blanks, /* … */, // …; a comma may stand before } and ]
 
-Rule: the text may come from anybody. Nesting is limited to ``DEPTH_MAX``, each token is
-matched once, references may neither form a circle nor blow the value up.
+Rule: the text may come from anybody. Nesting is limited to ``DEPTH_MAX``, each token is matched
+once, and references may neither form a circle nor multiply the value beyond ``VALUES_MAX``.
 
 Source: com.alibaba.fastjson (1.2.69) parser/JSONLexerBase, parser/DefaultJSONParser,
 JSONPath (the few forms of it that serializer/SerialContext writes).

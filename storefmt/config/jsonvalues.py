@@ -1,9 +1,9 @@
-"""Values out of parsed fastjson, as lenient as Java reads them.
+"""Reads typed values out of parsed fastjson, as leniently as Java does.
 
-Rule: a missing key or a null gives Java's default, numbers and booleans may be text, and
-anything else is a ``ConfigDamaged`` that names the value. ``unknown`` gives what a reader did
-not look at, and ``merged`` puts it back where Java's alphabetical writer has it, so that a
-file of a later release loses nothing when it is written again.
+Rule: a missing key or a null gives Java's default, numbers and booleans may be text, and anything
+else is a ``ConfigDamaged`` that names the value. ``unknown`` returns the items that a reader did
+not use, and ``merged`` puts them back where Java's alphabetical writer has them, so that a file of
+a later release loses nothing when it is written again.
 
 Source: com.alibaba.fastjson util/TypeUtils (1.2.69), serializer order by field name.
 """
@@ -76,7 +76,7 @@ def str_of(found: Object, name: str, default: str) -> str:
 
 
 def bool_of(found: Object, name: str, default: bool) -> bool:
-    """Return the truth ``name``, which may be text or a number."""
+    """Return the boolean ``name``, which may be text or a number."""
     value = found.get(name)
     if value is None:
         return default
@@ -88,7 +88,7 @@ def bool_of(found: Object, name: str, default: bool) -> bool:
 
 
 def unknown(found: Object, known: Container[object]) -> dict[Key, Json]:
-    """Return the items of ``found`` whose names ``known`` does not have; nulls are no items."""
+    """Return the items of ``found`` whose names are not in ``known``, without nulls."""
     return {name: value for name, value in found.items() if name not in known and value is not None}
 
 

@@ -6,12 +6,14 @@
     lmqConsumerOffset.json  the same           and lmqOffsetTable: topic@group -> offset
     delayOffset.json        DelayOffsets       offsetTable: delay level -> offset
 
-Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and
-booleans may be text); writing gives fastjson's pretty text with a table in the order of
-its dict. What a reader here does not know, as most that 5.x adds, is kept in ``extra``
-and written back in its place, and a table that was read is written in the layout of the
-library that wrote it (``dialect``): rewriting a file of 5.x loses nothing. Names are data
-here: they are checked where they become a path (``storefmt.paths``).
+``MEANINGS`` names the other files of ``config/``, which no program here writes.
+
+Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and booleans may
+be text). Writing gives fastjson's pretty text, with a table in the order of its dict. Fields that
+are unknown here, as most fields that 5.x adds, are kept in ``extra`` and written back in their
+place, and a table is written in the layout of the library that wrote it (``dialect``). So
+rewriting a file of 5.x loses nothing. Names are only data here; ``storefmt.paths`` checks them
+where they become a path.
 
 Source: common/TopicConfig.java, common/subscription/SubscriptionGroupConfig.java,
 common/DataVersion.java, common/ConfigManager.java, broker/offset/ConsumerOffsetManager.java,
@@ -38,6 +40,21 @@ from storefmt.config.jsonvalues import (
 )
 from storefmt.errors import ConfigDamaged
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "topics.json": "settings of every topic",
+    "subscriptionGroup.json": "settings of every consumer group",
+    "consumerOffset.json": "how far each group has read each queue",
+    "lmqConsumerOffset.json": "the same on a broker with enableLmq, light queues included",
+    "delayOffset.json": "how far each delay level is delivered",
+    "consumerFilter.json": "SQL92 expressions of the groups that use them",
+    "consumerOrderInfo.json": "orderly POP: messages that each group holds (5.x)",
+    "topicQueueMapping.json": "static topics: where each logical queue lies (5.x)",
+    "messageRequestMode.json": "groups that POP instead of pulling (5.x)",
+    "timermetrics": "messages in the timer wheel, by topic (5.x)",
+    "transactionMetrics": "open half messages, by topic (5.x)",
+    "timercheck": "how far the timer got; binary (5.x)",
+}
+"""Every file of ``config/`` by its name; each may have a ``.bak`` with what it held before."""
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
 _FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
@@ -57,7 +74,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class DataVersion:
-    """When a table was changed last (ms), and how often: a slave copies what is newer."""
+    """Time (ms) and number of changes of a table; a slave copies a table that is newer."""
 
     timestamp_ms: int = 0
     counter: int = 0

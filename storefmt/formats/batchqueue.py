@@ -15,7 +15,6 @@ Source: store/queue/BatchConsumeQueue.java#putBatchMessagePositionInfo (RocketMQ
 """
 
 import struct
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
@@ -77,20 +76,3 @@ def decode_entries(data: bytes | memoryview) -> list[BatchQueueEntry]:
             found=len(data),
         )
     return list(map(BatchQueueEntry._make, BATCH_ENTRY.iter_unpack(data)))
-
-
-def entry_of(entries: Sequence[BatchQueueEntry], queue_offset: int) -> BatchQueueEntry | None:
-    """Return the entry that covers ``queue_offset``, None for none.
-
-    Args:
-        entries: in the order of their base, without free space, as a broker wrote them.
-    """
-    low, high = 0, len(entries)
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle].base_queue_offset <= queue_offset:
-            low = middle + 1
-        else:
-            high = middle
-    found = entries[low - 1] if low else None
-    return found if found is not None and queue_offset < found.end_queue_offset else None

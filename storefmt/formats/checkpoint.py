@@ -6,8 +6,8 @@
 Rule: recovery after a crash starts at the last commit log file whose first record is
 not newer than the smaller of physic_ms and logics_ms, less 3 s. The physic time often
 lags or is 0 in stores of the Java broker, and index_ms moves only when an index file
-is full: old values cost time, they never lose a message. The two offsets are 5.x's, 4.9
-leaves zeros there.
+is full. Old values make recovery slower and never lose a message. Only 5.x writes the two
+offsets; 4.9 leaves zeros there.
 
 Source: store/StoreCheckpoint.java (4.9.7 and 5.3.3).
 """

@@ -1,4 +1,4 @@
-"""The Raft log of a DLedger broker: every message record wrapped in an entry of its own.
+"""The Raft log of a DLedger broker, in which every message record is wrapped in an entry.
 
     <root>/dledger-<id>/data/<20 digits>     | entry | entry | blank |   0 0 0 …
                         index/<20 digits>    32 bytes an entry: where it lies
@@ -9,11 +9,11 @@
                                    ^ the record's log_offset = the entry's pos + 48
 
 Rule: consume queues and index files of such a store point at the record inside, not at the
-entry, so readers of those need to know nothing of entries. There is one record an entry; a
-batch becomes one entry a message. Neither CRC of an entry is ever computed (both are 0):
-the record's own guards its body. A blank has its magic first (-1), a commit log's blank its
-size. A broker that was switched to DLedger keeps its older files in ``commitlog/``, and the
-Raft log goes on behind them.
+entry, so readers of those files need to know nothing about entries. Each entry contains one
+record; each message of a batch gets an entry. Neither CRC of an entry is ever computed (both are
+0); the CRC of the record protects its body. A blank begins with its magic (-1), while a blank of
+the commit log begins with its size. A broker that was switched to DLedger keeps its older files
+in ``commitlog/``, and the Raft log continues behind them.
 
 Source: dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java#preAppend,
 store/file/DLedgerMmapFileStore.java#recover, #appendAsLeader (DLedger 0.3.1.2);
@@ -69,7 +69,7 @@ class DledgerEntry(NamedTuple):
         return self.pos + HEAD_SIZE
 
     def record(self, *, check_crc: bool = True) -> Record | None:
-        """Return the record inside; None for an entry of the Raft group's own (no body).
+        """Return the record inside; None for an entry of the Raft group itself, which has no body.
 
         Raises:
             RecordDamaged: it is none, or says that it lies elsewhere; ``pos`` is that in
@@ -133,11 +133,6 @@ class DledgerDirectory:
         """File with the last and the last committed index."""
         return self.path / "checkpoint"
 
-    @property
-    def current_term(self) -> Path:
-        """File with the term and whom this member voted for."""
-        return self.path / "currterm"
-
 
 def find_directories(root: Path) -> list[DledgerDirectory]:
     """Return the DLedger directories of a store directory, by name; usually none or one.
@@ -152,18 +147,6 @@ def find_directories(root: Path) -> list[DledgerDirectory]:
     ]
 
 
-def looks_like_entries(head: bytes) -> bool:
-    """Return whether a log file that begins with ``head`` holds entries, not bare records.
-
-    Args:
-        head: the first 56 bytes or more of a file.
-    """
-    if len(head) < HEAD_SIZE + 8:
-        return False
-    magic, size, *_, body_size = _HEAD.unpack_from(head)
-    return magic in _MAGICS and size == HEAD_SIZE + body_size
-
-
 def wraps(head: bytes, record: Record) -> bool:
     """Return whether ``head``, the bytes before a record, is that of the entry around it."""
     if len(head) != HEAD_SIZE:
@@ -173,18 +156,6 @@ def wraps(head: bytes, record: Record) -> bool:
     return found == (
         MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
     )  # fmt: skip
-
-
-def parse_state(text: str) -> dict[str, int | str]:
-    """Return the ``name=value`` lines of ``checkpoint`` or ``currterm``, numbers as int."""
-    found: dict[str, int | str] = {}
-    for line in text.splitlines():
-        name, separator, value = line.strip().partition("=")
-        if separator and not name.startswith("#"):
-            number = value.removeprefix("-")
-            known = len(number) < 20 and number.isascii() and number.isdigit()
-            found[name] = int(value) if known else value
-    return found
 
 
 def encode_entry(entry: DledgerEntry) -> bytes:

@@ -3,8 +3,8 @@
     0       4      8          0            16     20
     | IPv4  | port |          | IPv6       | port |        int32 port, big endian
 
-Rule: everywhere in this project "packed host" means these 8 or 20 bytes; text is for
-people. IPv6 text is bracketed: ``[::1]:10911``.
+Rule: everywhere in this project "packed host" means these 8 or 20 bytes. Text is only for
+people; IPv6 text has brackets: ``[::1]:10911``.
 
 Source: common/message/MessageDecoder.java, common/message/MessageExt.java#socketAddress2ByteBuffer.
 """

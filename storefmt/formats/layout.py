@@ -1,13 +1,13 @@
-"""The one declaration of every fixed layout of a store directory.
+"""Declares every fixed layout of a store directory, once.
 
-A layout is a list of fields; a field has a name, a kind (which gives its width), a unit
-and a sentence. The codecs take their struct formats and sizes from here, hexdump and
-``docs/format.md`` print it, and ``Layout.spans`` decodes any record slowly but straight
-from the declaration: the fast kernels are tested against it.
+A layout is a list of fields; a field has a name, a kind (which gives its width), a unit and a
+sentence. The codecs take their struct formats and sizes from here, and hexdump and
+``docs/format.md`` print them. ``Layout.spans`` decodes any record directly from the declaration;
+it is slow, and tests compare the fast codecs with it.
 
-Rule: all integers are big endian and signed, nothing is padded. A HOST is 4 address
-bytes and an int32 port, or 16 and the port when the named bit of ``sys_flag`` is set.
-A BYTES field is as long as the field before it says.
+Rule: all integers are big endian and signed, and nothing is padded. A HOST is 4 address bytes and
+an int32 port; it has 16 address bytes if the named bit of ``sys_flag`` is set. The field before a
+BYTES field gives its length.
 
 Source: store/CommitLog.java, store/ConsumeQueue.java, store/ConsumeQueueExt.java,
 store/index/IndexFile.java, store/index/IndexHeader.java, store/StoreCheckpoint.java,
@@ -30,7 +30,7 @@ HOST_V6_SIZE: Final = 20
 
 
 class Kind(Enum):
-    """How a field lies in the bytes; the value is the struct letter where there is one."""
+    """The encoding of a field; the value is the struct letter if there is one."""
 
     I8 = "b"
     I16 = "h"
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name in Python, how it lies in the bytes, what it counts."""
+    """One field: its name in Python, its encoding, and its unit."""
 
     name: str
     kind: Kind
@@ -53,7 +53,7 @@ class Field:
 
 
 class Span(NamedTuple):
-    """One field found in bytes: where it lies and what it holds."""
+    """One field found in bytes: its position and its value."""
 
     field: Field
     pos: int

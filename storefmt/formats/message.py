@@ -6,10 +6,10 @@
     | prepared_transaction_offset | body_size | body | topic_size | topic |
     | properties_size | properties |
 
-Rule: this module knows bytes and nothing about files. ``layout.MESSAGE`` declares the
-fields; here are the kernels of the broker's hot path: one pack for the whole fixed
-head, one join. The CRC covers the stored (perhaps compressed) body alone, so a good
-CRC says nothing about the other fields.
+Rule: this module knows bytes and nothing about files. ``layout.MESSAGE`` declares the fields; the
+functions here are on the broker's hot path, so encoding is one pack of the whole fixed head and
+one join. The CRC covers only the stored (perhaps compressed) body, so a good CRC says nothing
+about the other fields.
 
 Source: store/CommitLog.java#doAppend, #checkMessageAndReturnSize,
 common/message/MessageDecoder.java#decode (4.9.7); the V2 magic from 5.3.3.
@@ -46,7 +46,7 @@ TOPIC_SIZE_V2_MAX: Final = 32767
 _TOPIC_SIZES_MAX: Final = {MAGIC_V1: TOPIC_SIZE_V1_MAX, MAGIC_V2: TOPIC_SIZE_V2_MAX}
 CRC_MASK: Final = 0x7FFFFFFF
 CALENDAR_MS: Final = range(-62_135_596_800_000, 253_402_300_800_000)
-"""Times in ms that a calendar has, years 1 to 9999; a record with another one is damaged."""
+"""Times in ms within the years 1 to 9999; a record with another time is damaged."""
 
 # The head of each of the four combinations of hosts, by (sys_flag & HOSTS_V6) >> 4.
 _HEADS: Final = tuple(layout.MESSAGE.part("body_size").struct(v6=bits << 4) for bits in range(4))
@@ -175,13 +175,14 @@ def encode_record(
 ) -> bytes:
     """Return the bytes of one record.
 
-    The host bits of ``sys_flag`` are set from the lengths of the hosts, whatever they
-    were; a topic of more than 127 bytes gets the V2 magic, which only 5.x reads.
+    The lengths of the hosts decide the host bits of ``sys_flag``; the given bits are ignored. A
+    topic of more than 127 bytes gets the V2 magic, which only 5.x reads. The parameters are the
+    fields of the record: offsets and sizes as in ``Record``, times in ms.
 
     Args:
-        topic: UTF-8.
-        born_host: packed, as ``store_host``.
-        body_crc: known CRC of ``body``; computed when None.
+        topic: UTF-8 bytes.
+        born_host: packed host, as is ``store_host``.
+        body_crc: known CRC of ``body``; None to compute it.
 
     Raises:
         BadCall: a part is too long, or a number does not fit into its field.
@@ -227,7 +228,7 @@ def _unfit(topic: bytes, properties_size: int, hosts: tuple[int, int], error: Ex
 def decode_record(
     data: bytes | memoryview, pos: int = 0, *, check_crc: bool = True, shift: int = 0
 ) -> Record:
-    """Return the record that starts at ``pos``; bytes after it are not looked at.
+    """Return the record that starts at ``pos``; the bytes behind it are ignored.
 
     Args:
         data: any bytes; the record must lie wholly within them.
@@ -261,7 +262,7 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
 
 
 def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
-    """Decode at ``pos``; positions in errors are ``shift`` further."""
+    """Decode the record at ``pos``; positions in errors are larger by ``shift``."""
     head = _HEAD_V4
     try:
         fields = head.unpack_from(data, pos)
@@ -303,7 +304,7 @@ def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
 
 
 def _misfit(data: bytes, pos: int, shift: int) -> RecordDamaged:
-    """Say what keeps the bytes at ``pos`` from being a whole record."""
+    """Return the error that says why the bytes at ``pos`` are not a complete record."""
     left = len(data) - pos
     where = f"record at byte {pos + shift}"
     if left < _BLANK.size:

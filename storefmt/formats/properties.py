@@ -2,10 +2,10 @@
 
     name 01 value 02 name 01 value            UTF-8, no 02 at the end (5.x clients write one)
 
-Rule: reading is as lenient as Java's: a part without a name, a value or the separator
-is dropped, a value may contain 01, the last of equal names wins. The broker writes the
-properties of a normal send again out of a ``java.util.HashMap``, so stored order is
-that map's iteration order and not the producer's: see ``hashmap_order``.
+Rule: reading is as lenient as Java's: a part without a name, a value or the separator is dropped,
+a value may contain 01, and the last of equal names counts. For a normal send the broker puts the
+properties into a ``java.util.HashMap`` and writes them again, so the stored order is the iteration
+order of that map and not the producer's order; see ``hashmap_order``.
 
 Source: common/message/MessageDecoder.java#string2messageProperties,
 #messageProperties2String; common/message/MessageConst.java; java.util.HashMap#hash, #resize.

@@ -1,15 +1,15 @@
-"""Walks a commit log: from record to record, and over damage to the next one.
+"""Scans a commit log file from record to record, and skips damage to the next good record.
 
     | record | record | blank        |     a rolled file
     | record | record | 0 0 0 0 0 …  |     the newest file: ``End``
     | record | damage | record …     |     ``Damage`` says what and how much was skipped
 
-Rule: a damaged record costs itself and nothing else. Where only its CRC or text is
-wrong its size holds and the next record follows at once. Otherwise the file is searched
-for the next magic whose record says that it lies exactly there (``log_offset`` = base +
-position); the same search starts a reader in the middle of a file. (A body that holds a
-record made for exactly its own position would deceive the search; nothing else does.)
-Memory is bounded by one window and one record.
+Rule: a damaged record does not hide the records behind it. Where only its CRC or a text is wrong,
+its size is still right and the next record follows at once. Otherwise the scan searches for the
+next magic whose record says that it lies exactly there (``log_offset`` = base + position). A
+reader that starts in the middle of a file uses the same search. (Only a body that contains a
+record made for exactly its own position would deceive the search.) Memory is bounded by one
+window and one record.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize, which stops at the first damage.
 """
@@ -37,11 +37,11 @@ from storefmt.formats.message import (
 )
 from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 from storefmt.paths import parse_log_file_name
-from storefmt.remote_file import ranges_of
+from storefmt.remote_file import remote_file_of
 
 WINDOW_SIZE: Final = 1 << 20
 RECORD_SIZE_MAX: Final = 64 << 20
-"""A record that claims more is taken for damaged; RocketMQ's own limit is a 4 MiB body."""
+"""A record with a larger size field counts as damaged; RocketMQ itself limits bodies to 4 MiB."""
 
 _HEAD: Final = layout.MESSAGE.part("log_offset").struct()
 _SIZE_MAGIC: Final = layout.BLANK.struct()
@@ -81,7 +81,7 @@ class End(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """``size`` bytes at ``pos`` of a file that are no good record, and why."""
+    """``size`` bytes at ``pos`` of a file that are not a good record, and the reason."""
 
     pos: int
     size: int
@@ -92,7 +92,7 @@ LogItem = Record | Blank | End | Damage
 
 
 def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
-    """Return where records start, by looking at sizes and magics, and perhaps CRCs.
+    """Return where records start; only sizes, magics and (if asked) CRCs are checked.
 
     Args:
         data: part of a commit log file, with a record starting at ``pos``.
@@ -248,32 +248,6 @@ def walk(
         pos += item.size
 
 
-def iter_log(
-    directory: Path, *, start: int | None = None, check_crc: bool = True
-) -> Iterator[LogItem]:
-    """Yield the items of every file of a commit log directory, in order.
-
-    Args:
-        start: log offset (bytes) at which a record starts; from the oldest when None.
-
-    Raises:
-        OSError: the directory or a file cannot be read.
-    """
-    for path in log_files(directory):
-        with LogFile(path) as file:
-            if start is not None and start >= file.base + file.size:
-                continue
-            first = 0 if start is None else max(start - file.base, 0)
-            yield from walk(
-                file.read,
-                base=file.base,
-                size=file.size,
-                start=first,
-                check_crc=check_crc,
-                data_after=file.data_after,
-            )
-
-
 def log_files(directory: Path) -> list[Path]:
     """Return the files of a commit log directory in the order of their offsets.
 
@@ -287,35 +261,37 @@ def log_files(directory: Path) -> list[Path]:
 class LogFile:
     """One commit log file, open for reading; the size is that of the moment of opening."""
 
-    __slots__ = ("_far", "_fd", "base", "name", "size")
+    __slots__ = ("_fd", "_remote", "base", "name", "size")
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self.base = parse_log_file_name(path.name) or 0
-        self._far = ranges_of(path)
-        if self._far is None:
+        self._remote = remote_file_of(path)
+        if self._remote is None:
             self._fd = os.open(path, os.O_RDONLY)
             self.size = os.fstat(self._fd).st_size
         else:
-            self.size = self._far.size
+            self.size = self._remote.size
 
     def __enter__(self) -> "LogFile":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._far is None:
+        if self._remote is None:
             os.close(self._fd)
         else:
-            self._far.close()
+            self._remote.close()
 
     def read(self, pos: int, size: int) -> bytes:
         """Return ``size`` bytes at ``pos``, fewer at the end of the file."""
-        return os.pread(self._fd, size, pos) if self._far is None else self._far.read(pos, size)
+        return (
+            os.pread(self._fd, size, pos) if self._remote is None else self._remote.read(pos, size)
+        )
 
     def read_into(self, buffer: memoryview, pos: int) -> int:
         """Fill ``buffer`` from ``pos`` on; return how many bytes there were."""
-        if self._far is not None:
-            data = self._far.read(pos, len(buffer))
+        if self._remote is not None:
+            data = self._remote.read(pos, len(buffer))
             buffer[: len(data)] = data
             return len(data)
         done = 0
@@ -328,7 +304,7 @@ class LogFile:
 
     def data_after(self, pos: int) -> int:
         """Return the first position at or behind ``pos`` that lies in no hole of the file."""
-        if self._far is not None:
+        if self._remote is not None:
             return min(pos, self.size)
         try:
             return os.lseek(self._fd, pos, os.SEEK_DATA)

@@ -3,8 +3,8 @@
     10 9 8 | 7 6                       | 5 4            | 3 2         | 1          | 0
     codec  | 5.x: inner batch, wrapped | v6 store, born | transaction | multi tags | compressed
 
-Rule: the codec bits only count when bit 0 is set; 0 and 0x300 both mean zlib, because
-old clients knew nothing else. The broker never looks inside a body.
+Rule: the codec bits only count when bit 0 is set. The values 0 and 0x300 both mean zlib, because
+old clients had no other codec. The broker never reads a body.
 
 Source: common/sysflag/MessageSysFlag.java, common/compression/CompressionType.java.
 """

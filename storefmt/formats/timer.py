@@ -11,11 +11,10 @@
 
 Rule: a tick is one precision (timerPrecisionMs, 1000 ms) long and the precision is not in the
 files. The wheel has two rounds of seven days of slots, so a slot is only meaningful with
-its own ``due_tick``: slots of the past keep what they held. A chain is followed from the
-slot's last_pos to its first_pos; positions are those of the whole log, not of a file. A unit
-that is due later than the window enters with MAGIC_ROLL and is enqueued again; a unit with
-MAGIC_DELETE takes another message of its slot away, so ``message_count`` may be less than the
-length of the chain, even 0.
+its own ``due_tick``, because slots of the past keep their content. A chain goes from the slot's
+last_pos to its first_pos; positions are those of the whole log, not of a file. A unit that is due
+later than the window enters with MAGIC_ROLL and is enqueued again. A unit with MAGIC_DELETE removes
+another message of its slot, so ``message_count`` may be less than the length of the chain, even 0.
 
 Source: store/timer/TimerWheel.java, TimerLog.java, TimerCheckpoint.java,
 TimerMessageStore.java#doEnqueue (RocketMQ 5.3.3).
@@ -90,12 +89,12 @@ class TimerUnit(NamedTuple):
 
     @property
     def is_rolled(self) -> bool:
-        """True when it is not due then but enters the wheel once more."""
+        """True if the message is not due then and enters the wheel once more."""
         return bool(self.magic & MAGIC_ROLL)
 
     @property
     def is_deletion(self) -> bool:
-        """True when it takes away another message of its slot."""
+        """True if the unit removes another message of its slot."""
         return bool(self.magic & MAGIC_DELETE)
 
 

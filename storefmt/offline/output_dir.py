@@ -1,8 +1,8 @@
-"""The directory that a tool writes to: new, empty, and apart from the store it reads.
+"""The directory that a tool writes to; it is new or empty, and lies outside the store it reads.
 
-Rule: every path is made here, from plain names, so that no name found in a store leads
-out of the directory. Files are sparse where the data is zero; ``OutDir.sync`` makes all of
-them durable at the end. The store that is read is never opened for writing.
+Rule: every path is built here from plain names, so that no name found in a store leads out of the
+directory. Files are sparse where the data is zero. ``OutDir.sync`` makes all of them durable at
+the end. The store that is read is never opened for writing.
 """
 
 import os
@@ -26,13 +26,13 @@ class OutDir:
 
     @classmethod
     def make(cls, path: Path | str, *, source: Path) -> Self:
-        """Create ``path``, or take it where it is an empty directory.
+        """Create the directory ``path``, or use it if it exists and is empty.
 
         Args:
             source: the directory that is read; nothing may be written there.
 
         Raises:
-            BadCall: it lies in ``source``, is no directory, or is not empty.
+            BadCall: the path lies in ``source``, is not a directory, or is not empty.
         """
         root, read = Path(path).resolve(), source.resolve()
         if root == read or read in root.parents:
@@ -45,16 +45,16 @@ class OutDir:
         return cls(root)
 
     def file(self, *names: str) -> Path:
-        """Return the path of a file below the directory, its directory made.
+        """Return the path of a file below the directory, and create its parent directory.
 
         Raises:
-            BadCall: a name is no plain file name.
+            BadCall: a name is not a plain file name.
         """
         path = self.directory(*names[:-1])
         return path / _plain(names[-1])
 
     def directory(self, *names: str) -> Path:
-        """Return a directory below this one, made where it is missing; errors as ``file``."""
+        """Return a directory below this one and create it if needed; errors as ``file``."""
         path = self.root
         for name in names:
             path = path / _plain(name)
@@ -62,10 +62,10 @@ class OutDir:
         return path
 
     def sync(self) -> None:
-        """Return when every file below the directory is on the disk.
+        """Sync every file below the directory to the disk.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: the disk reports an error.
         """
         for directory, _, names in os.walk(self.root):
             for name in names:
@@ -88,7 +88,7 @@ def _plain(name: str) -> str:
 
 
 class SparseFile:
-    """A file of a fixed size that is written here and there; the rest stays a hole.
+    """A file of a fixed size that is written in places; the rest stays a hole.
 
     Args:
         size: bytes; None for one that grows as it is written.
@@ -112,7 +112,7 @@ class SparseFile:
             done += os.pwrite(self._fd, view[done:], pos + done)
 
     def write_sparse(self, data: bytes, pos: int) -> None:
-        """Write ``data`` at ``pos``, where the file is a hole; pages of zeros stay holes."""
+        """Write ``data`` at ``pos`` into a hole of the file; pages of zeros stay holes."""
         start: int | None = None
         for at in range(0, len(data), _PAGE):
             page = data[at : at + _PAGE]
@@ -130,7 +130,7 @@ class SparseFile:
         return os.pread(self._fd, size, pos)
 
     def close(self, *, sync: bool = False) -> None:
-        """Close the file, synced where it is done."""
+        """Close the file, and sync it if it is complete."""
         if self._fd >= 0:
             if sync:
                 os.fsync(self._fd)
@@ -140,7 +140,7 @@ class SparseFile:
 
 @contextmanager
 def sparse_file(path: Path, *, size: int | None = None) -> Iterator[SparseFile]:
-    """Open a file for writing; it is closed at the end."""
+    """Open a file for writing for the length of a ``with`` block."""
     file = SparseFile(path, size=size)
     try:
         yield file
@@ -164,4 +164,4 @@ def copy_file(source: StoreFile, target: Path, *, size: int | None = None) -> in
 
 
 def progress_none(done: int, total: int) -> None:
-    """Show nothing: the progress of a call that nobody watches."""
+    """Ignore the progress of a call; the default of ``progress`` parameters."""

@@ -1,11 +1,11 @@
-"""Work on parts of files in several processes, with the results in the order of the parts.
+"""Runs a function on many tasks in several processes; results come in the order of the tasks.
 
     tasks ──2 a worker at most──> worker: function(made, task) ──in order──> results
                                   made = make(), once in each worker
 
-Rule: a task and its result are small values, since both are pickled; the bytes of a log
-never are. With one worker nothing is started, and no module for it loaded: see
-``storefmt.offline.workers``. What comes out is the same for every number of workers.
+Rule: tasks and results are pickled, so they are small values and never the bytes of a log. With
+one worker no process is started and ``storefmt.offline.workers`` is not imported. The results are
+the same for every number of workers.
 """
 
 import os
@@ -28,11 +28,11 @@ CORES_MIN: Final = 4
 
 
 def workers_for(data_size: int, jobs: int | None, *, counting: bool = False) -> int:
-    """Return how many processes to use for so many bytes.
+    """Return how many processes to use for data of this size in bytes.
 
     Args:
-        jobs: at most so many; None for the cores there are, where there are enough.
-        counting: the work is little, and needs pyarrow.
+        jobs: upper limit; None for the number of cores, if the data is large enough.
+        counting: the work is cheap and needs pyarrow, so more data is needed for each process.
     """
     if data_size < (COUNTING_SIZE_MIN if counting else PARALLEL_SIZE_MIN):
         return 1
@@ -68,7 +68,7 @@ def map_files(
         StoreError: a worker was killed.
     """
     if worker_count > 1:
-        # Not loaded by the many commands that never need it.
+        # Imported here, because most commands never start a process.
         from storefmt.offline.workers import results_of
 
         yield from results_of(function, tasks, make=make, worker_count=worker_count)

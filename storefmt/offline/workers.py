@@ -1,7 +1,7 @@
-"""The processes behind ``storefmt.offline.parallel``: started, kept busy, ended.
+"""Starts, feeds and ends the worker processes of ``storefmt.offline.parallel``.
 
-Rule: whoever stops early, by an error, by Ctrl-C or by not asking for more, ends the
-workers, and a worker whose parent is gone ends itself: none is left behind.
+Rule: no worker is left behind. A caller that stops early (an error, Ctrl-C, a closed generator)
+ends the workers, and a worker whose parent process has died ends itself.
 
 Workers are spawned, not forked, as other threads may run in this process: a script that
 asks for them needs its ``if __name__ == "__main__"``.
@@ -31,7 +31,7 @@ _AHEAD: Final = 2
 _FAILED: Final = "failed"
 
 _made: list[object] = []
-"""What ``make`` returned, in a worker."""
+"""The value that ``make`` returned in this worker."""
 
 
 def results_of(
@@ -74,7 +74,7 @@ def _pool(make: Callable[[], object], worker_count: int) -> Iterator[ProcessPool
     try:
         yield pool
     except BaseException:
-        # A task may go over a whole file: nobody waits for it any more.
+        # A task may take as long as a whole file, and its result is no longer needed.
         for process in list((pool._processes or {}).values()):
             process.terminate()
         raise

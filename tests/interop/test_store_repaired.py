@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.verify.seal import CHECKSUMS, seal
 from storefmt.offline.views.storedir import StoreDir
@@ -23,7 +23,7 @@ from tests.storefmt.offline.damages import DAMAGES
 pytestmark = pytest.mark.java
 
 SHAPE = {"logFileSize": 262144, "queueFileSize": 6000, "slots": 500, "entries": 1000}
-GEOMETRY = Shape(queue_file_size=6000, index_slot_count=500, index_entry_count=1000)
+GEOMETRY = StoreShape(queue_file_size=6000, index_slot_count=500, index_entry_count=1000)
 """The same, for stores that have no file left to tell it."""
 KEYS = 6
 

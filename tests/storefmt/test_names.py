@@ -5,10 +5,8 @@ import json
 import pytest
 
 from storefmt.errors import BadCall
-from storefmt.formats import properties
 from storefmt.names import (
     DELAYS_MS,
-    PROPERTY_MEANINGS,
     TopicKind,
     group_of,
     is_light,
@@ -47,14 +45,6 @@ def test_every_system_topic_of_java_is_known(shared) -> None:
 
     for topic in java["SYSTEM_TOPIC_SET"]:
         assert kind_of(topic) is not TopicKind.ORDINARY, topic
-
-
-def test_every_property_of_java_has_a_meaning(shared) -> None:
-    java = json.loads((shared / "facts" / "constants.json").read_text())["MessageConst"]
-    named = {value for name, value in java.items() if name.startswith("PROPERTY_")}
-
-    assert named <= PROPERTY_MEANINGS.keys()
-    assert PROPERTY_MEANINGS.keys() >= properties.SYSTEM_NAMES
 
 
 @pytest.mark.parametrize(

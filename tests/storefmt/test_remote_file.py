@@ -8,7 +8,7 @@ from typing import Self
 import pytest
 
 from storefmt.formats.scan import LogFile
-from storefmt.remote_file import FarPath, Ranges, ranges_of
+from storefmt.remote_file import RemoteFile, RemotePath, remote_file_of
 from storefmt.store_file import StoreFile
 
 DATA = bytes(100) + b"data" + bytes(96)
@@ -26,10 +26,10 @@ class Bytes:
         """Keep nothing."""
 
 
-class Made(FarPath):
+class Made(RemotePath):
     """A directory ``there`` with one file, ``00000000000000000200``."""
 
-    def ranges(self) -> Ranges:
+    def open_remote(self) -> RemoteFile:
         return Bytes()
 
     def size_of(self) -> int | None:
@@ -79,4 +79,4 @@ def test_readers_ask_for_ranges(tmp_path: Path) -> None:
     assert list(file.extents()) == [(0, 200)]
     assert (file.first_data(), file.data_end()) == (100, 104)
     file.close()
-    assert ranges_of(tmp_path) is None
+    assert remote_file_of(tmp_path) is None

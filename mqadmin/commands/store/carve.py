@@ -13,8 +13,14 @@ from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.carve import CarveCount, Carved, Carver, files_to_carve
-from storefmt.offline.repair.carveout import LOG_FILE_SIZE, CarvedLog
+from storefmt.offline.repair.carve import (
+    LOG_FILE_SIZE,
+    CarveCount,
+    Carved,
+    CarvedLog,
+    Carver,
+    files_to_carve,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

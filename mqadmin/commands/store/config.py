@@ -11,7 +11,7 @@ from mqadmin.parameters import argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from storefmt.config.fastjson import Json, Key, dumps, loads
-from storefmt.config.statefiles import MEANINGS
+from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
 from storefmt.formats.timer import CHECKPOINT_SIZE, TimerCheckpoint
 from storefmt.offline.views.opened import ConfigRead

@@ -10,7 +10,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.times import iso_utc
-from storefmt.offline.analyse.dump import Dump, Named, dump_file, dump_log
+from storefmt.offline.analyse.hexdump import Dump, Named, dump_file, dump_log
 from storefmt.offline.views.storedir import StoreDir
 
 LINE_SIZE: Final = 16

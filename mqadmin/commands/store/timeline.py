@@ -15,8 +15,7 @@ from mqadmin.storedtime import EVERY, STORED_FROM, STORED_TO, bound_ms
 from mqadmin.storerows import SpanRow
 from mqadmin.times import When
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Tally, Wanted
-from storefmt.offline.analyse.timespan import filled, span_of
+from storefmt.offline.analyse.tally import By, Tally, Wanted, filled, span_of
 from storefmt.offline.views.storedir import StoreDir
 
 SPANS_MAX: Final = 10_000

@@ -11,7 +11,7 @@ from mqadmin.parameters import Kind, argument, option
 from mqadmin.records import body_form, row_at
 from mqadmin.registry import Needs, command
 from mqadmin.rows import EpochMs, Outcome
-from storefmt.offline.analyse.life import Step
+from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import LifeStep, trace
 from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir

@@ -18,8 +18,7 @@ from server.store.index.index_file import FRESH_SIZE_MAX, IndexFile
 from server.store.results import DispatchEntry
 from storefmt.errors import RecordDamaged
 from storefmt.formats.index import IndexHeader
-from storefmt.formats.javahash import index_key_hash
-from storefmt.formats.keyhash import KeyHashes
+from storefmt.formats.javahash import KeyHashes, index_key_hash
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 PAGES_A_STEP: Final = 256

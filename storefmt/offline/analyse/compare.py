@@ -1,12 +1,13 @@
-"""Two stores compared: where their logs part, and what each queue has that the other lacks.
+"""Compares two stores: where their logs differ first, and which queue entries only one has.
 
     A  |=========|======x====…        first divergence: the first byte of the range both
     B      |=====|======y====…        have that is not the same
        by queue: ranges, and entries of only one, by queue offset and CRC of the message
 
-Rule: a log may start later (a slave that began with the newest file) or end earlier (one
-that is behind): that is told, and is no divergence. Messages are compared where both logs
-have them, so what one store has not stored yet is counted as only in the other.
+Rule: a log may start later (a slave that began with the newest file) or end earlier (a slave that
+is behind). Both are reported, and neither counts as a difference of the logs. Messages are
+compared where both logs have them; a message that one store has not stored yet is counted as
+present only in the other.
 
 Source: ours; store/ha/HAService.java for what a slave has.
 """
@@ -31,7 +32,7 @@ WINDOW_SIZE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LogDifference:
-    """The two logs.
+    """The result of comparing two logs.
 
     Attributes:
         a_start, a_end, b_start, b_end: log offsets of each.
@@ -77,10 +78,10 @@ class QueueDifference:
 
 
 def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none) -> LogDifference:
-    """Return where the logs of two stores part.
+    """Return where the logs of two stores differ first.
 
     Raises:
-        StoreError: the disk refuses a read.
+        StoreError: a file cannot be read.
     """
     start, end = common_range(a, b)
     at, unread = compare_range(a, b, start, end, progress=progress)
@@ -88,13 +89,20 @@ def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none
 
 
 def common_range(a: Opened, b: Opened) -> tuple[int, int]:
-    """Return the log offsets (first, behind the last) that both logs have; perhaps none."""
+    """Return the range (start, end) of log offsets that both logs have; it may be empty."""
     a_log, b_log = _LogBytes(a), _LogBytes(b)
     return max(a_log.start, b_log.start), min(a_log.end, b_log.end)
 
 
 def difference_of(a: Opened, b: Opened, diverges_at: int, unread_size: int) -> LogDifference:
-    """Return what is known of two logs, whose common range was compared."""
+    """Return the result for two logs whose common range has been compared.
+
+    Args:
+        a: the first store.
+        b: the second store.
+        diverges_at: first log offset at which the bytes differ; -1 for none.
+        unread_size: bytes of the common range for which one store has no file.
+    """
     a_log, b_log = _LogBytes(a), _LogBytes(b)
     size = min(a_log.end, b_log.end) - diverges_at if diverges_at >= 0 else 0
     return LogDifference(

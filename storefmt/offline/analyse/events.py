@@ -1,10 +1,11 @@
-"""What happened to a store, and when, by its own evidence.
+"""Lists what happened to a store and when, from the evidence in its files.
 
     log      first and last message; nothing for long; a clock set back; files that are gone
     others   how far it was flushed (checkpoint); a broker that did not stop (abort)
 
-Rule: an event is what the files prove, its time that of the record next to it. Why nothing came
-for an hour they do not say: a broker that was down and one without senders leave the same log.
+Rule: an event is a fact that the files prove, and its time is the store time of the record next to
+it. The files do not show the reason of a pause: a broker that was down and a broker without
+senders leave the same log.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,15 +16,15 @@ from storefmt.errors import RecordDamaged
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.message import CALENDAR_MS, Record
 from storefmt.offline.analyse.stats import COLUMNS_SIZE_MIN, has_columns
-from storefmt.offline.analyse.time_gaps import Course, Mark, course_of, joined
+from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, joined_times, store_times_of
 from storefmt.offline.views.opened import Opened
 
 PAUSE_MS: Final = 3_600_000
-"""What is shorter is no pause, where nobody says otherwise."""
+"""Default for the shortest pause that is reported, in ms."""
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     DELETED = "deleted"
     FIRST = "first"
@@ -38,14 +39,14 @@ class EventKind(StrEnum):
 _ORDER: Final = list(EventKind)
 
 
-class Event(NamedTuple):
-    """One thing that happened.
+class StoreEvent(NamedTuple):
+    """One event of a store.
 
     Attributes:
         at_ms: store time of the record that proves it; a pause begins then.
-        log_offset: of that record, -1 where none is meant.
-        span_ms: how long a pause was, how far a clock went back; else 0.
-        detail: the same for a person.
+        log_offset: log offset of that record, -1 for none.
+        span_ms: length of a pause, or how far a clock went back; 0 for other events.
+        detail: a sentence for people.
     """
 
     at_ms: int
@@ -61,75 +62,75 @@ def store_events(
     pause_ms: int = PAUSE_MS,
     columns: bool | None = None,
     on_done: Callable[[int], None] = lambda size: None,
-) -> list[Event]:
-    """Return what happened, oldest first.
+) -> list[StoreEvent]:
+    """Return the events of a store, oldest first.
 
     Args:
-        pause_ms: what is shorter is no pause.
-        columns: use numpy and pyarrow; None for whether they are there, and worth loading.
-        on_done: told how many bytes of the log were gone through, now and then.
+        pause_ms: shortest pause that is reported, in ms.
+        columns: use numpy and pyarrow; None to use them if installed and the log is large.
+        on_done: is called now and then with the bytes of the log that are done.
 
     Raises:
-        StoreError: the disk refuses a read.
+        StoreError: a file cannot be read.
     """
     if columns is None:
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
-    course = (_by_batches if columns else _by_records)(store, pause_ms, on_done)
-    return events_of(store, course)
+    times = (_by_batches if columns else _by_records)(store, pause_ms, on_done)
+    return events_of(store, times)
 
 
-def events_of(store: Opened, course: Course) -> list[Event]:
-    """Return what happened to a store whose log has this course."""
-    found = [*_steps(course), *_files(store), *_state(store, course)]
-    if course.first is not None and course.last is not None:
-        found.append(Event(course.first.store_ms, EventKind.FIRST, course.first.log_offset, 0,
+def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
+    """Return the events of a store, given the store times of its log."""
+    found = [*_gaps(times), *_files(store), *_state(store, times)]
+    if times.first is not None and times.last is not None:
+        found.append(StoreEvent(times.first.store_ms, EventKind.FIRST, times.first.log_offset, 0,
                            "first message that is left"))  # fmt: skip
-        found.append(Event(course.last.store_ms, EventKind.LAST, course.last.log_offset, 0,
+        found.append(StoreEvent(times.last.store_ms, EventKind.LAST, times.last.log_offset, 0,
                            "last message"))  # fmt: skip
     return sorted(found, key=lambda one: (one.at_ms, one.log_offset, _ORDER.index(one.kind)))
 
 
-def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> Course:
-    def marks() -> Iterator[Mark]:
+def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
+    def marks() -> Iterator[RecordTime]:
         for number, (_, _, item) in enumerate(store.log.walk(check_crc=False)):
             if isinstance(item, Record) and item.store_ms in CALENDAR_MS:
-                yield Mark(item.log_offset, item.store_ms)
+                yield RecordTime(item.log_offset, item.store_ms)
                 if number % 10_000 == 0:
                     on_done(item.log_offset - store.log.min_offset)
 
-    return course_of(marks(), pause_ms=pause_ms)
+    return store_times_of(marks(), pause_ms=pause_ms)
 
 
-def _by_batches(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> Course:
+def _by_batches(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     # Heavy, and not installed everywhere.
     from storefmt.arrow.columns import iter_batches
-    from storefmt.offline.analyse.course_columns import COLUMNS, course_of_batch
+    from storefmt.offline.analyse.record_batches import COLUMNS, store_times_of_batch
 
-    def courses() -> Iterator[Course]:
+    def parts() -> Iterator[StoreTimes]:
         paths = [span.path for span in store.log.spans]
         for batch in iter_batches(paths, columns=COLUMNS, on_damage=lambda file, damage: None):
-            course = course_of_batch(batch, pause_ms=pause_ms)
-            if course.last is not None:
-                on_done(course.last.log_offset - store.log.min_offset)
-            yield course
+            times = store_times_of_batch(batch, pause_ms=pause_ms)
+            if times.last is not None:
+                on_done(times.last.log_offset - store.log.min_offset)
+            yield times
 
-    return joined(courses(), pause_ms=pause_ms)
+    return joined_times(parts(), pause_ms=pause_ms)
 
 
-def _steps(course: Course) -> Iterator[Event]:
-    for step in course.steps:
-        at_ms, log_offset = step.before.store_ms, step.before.log_offset
-        if step.span_ms < 0:
-            detail = f"the clock went back at {step.after.log_offset}"
-            yield Event(at_ms, EventKind.CLOCK_BACK, log_offset, -step.span_ms, detail)
+def _gaps(times: StoreTimes) -> Iterator[StoreEvent]:
+    for gap in times.gaps:
+        at_ms, log_offset = gap.before.store_ms, gap.before.log_offset
+        if gap.span_ms < 0:
+            detail = f"the clock went back at {gap.after.log_offset}"
+            yield StoreEvent(at_ms, EventKind.CLOCK_BACK, log_offset, -gap.span_ms, detail)
         else:
-            detail = f"nothing was stored until {step.after.log_offset}"
-            yield Event(at_ms, EventKind.PAUSE, log_offset, step.span_ms, detail)
+            detail = f"nothing was stored until {gap.after.log_offset}"
+            yield StoreEvent(at_ms, EventKind.PAUSE, log_offset, gap.span_ms, detail)
 
 
-def _files(store: Opened) -> Iterator[Event]:
-    """Tell of log files that are gone: before the first one, and between two."""
+def _files(store: Opened) -> Iterator[StoreEvent]:
+    """Yield an event for each range of log files that is missing."""
     end = 0
     for span in store.log.spans:
         if span.start > end:
@@ -139,15 +140,15 @@ def _files(store: Opened) -> Iterator[Event]:
                 kind = EventKind.MISSING if end else EventKind.DELETED
                 why = "and should be there" if end else "deleted by age, or never copied here"
                 detail = f"{span.start - end} bytes of log before this are gone, {why}"
-                yield Event(after.store_ms, kind, after.log_offset, 0, detail)
+                yield StoreEvent(after.store_ms, kind, after.log_offset, 0, detail)
         end = span.end
 
 
-def _state(store: Opened, course: Course) -> Iterator[Event]:
+def _state(store: Opened, times: StoreTimes) -> Iterator[StoreEvent]:
     try:
         flushed = store.checkpoint() or Checkpoint()
     except RecordDamaged:
-        # ``verify`` tells of it; here it proves nothing.
+        # A damaged checkpoint proves nothing; ``verify`` reports it.
         flushed = Checkpoint()
     for at_ms, what in (
         (flushed.physic_ms, "the log"),
@@ -156,7 +157,9 @@ def _state(store: Opened, course: Course) -> Iterator[Event]:
     ):
         if at_ms:
             detail = f"{what} had been flushed up to messages of this time"
-            yield Event(at_ms, EventKind.FLUSHED, -1, 0, detail)
-    if store.aborted and course.last is not None:
+            yield StoreEvent(at_ms, EventKind.FLUSHED, -1, 0, detail)
+    if store.aborted and times.last is not None:
         detail = "a broker runs on the store, or died with it open (file abort)"
-        yield Event(course.last.store_ms, EventKind.NOT_STOPPED, course.last.log_offset, 0, detail)
+        yield StoreEvent(
+            times.last.store_ms, EventKind.NOT_STOPPED, times.last.log_offset, 0, detail
+        )

@@ -1,11 +1,10 @@
-"""What moving a consumer group to a time would replay or skip, out of a copied store.
+"""Computes what moving a consumer group to a time would replay or skip, from a copied store.
 
     |....skipped or replayed....|
     ^ offset of the group       ^ the message stored nearest to the time, as a broker finds it
 
-Rule: nothing is changed, and nothing is asked of a broker: the answer is that of
-``resetOffset`` for the moment at which the store was copied. Bytes are those of whole
-records, as the queue entries have them.
+Rule: nothing is changed and no broker is asked. The result equals that of ``resetOffset`` at the
+moment at which the store was copied. Sizes are those of whole records, as queue entries have them.
 
 Source: store/DefaultMessageStore.java#getOffsetInQueueByTime, store/ConsumeQueue.java
 #getOffsetInQueueByTime, broker/client/net/Broker2Client.java#resetOffset (4.9.7).
@@ -43,7 +42,7 @@ class Move:
 
 
 def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move]:
-    """Yield what moving groups to a time would do, a queue at a time.
+    """Yield for each group and queue what a move to a time would replay or skip.
 
     Args:
         infos: where groups stand; queues that the store has not are left out.
@@ -119,5 +118,5 @@ def _time_at(store: Opened, view: QueueView, queue_offset: int) -> int:
     try:
         return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
     except StoreError:
-        # Before the log, a filler, or damaged: no time can be told.
+        # The entry points before the log, is a filler or is damaged, so it has no time.
         return 0

@@ -1,11 +1,11 @@
-"""Counts of the messages in a log: by topic, queue, tag, producer, or span of time.
+"""Counts the messages of a log by topic, queue, tag, producer, or span of time.
 
     records ──key──> {(topic, queue): Tally(count, size, first_ms, last_ms)}
 
-Rule: there are two ways through the log and one result. Where numpy and pyarrow are
-installed whole batches are grouped (``storefmt.offline.analyse.stats_columns``), elsewhere record
-by record; a test holds them together. Memory is bounded: see
-``storefmt.offline.analyse.tally``. Damage is passed over; ``verify`` tells about it.
+Rule: two ways give one result, and a test compares them. Where numpy and pyarrow are installed,
+whole batches are grouped (``storefmt.offline.analyse.record_batches``); elsewhere records are
+counted one by one. Memory is bounded, see ``storefmt.offline.analyse.tally``. Damage is passed
+over; ``verify`` reports it.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.views.opened import Opened
 
 COLUMNS_SIZE_MIN: Final = 64 << 20
-"""Logs of less, in bytes, are counted before numpy and pyarrow are loaded."""
+"""Smaller logs (bytes) are counted in less time than it takes to import numpy and pyarrow."""
 
 
 def count_records(
@@ -39,10 +39,10 @@ def count_records(
 
     Args:
         bucket_ms: with ``By.TIME``, the span of one key; spans begin at multiples of it (UTC).
-        columns: use numpy and pyarrow; None for whether they are there, and worth loading.
-        jobs: processes to use where the log is large and has more than one file; None for
-            one a core. Numpy and pyarrow are needed; the tallies are the same.
-        on_done: told how many bytes of the log were gone through, now and then.
+        columns: use numpy and pyarrow; None to use them if installed and the log is large.
+        jobs: processes for a large log of several files; None for one on each core. This needs
+            numpy and pyarrow; the tallies are the same.
+        on_done: is called now and then with the bytes of the log that are done.
     """
     only = wanted or Wanted()
     tallies = Tallies({})
@@ -73,7 +73,7 @@ def _count_files(
     worker_count: int,
 ) -> None:
     # Heavy, and not installed everywhere.
-    from storefmt.offline.analyse.stats_columns import count_batches, count_file
+    from storefmt.offline.analyse.record_batches import count_batches, count_file
 
     paths = [span.path for span in store.log.spans]
     add = partial(count_batches, by=by, tallies=tallies, wanted=wanted, bucket_ms=bucket_ms)

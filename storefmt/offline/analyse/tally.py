@@ -1,11 +1,17 @@
-"""What counting gives: tallies by key, and which records count.
+"""The results of counting records: tallies by key, and spans of time for a picture.
 
-Rule: values only, no file is read here; both ways through a log fill the same tallies.
+Rule: this module has values only and reads no file; both ways of counting fill the same tallies.
+A span of time has a length that a person would choose, so that a log has some sixty spans. The
+ends of the log decide the length before anything is counted. A record with a damaged time cannot
+make a million rows: empty spans are left out if there would be more than ``FILLED_MAX``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from storefmt.offline.views.opened import Opened
 
 KEYS_MAX: Final = 100_000
 OTHERS: Final = "(others)"
@@ -14,7 +20,7 @@ Key = tuple[str | int | None, ...]
 
 
 class By(StrEnum):
-    """What to count by."""
+    """The key to count by."""
 
     TOPIC = "topic"
     QUEUE = "queue"
@@ -33,7 +39,7 @@ class Tally:
     last_ms: int = 0
 
     def add(self, count: int, size: int, first_ms: int, last_ms: int) -> None:
-        """Add records to it."""
+        """Add ``count`` records of ``size`` bytes, stored from ``first_ms`` to ``last_ms``."""
         self.first_ms = min(self.first_ms, first_ms) if self.count else first_ms
         self.last_ms = max(self.last_ms, last_ms) if self.count else last_ms
         self.count += count
@@ -51,7 +57,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted, and by what; ``bucket_ms`` is for ``By.TIME``."""
+    """Which records are counted, and by which key; ``bucket_ms`` is for ``By.TIME``."""
 
     by: By
     wanted: Wanted
@@ -77,3 +83,43 @@ class Tallies:
         """Add other tallies, of records that come after those counted so far."""
         for key, tally in found.items():
             self.add(key, tally.count, tally.size, tally.first_ms, tally.last_ms)
+
+
+BUCKETS_MS: Final = (
+    *(1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 3 * 3_600_000),
+    *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
+)
+SPANS_USUAL: Final = 60
+FILLED_MAX: Final = 100_000
+"""With more spans than this, empty spans are left out."""
+
+
+def bucket_for(first_ms: int, last_ms: int, *, spans_max: int = SPANS_USUAL) -> int:
+    """Return the shortest length (ms) that gives at most ``spans_max`` spans, or the longest."""
+    for bucket_ms in BUCKETS_MS:
+        if last_ms // bucket_ms - first_ms // bucket_ms < spans_max:
+            return bucket_ms
+    return BUCKETS_MS[-1]
+
+
+def filled(tallies: Mapping[int, Tally], bucket_ms: int) -> list[tuple[int, Tally]]:
+    """Return (start, tally) of each span in order, the empty ones between them too.
+
+    Args:
+        tallies: by start in ms, a multiple of ``bucket_ms``.
+    """
+    if not tallies:
+        return []
+    first, last = min(tallies), max(tallies)
+    if (last - first) // bucket_ms >= FILLED_MAX:
+        return sorted(tallies.items())
+    return [(at, tallies.get(at, Tally())) for at in range(first, last + 1, bucket_ms)]
+
+
+def span_of(store: Opened, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:
+    """Return the length (ms) of a span that suits the log, or the part that is asked for."""
+    if store.log.first is None or store.log.last is None:
+        return BUCKETS_MS[0]
+    first, last = store.log.first.store_ms, store.log.last[2].store_ms
+    low = first if begin_ms is None else max(first, begin_ms)
+    return bucket_for(low, max(low, last if end_ms is None else min(last, end_ms)))

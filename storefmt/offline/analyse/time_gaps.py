@@ -1,10 +1,10 @@
-"""How store times run through a log: on and on, unless nobody wrote, or a clock was set back.
+"""Finds gaps in the store times of a log: pauses without a message, and clocks set back.
 
-    (log offset, store time) of each record ──> Course: its ends, and the steps that say something
-    Course of one part + Course of the next ──> Course of both
+    (log offset, store time) of each record ──> StoreTimes: its ends, the gaps that say something
+    StoreTimes of one part + StoreTimes of the next ──> StoreTimes of both
 
-Rule: the same steps come of any parts that the log is cut into. A time that no calendar has is
-damage, which ``verify`` tells; the step over it is from the record before to the one after.
+Rule: the gaps are the same for any parts into which the log is cut. A time beyond the calendar is
+damage, which ``verify`` reports; the gap then reaches from the record before to the record after.
 
 Source: store/CommitLog.java#asyncPutMessage takes the time under the lock that gives the offset
 (4.9.7), so a time that is smaller than the one before is that of a clock that was set back.
@@ -14,55 +14,55 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Mark(NamedTuple):
-    """A record: where it begins, and when it was stored."""
+class RecordTime(NamedTuple):
+    """The position of a record in the log (bytes) and its store time (ms)."""
 
     log_offset: int
     store_ms: int
 
 
-class Step(NamedTuple):
-    """Two records that follow each other, with a time between them that says something."""
+class TimeGap(NamedTuple):
+    """Two records in a row between whose store times there is a pause or a step back."""
 
-    before: Mark
-    after: Mark
+    before: RecordTime
+    after: RecordTime
 
     @property
     def span_ms(self) -> int:
-        """How long nothing came; how far back the clock went where it is negative."""
+        """Length of the pause in ms; a negative value is how far the clock went back."""
         return self.after.store_ms - self.before.store_ms
 
 
-class Course(NamedTuple):
-    """The times of a part of a log; ``first`` and ``last`` are None where it has no record."""
+class StoreTimes(NamedTuple):
+    """The store times of a part of a log; ``first`` and ``last`` are None without a record."""
 
-    first: Mark | None = None
-    last: Mark | None = None
-    steps: tuple[Step, ...] = ()
-
-
-def course_of(marks: Iterable[Mark], *, pause_ms: int) -> Course:
-    """Return the course of records in log order; see ``joined``."""
-    return joined((Course(mark, mark) for mark in marks), pause_ms=pause_ms)
+    first: RecordTime | None = None
+    last: RecordTime | None = None
+    gaps: tuple[TimeGap, ...] = ()
 
 
-def joined(courses: Iterable[Course], *, pause_ms: int) -> Course:
-    """Return the course of parts that follow each other.
+def store_times_of(marks: Iterable[RecordTime], *, pause_ms: int) -> StoreTimes:
+    """Return the times of records in log order; see ``joined_times``."""
+    return joined_times((StoreTimes(mark, mark) for mark in marks), pause_ms=pause_ms)
+
+
+def joined_times(parts: Iterable[StoreTimes], *, pause_ms: int) -> StoreTimes:
+    """Return the store times of parts of a log that follow each other.
 
     Args:
-        pause_ms: what is shorter is no pause.
+        pause_ms: shortest pause that becomes a gap, in ms.
     """
     first = last = None
-    steps: list[Step] = []
-    for course in courses:
-        if course.first is None or course.last is None:
+    gaps: list[TimeGap] = []
+    for times in parts:
+        if times.first is None or times.last is None:
             continue
         if last is None:
-            first = course.first
+            first = times.first
         else:
-            step = Step(last, course.first)
-            if step.span_ms < 0 or step.span_ms >= pause_ms:
-                steps.append(step)
-        steps += course.steps
-        last = course.last
-    return Course(first, last, tuple(steps))
+            gap = TimeGap(last, times.first)
+            if gap.span_ms < 0 or gap.span_ms >= pause_ms:
+                gaps.append(gap)
+        gaps += times.gaps
+        last = times.last
+    return StoreTimes(first, last, tuple(gaps))

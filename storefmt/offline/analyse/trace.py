@@ -1,12 +1,12 @@
-"""The whole life of a message: every record of a store that belongs to it, in time order.
+"""Finds every record of a store that belongs to one message, in the order of time.
 
     unique key ─┐                                  ┌─> every record with its unique key
     key ────────┼─> index, then uncovered log ──> ids ─> ops of its half messages
     offset id ──┘   (nothing there: the whole log)     └─> copies in other queues
 
-Rule: the index only says where to look, the record decides. What no index file covers is
-read from the log, and when the index knows nothing the whole log is: ``notes`` say so. A
-message without unique key is followed by the offset id that its retries carry.
+Rule: the index gives candidates, and the record decides. The parts of the log that no index file
+covers are read; if the index finds nothing, the whole log is read, and ``notes`` say so. A message
+without a unique key is followed by the offset id that its retries carry.
 """
 
 import re
@@ -25,15 +25,15 @@ from storefmt.formats.properties import (
     PROPERTY_SEPARATOR,
 )
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
-from storefmt.offline.analyse.life import (
+from storefmt.offline.analyse.message_history import (
     Step,
     decided_offsets,
+    describe,
     detail_of,
     due_of,
     own_topic,
     step_of,
 )
-from storefmt.offline.analyse.message_history import describe
 from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.views.matching import copies_of
 from storefmt.offline.views.opened import Opened
@@ -42,7 +42,7 @@ from storefmt.offline.views.tree import QueueKey
 LogRange = tuple[int, int | None]
 """Log offsets (bytes) from the first up to the second; None for the end of the log."""
 IDS_MAX: Final = 256
-"""Most messages that one key is followed for."""
+"""Most messages that are followed for one key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class LifeStep:
 
 @dataclass(slots=True)
 class Life:
-    """The steps in time order, and how they were found, one sentence each."""
+    """The steps of a message in time order, and notes on how they were found."""
 
     steps: list[LifeStep]
     notes: list[str]
@@ -85,13 +85,13 @@ def trace(
     scan: bool = False,
     scanning: Scanning | None = None,
 ) -> Life:
-    """Return the life of the messages that ``which`` names.
+    """Return the steps of the messages that ``which`` names.
 
     Args:
         which: an offset id, a unique key, or a key of the user.
         topic: only messages that were sent to this topic.
-        scan: read the whole log, whatever the index says.
-        scanning: reads the log; None for a walk in this process.
+        scan: read the whole log, whatever the index contains.
+        scanning: reads the log, for example on Spark; None to read it in this process.
 
     Raises:
         NotInStore: no record has it.
@@ -309,7 +309,7 @@ def _recalls(store: Opened, waiting: Record) -> Iterator[Record]:
 
 
 def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
-    """Yield the records of a queue that were stored behind a log offset."""
+    """Yield the records of a queue that lie behind a log offset."""
     if key not in store.tree.queues:
         return
     view = store.queue(*key)
@@ -330,7 +330,7 @@ def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
 
 
 def _pending(steps: list[LifeStep]) -> Iterator[str]:
-    """Yield a sentence for each message whose transaction nobody has decided."""
+    """Yield a sentence for each message whose transaction has not ended."""
     halves = {s.record.unique_key: s for s in steps if s.step in (Step.HALF, Step.HALF_CHECK)}
     done = {s.record.unique_key for s in steps if s.step in (Step.COMMIT, Step.GIVEN_UP)}
     decided = {offset for s in steps if s.step is Step.ROLLBACK for offset in s.decides}

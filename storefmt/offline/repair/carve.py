@@ -1,35 +1,46 @@
-"""Records out of files that are no store any more: cut, overwritten, orphaned, renamed.
+"""Finds records in files that are no longer a store: cut, overwritten, orphaned or renamed.
 
     garbage | record | garbage | record | half a record
             ^ magic, sizes that add up, CRC of the body ──> a record, wherever it lies
 
-Rule: nothing is believed but the bytes: any position may be a record's start, and its
-``log_offset`` says where it once lay, not where it is. A record counts when its lengths
-add up and its CRC fits; the search goes on behind it, or one byte further where it does
-not. The same record found twice (a copy of a file, a page written twice) counts once.
+Rule: only the bytes count. Any position may be the start of a record, and ``log_offset`` says
+where the record once was, not where it is. A record counts if its lengths add up and its CRC fits;
+the search continues behind it, else one byte further. The same record found twice (a copy of a
+file, a page written twice) counts once. ``CarvedLog`` writes the records into a new log.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize (layout only).
 """
 
 import hashlib
 import re
+from array import array
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, NotInStore, RecordDamaged
+from storefmt.formats import layout
 from storefmt.formats.dledger import HEAD_SIZE, wraps
-from storefmt.formats.message import MAGIC_V1, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.formats.message import (
+    BLANK_SIZE_MIN,
+    MAGIC_V1,
+    MAGIC_V2,
+    RECORD_SIZE_MIN,
+    Record,
+    blank,
+    decode_record,
+)
 from storefmt.formats.scan import RECORD_SIZE_MAX
-from storefmt.offline.output_dir import progress_none
+from storefmt.offline.output_dir import OutDir, SparseFile, progress_none
 from storefmt.offline.views.effective_log import ProgressCall
-from storefmt.paths import check_topic_name
+from storefmt.paths import check_topic_name, log_file_name
 from storefmt.store_file import StoreFile
 
 WINDOW_SIZE: Final = 4 << 20
 SEEN_MAX: Final = 4_000_000
-"""Records that are remembered to find copies: 16 bytes each, and a set around them."""
+"""How many records are remembered to find copies: 16 bytes each, and a set around them."""
 FILES_DEPTH_MAX: Final = 16
 _MAGIC_POS: Final = 4
 _MAGIC: Final = re.compile(
@@ -58,13 +69,13 @@ class Carved(NamedTuple):
 
 @dataclass(slots=True)
 class CarveCount:
-    """What a search found.
+    """Counts of a search.
 
     Attributes:
         files, size: files searched, and bytes of them that are no hole.
         records: records found once; ``copies``: the same ones found again.
-        torn: places with a magic that were no whole record.
-        not_remembered: records that were not compared with others: too many were found.
+        torn: positions with a magic that are not a complete record.
+        not_remembered: records that were not compared with others, because there were too many.
     """
 
     files: int = 0
@@ -76,10 +87,10 @@ class CarveCount:
 
 
 class Carver:
-    """Searches files; ``count`` tells what was found so far.
+    """Searches files for records; ``count`` has the counts so far.
 
     Args:
-        check_crc: False also takes records whose body does not fit its CRC.
+        check_crc: False also accepts records whose body does not fit its CRC.
         dedupe: leave out records that were found before.
     """
 
@@ -181,10 +192,10 @@ def _key(record: Record) -> bytes:
 
 
 def files_to_carve(path: Path) -> list[Path]:
-    """Return the files that ``path`` means: itself, or every regular file below it.
+    """Return ``path`` if it is a file, or every regular file below it.
 
     Raises:
-        NotInStore: nothing is there.
+        NotInStore: the path does not exist.
     """
     if path.is_file():
         return [path]
@@ -201,3 +212,124 @@ def _below(directory: Path, depth: int) -> Iterator[Path]:
             yield from _below(entry, depth + 1)
         elif entry.is_file():
             yield entry
+
+
+LOG_FILE_SIZE: Final = 1 << 30
+"""``mappedFileSizeCommitLog`` unless the broker's settings say otherwise."""
+OPEN_MAX: Final = 16
+FILES_MAX: Final = 100_000
+_LOG_OFFSET: Final = slice(
+    layout.MESSAGE.part("queue_offset").struct().size,
+    layout.MESSAGE.part("log_offset").struct().size,
+)
+
+
+class CarvedLog:
+    """A commit log that is written record by record, in any order.
+
+    Args:
+        file_size: of each file, bytes.
+    """
+
+    def __init__(self, out: OutDir, *, file_size: int = LOG_FILE_SIZE) -> None:
+        if file_size <= BLANK_SIZE_MIN:
+            raise BadCall(f"log files of {file_size} bytes hold no record; give their real size")
+        self.file_size = file_size
+        self.written_count = 0
+        self.out = out
+        self._open: OrderedDict[int, SparseFile] = OrderedDict()
+        self._bases: set[int] = set()
+        # Of each record out of a Raft log its place: 8 bytes a number, there may be millions.
+        self._waiting: set[int] = set()
+        self._places = array("q")
+        self._paths: list[Path] = []
+        self._in_place_end = 0
+
+    def put(self, found: Carved) -> bool:
+        """Write a record at its own log offset; False if that place is taken or impossible.
+
+        ``finish`` writes the records of a Raft log.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        log_offset, size = found.record.log_offset, len(found.data)
+        base = log_offset - log_offset % self.file_size
+        if log_offset < 0 or size + BLANK_SIZE_MIN > self.file_size:
+            return False
+        if found.wrapped:
+            if log_offset in self._waiting:
+                return False
+            if not self._paths or self._paths[-1] != found.path:
+                self._paths.append(found.path)
+            self._waiting.add(log_offset)
+            self._places.extend((log_offset, found.pos, size, len(self._paths) - 1))
+            return True
+        pos = log_offset - base
+        if pos + size + BLANK_SIZE_MIN > self.file_size or not self._has_room(base):
+            return False
+        file = self._file(base)
+        if file.read(pos, size).strip(b"\0"):
+            return False
+        file.write(found.data, pos)
+        self._in_place_end = max(self._in_place_end, log_offset + size)
+        self.written_count += 1
+        return True
+
+    def _has_room(self, base: int) -> bool:
+        return base in self._bases or len(self._bases) < FILES_MAX
+
+    def finish(self) -> None:
+        """Write the records of a Raft log, one behind the other.
+
+        Raises:
+            StoreError: a file in which they were found can no longer be read.
+            OSError: the output cannot be written.
+        """
+        places, source = self._places, None
+        order = sorted(range(0, len(places), 4), key=places.__getitem__)
+        if not order:
+            return
+        first = places[order[0]] - HEAD_SIZE
+        # The log begins with a file, or goes on behind the one from before the Raft group.
+        at = max(first - first % self.file_size, self._in_place_end)
+        try:
+            for place in order:
+                _, pos, size, path_number = places[place : place + 4]
+                path = self._paths[path_number]
+                if source is None or source.path != path:
+                    if source is not None:
+                        source.close()
+                    source = StoreFile(path)
+                at = self._pack(bytearray(source.read(pos, size)), at)
+        finally:
+            if source is not None:
+                source.close()
+
+    def _pack(self, data: bytearray, at: int) -> int:
+        """Write a record at ``at``, or in the next file; return where it ends."""
+        left = self.file_size - at % self.file_size
+        if len(data) + BLANK_SIZE_MIN > left:
+            self._file(at - at % self.file_size).write(blank(left), at % self.file_size)
+            at += left
+        data[_LOG_OFFSET] = at.to_bytes(8, "big")
+        self._file(at - at % self.file_size).write(data, at % self.file_size)
+        self.written_count += 1
+        return at + len(data)
+
+    def _file(self, base: int) -> SparseFile:
+        file = self._open.get(base)
+        if file is not None:
+            self._open.move_to_end(base)
+            return file
+        path = self.out.file("commitlog", log_file_name(base))
+        file = self._open[base] = SparseFile(path, size=self.file_size)
+        self._bases.add(base)
+        if len(self._open) > OPEN_MAX:
+            self._open.popitem(last=False)[1].close()
+        return file
+
+    def close(self) -> None:
+        """Close every file."""
+        while self._open:
+            self._open.popitem()[1].close()

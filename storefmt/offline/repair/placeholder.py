@@ -1,14 +1,14 @@
-"""Records that take the place of damaged ones, so that a broker reads on behind them.
+"""Makes records that replace damaged bytes, so that a broker reads the records behind them.
 
     | record | damage of n bytes        | record |
     | record | placeholder | … | filler | record |     the same n bytes, all valid
 
-Rule: recovery of a broker stops at the first record that is none, and a blank only works
-at the end of a file; so the bytes become records of exactly the same size. The place of a
-message that is known to be lost goes to a placeholder in its own queue, at its own queue
-offset: a queue entry that pointed at nothing would make a broker pass over the rest of
-the log file. It has the tag ``MQADMIN_DAMAGED``, which consumers with a tag filter never
-get. All other bytes go to fillers: rollback records, which no queue and no index knows.
+Rule: the recovery of a broker stops at the first bytes that are not a record, and a blank is only
+valid at the end of a file. So the damaged bytes become records of exactly the same size. A message
+that is known to be lost gets a placeholder in its own queue, at its own queue offset, because a
+queue entry that points at no record makes a broker skip the rest of the log file. A placeholder
+has the tag ``MQADMIN_DAMAGED``, so consumers with a tag filter never get it. All other bytes
+become fillers: rollback records, which no queue and no index contains.
 
 Source: store/CommitLog.java#recoverNormally, #checkMessageAndReturnSize,
 store/DefaultMessageStore.java#getMessage, #CommitLogDispatcherBuildConsumeQueue.
@@ -24,7 +24,7 @@ from storefmt.names import TopicKind, kind_of
 
 DAMAGED_TAG: Final = "MQADMIN_DAMAGED"
 DAMAGED_TOPIC: Final = "MQADMIN_DAMAGED"
-"""Topic of fillers, and where a delayed message that was lost is delivered to."""
+"""Topic of fillers, and of the placeholder of a lost delayed message when it is delivered."""
 FILLER_SIZE_MAX: Final = 1 << 20
 _CONSUMED: Final = (TopicKind.DELAY, TopicKind.HALF, TopicKind.OP)
 
@@ -38,19 +38,19 @@ class Slot(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """What a placeholder takes from its neighbour: store time and packed host."""
+    """Store time (ms) and packed store host of a neighbour, which a placeholder copies."""
 
     store_ms: int
     store_host: bytes
 
 
 def slot_size(slot: Slot, stamp: Stamp) -> int:
-    """Return the least bytes that a placeholder for ``slot`` needs."""
+    """Return the smallest size in bytes of a placeholder for ``slot``."""
     return _size(slot.topic.encode(), _properties(slot), stamp)
 
 
 def filler_size_min(stamp: Stamp) -> int:
-    """Return the least bytes of a filler."""
+    """Return the smallest size of a filler in bytes."""
     return _size(DAMAGED_TOPIC.encode(), b"", stamp)
 
 
@@ -111,7 +111,7 @@ def _properties(slot: Slot) -> bytes:
     properties = {TAGS: DAMAGED_TAG}
     kind = kind_of(slot.topic)
     if kind in _CONSUMED:
-        # The broker itself consumes these: it must find where to send the message on.
+        # The broker itself consumes these records and needs the topic to deliver them to.
         properties |= {REAL_TOPIC: DAMAGED_TOPIC, REAL_QUEUE_ID: "0"}
         if kind is TopicKind.DELAY:
             properties[DELAY] = str(slot.queue_id + 1)

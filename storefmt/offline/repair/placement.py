@@ -1,14 +1,14 @@
-"""Which queue entry each record of a log gets: what a broker's dispatch does, after the fact.
+"""Decides which queue entry each record of a log gets, as the dispatch of a broker would.
 
     record says queue offset 7 ── 7 is next, or its old entry is there ──> entry 7
                                 └ else: wait for the next record of this queue to tell
                                         whether a record is missing, the topic was made
                                         again (0, 1, …), or the field is damaged
 
-Rule: within a queue offsets are dense. No CRC covers the queue offset of a record, so a
-single one that breaks the row is not believed; two in a row are, and so is an old entry
-that points at the record. Records of prepared and rolled back transactions get no entry,
-delayed ones have the time they are due in place of the hash of the tag.
+Rule: the offsets within a queue have no gaps. No CRC covers the queue offset of a record, so a
+single offset out of order is not believed; two in a row are believed, and so is an offset whose
+old entry points at the record. Records of prepared and rolled back transactions get no entry, and
+delayed records have their delivery time in place of the hash of the tag.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #multiDispatchLmqQueue,
 store/CommitLog.java#checkMessageAndReturnSize, store/DefaultMessageStore.java
@@ -26,7 +26,7 @@ from storefmt.formats.message import RECORD_SIZE_MIN, Record
 from storefmt.formats.properties import DELAY, TAGS, parse_properties
 from storefmt.names import SCHEDULE_TOPIC, is_light, parse_delay_levels
 from storefmt.offline.verify.missing import is_known_topic
-from storefmt.offline.views.config import LMQ_OFFSETS, StoreConfig, read_config
+from storefmt.offline.views.config import LMQ_OFFSETS, ConfigTables, read_config
 from storefmt.offline.views.matching import copies_of, has_entry
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
@@ -43,10 +43,10 @@ class Placed(NamedTuple):
 
     Attributes:
         slot: the queue offset that the entry gets.
-        claimed: what the record says; another one than ``slot`` where its field is damaged.
-        copy: the entry is one more, in a queue the message is also dispatched to.
-        gap: entries before it that no record has; ``after`` is the log offset of the
-            record before those, -1 for none.
+        claimed: the queue offset in the record; it differs from ``slot`` if the field is damaged.
+        copy: whether this is an additional entry, in a queue of a multi-dispatch.
+        gap: number of entries before this one that have no record; ``after`` is the log offset
+            of the record before those, -1 for none.
     """
 
     key: QueueKey
@@ -62,7 +62,7 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _Row:
-    """One queue while the log is walked."""
+    """The state of one queue while the log is read."""
 
     next: int | None = None
     last_log_offset: int = -1
@@ -72,10 +72,10 @@ class _Row:
 
 @dataclass(slots=True)
 class Placement:
-    """Gives each record its entries.
+    """Decides the queue entries of each record, in log order.
 
     Attributes:
-        store: its old queues are evidence, its config says which topics were deleted.
+        store: its old queues are evidence, and its config shows which topics were deleted.
         delays_ms: delay of each level, in ms, as ``parse_delays`` gives them.
         log_min: log offset of the first byte of the log.
         deleted: topics whose records get no queue, and how many there were.
@@ -91,7 +91,7 @@ class Placement:
     lost_size: int = 0
     _light: bool = False
     _known: dict[str, bool] = field(default_factory=dict)
-    _config: StoreConfig = field(default_factory=StoreConfig)
+    _config: ConfigTables = field(default_factory=ConfigTables)
 
     def __post_init__(self) -> None:
         self._light = self.store.paths.config_file(LMQ_OFFSETS).is_file()
@@ -99,16 +99,16 @@ class Placement:
         self._known = dict.fromkeys((topic for topic, _ in self.store.tree.queues), True)
 
     def hole(self, size: int) -> None:
-        """Know that ``size`` bytes of the log are lost: so many records may be missing."""
+        """Note that ``size`` bytes of the log are lost, so that records may be missing."""
         self.lost_size += size
 
     def record(self, record: Record, log_offset: int) -> Iterator[Placed]:
-        """Yield the entries that are certain with this record; not always its own."""
+        """Yield the entries that this record makes certain, which may be earlier ones."""
         for placed in self.claims(record, log_offset):
             yield from self.take(placed)
 
     def claims(self, record: Record, log_offset: int) -> Iterator[Placed]:
-        """Yield the entries that a record says it has, believed or not."""
+        """Yield the entries that a record claims, whether they are believed or not."""
         if not has_entry(record):
             return
         code = self.tags_code(record)
@@ -120,7 +120,7 @@ class Placement:
         yield Placed(key, k, log_offset, record.size, code, k, False)
 
     def take(self, placed: Placed) -> Iterator[Placed]:
-        """Yield the entries that are certain with this claim, the next one of its queue."""
+        """Yield the entries that the next claim of its queue makes certain."""
         if placed.copy or self._has_queue(*placed.key):
             yield from self._take(placed)
 
@@ -138,7 +138,7 @@ class Placement:
         return True
 
     def finish(self) -> Iterator[Placed]:
-        """Yield the entries that waited for a next record of their queue."""
+        """Yield the entries that still waited for the next record of their queue."""
         for row in self.rows.values():
             yield from self._settle(row, None)
 
@@ -219,7 +219,7 @@ class Placement:
         return 0 < (k - row.next) * RECORD_SIZE_MIN <= self.lost_size - row.lost_size
 
     def _settle(self, row: _Row, following: Placed | None) -> Iterator[Placed]:
-        """Decide about a record that broke the row, now that the next one is known."""
+        """Decide about a record with an unexpected offset, now that the next one is known."""
         suspect, row.suspect = row.suspect, None
         if suspect is None:
             return

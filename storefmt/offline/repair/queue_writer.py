@@ -1,13 +1,12 @@
-"""Consume queue files written anew, byte for byte as a broker leaves them.
+"""Writes consume queue files anew, byte for byte as a broker leaves them.
 
     |history|filler|entry k|entry k+1|…|0 0 0|     files of one size, named by first byte
 
-Rule: entries come in order. A queue that starts inside a file begins with fillers, or
-with the entries of the old file that point before the log (history, which no log can give
-back). An entry that comes too late leaves fillers; one that comes too early takes the
-place of what is there, and entry 0 starts the queue over: its topic was made again. Where
-the old entry had the address of an ext unit for the same record, the address stays,
-because the unit stays.
+Rule: entries come in order. A queue that starts inside a file begins with fillers, or with the
+entries of the old file that point before the log (history, which the log no longer contains). If
+an entry is missing, fillers take its place. An entry that comes again replaces the earlier one,
+and entry 0 starts the queue over, because its topic was made again. If the old entry had the
+address of an ext unit for the same record, the address stays, because the unit stays.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank.
 """
@@ -33,7 +32,7 @@ QUEUE_FILE_SIZE: Final = 6_000_000
 """Bytes of a consume queue file unless ``mappedFileSizeConsumeQueue`` says otherwise."""
 _NO_START: Final = 1 << 62
 FILLERS_MAX: Final = 50_000_000
-"""A longer run of entries that no record has is damage: 1 GB of fillers."""
+"""A longer run of entries without records counts as damage; it would be 1 GB of fillers."""
 
 
 class QueueFiles:
@@ -71,7 +70,7 @@ class QueueFiles:
 
     @property
     def buffered_size(self) -> int:
-        """Bytes that are only in memory."""
+        """Bytes that are not written to the disk yet."""
         return len(self._buffer)
 
     def put(self, slot: int, log_offset: int, size: int, tags_code: int) -> None:
@@ -97,7 +96,7 @@ class QueueFiles:
         self.next += len(entries) // ENTRY_SIZE
 
     def keep_history(self) -> None:
-        """Copy an old queue of which the log has no record any more."""
+        """Copy an old queue whose records are no longer in the log."""
         if self.next is not None or self._old is None or not self._old.files:
             return
         end = start = min(self._old_start, self._old.max_offset)
@@ -159,14 +158,14 @@ class QueueFiles:
             self.flush()
 
     def _go_back(self, slot: int) -> None:
-        """Let the next entry be ``slot``, which is written already."""
+        """Continue at entry ``slot``, which is already written."""
         assert self.next is not None
         self.flush()
         self._high = max(self._high, self.next)
         self._buffer_start = self.next = slot
 
     def _begin(self, slot: int) -> None:
-        """Start the queue with entry ``slot``: drop what is there, write what is before it."""
+        """Start the queue with entry ``slot``: drop later entries, and write those before it."""
         for base in self._bases:
             self._path(base).unlink()
         self._bases.clear()

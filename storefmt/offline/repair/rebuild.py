@@ -1,11 +1,11 @@
-"""Queues and index made again from the log, into a directory of their own.
+"""Rebuilds consume queues and index from the log, in a directory of their own.
 
     commitlog ──records──> consumequeue/<topic>/<queue id>/…   as dispatch would write it
                         └> index/<time>                        same split, same chains
 
-Rule: the store is only read; what it still has of queues and index is evidence: sizes
-and names of files, entries of messages that the log has no more, ext addresses. Memory is
-bounded by the number of queues, not by that of messages.
+Rule: the store is only read. Its old queues and index are evidence for the sizes and names of
+files, for entries of messages that are no longer in the log, and for ext addresses. The number of
+queues bounds the memory; the number of messages does not.
 
 Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher…).
 """
@@ -19,11 +19,10 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.message import Record
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutDir, copy_file, progress_none
-from storefmt.offline.repair.index_writer import IndexFiles
 from storefmt.offline.repair.placement import Placed, Placement, parse_delays
 from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
-from storefmt.offline.repair.rebuild_index import index_files, shape_of, take_history
-from storefmt.offline.views.effective_log import ProgressCall, SolidLog
+from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
+from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import QueueKey
@@ -33,8 +32,8 @@ BUFFERED_SIZE_MAX: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """Sizes of the files to write; 0 for what the store has, or the stock size.
+class StoreShape:
+    """Sizes of the files to write; 0 for the size in the old store, or else the default size.
 
     Attributes:
         delay_levels: ``messageDelayLevel`` of the broker.
@@ -74,11 +73,11 @@ class QueueBuilt:
 
 @dataclass(slots=True)
 class Rebuilt:
-    """What was written.
+    """The result of a rebuild.
 
     Attributes:
         record_count: records of the log that were read; ``lost_size``: bytes that are none.
-        log_end: log offset behind the last of them; ``last_store_ms`` its store time.
+        log_end: log offset behind the last record; ``last_store_ms`` is its store time.
         index_full_ms: end of the last full index file, as the checkpoint has it; 0 for none.
         notes: what could not be rebuilt, a sentence each.
     """
@@ -99,37 +98,42 @@ def rebuild(
     out: OutDir,
     *,
     evidence: Opened | None = None,
-    shape: Shape | None = None,
+    shape: StoreShape | None = None,
     with_index: bool = True,
     progress: ProgressCall = progress_none,
 ) -> Rebuilt:
-    """Write queues and index of ``store`` anew.
+    """Write the queues and the index of ``store`` anew.
 
     Args:
-        evidence: the store whose old queues, index and config count, where it is another.
+        store: the store with the log.
+        out: the directory to write to.
+        evidence: the store with the old queues, index and config, if it is another one.
+        shape: sizes of the files to write; None for those of the old store.
+        with_index: also write the index.
+        progress: is called with the bytes of log that are done, and in total.
 
     Raises:
-        BadCall: a size in ``shape`` fits no file.
-        StoreError: the disk refuses a read.
-        OSError: it refuses a write.
+        BadCall: a size in ``shape`` is not possible.
+        StoreError: a file of the store cannot be read.
+        OSError: the output cannot be written.
     """
-    return Rebuild(store, out, evidence or store, shape or Shape(), with_index).run(progress)
+    return Rebuild(store, out, evidence or store, shape or StoreShape(), with_index).run(progress)
 
 
 class Rebuild:
-    """One rebuild: ``run`` does all of it, in log order, as ``rebuild`` says.
+    """One rebuild: ``run`` does all of it in log order, see ``rebuild``.
 
-    Or it is shared out: whoever has the claims of some queues in log order (``take``) makes
-    those queues (``finish_queues``), and one makes what is left (``finish_rest``).
+    Several processes can share a rebuild: each one takes the claims of some queues in log order
+    (``take``) and writes those queues (``finish_queues``); one writes the rest (``finish_rest``).
     """
 
     def __init__(
-        self, store: Opened, out: OutDir, old: Opened, shape: Shape, with_index: bool
+        self, store: Opened, out: OutDir, old: Opened, shape: StoreShape, with_index: bool
     ) -> None:
         self._store = store
         self._out = out
         self._old = old
-        self._log = SolidLog(store)
+        self._log = EffectiveLog(store)
         self._report = Rebuilt()
         self._placement = Placement(
             old, parse_delays(shape.delay_levels), log_min=self._log.min_offset
@@ -181,17 +185,17 @@ class Rebuild:
 
     @property
     def is_regular(self) -> bool:
-        """Return whether every log file lies where its name says, and none is there twice."""
+        """Return whether every log file has the right name, and no part of the log is twice."""
         log = self._store.log
         starts = [span.start for span in log.spans]
         return starts == list(log.bases) and not self._log.doubles
 
     def claims(self, record: Record) -> Iterator[Placed]:
-        """Yield the entries that a record says it has; for ``take``, queue by queue."""
+        """Yield the entries that a record claims; ``take`` wants them queue by queue."""
         return self._placement.claims(record, record.log_offset)
 
     def take(self, claim: Placed) -> None:
-        """Put what is certain with the next claim of its queue.
+        """Write the entries that the next claim of its queue makes certain.
 
         Raises:
             OSError: the disk refuses.
@@ -200,7 +204,7 @@ class Rebuild:
             self._put(placed)
 
     def take_run(self, key: QueueKey, first: int, entries: bytes, last_log_offset: int) -> bool:
-        """Put claims of a queue that are entries in a row, 20 bytes each; or none of them."""
+        """Write claims that are entries in a row (20 bytes each), or none of them."""
         count = len(entries) // ENTRY_SIZE
         if not self._placement.take_run(key, first, count, last_log_offset):
             return False
@@ -225,7 +229,7 @@ class Rebuild:
         return self._report
 
     def finish_rest(self, built: Collection[QueueKey]) -> Rebuilt:
-        """Write what needs no record of the log: old queues without one, and ext files.
+        """Write what needs no record of the log: old queues without records, and ext files.
 
         Args:
             built: the queues that had claims.

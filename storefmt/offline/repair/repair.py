@@ -1,50 +1,76 @@
-"""A copy of a damaged store that a broker opens, with everything that can be saved.
+"""Writes a copy of a damaged store that a broker opens, with everything that can be saved.
 
     commitlog ──copied sparse──> damage replaced, tail cut, fields corrected ──> commitlog
                                                                              └──> queues, index
     config ──the file, or its .bak──> config         checkpoint: written new
 
-Rule: the store is only read. The log offset of every record that stays is the same, so
-offsets, ids and slaves stay right. What is lost or changed is a row of the report; what
-nobody made (strangers, the abort file, the lock) is left behind.
+Rule: the store is only read. Every record keeps its log offset, so that offsets, ids and slaves
+stay right. Each loss and each change is a row of the report. Strangers, the abort file and the
+lock are not copied. If topics.json cannot be read, the queues give a rough topic table, because a
+topic without a line there has no route. Queues behind the last one with messages stay unknown, and
+the broker makes its own topics again when it starts.
 
 Source: store/DefaultMessageStore.java#load, store/CommitLog.java#recoverNormally.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
 from storefmt.formats.checkpoint import Checkpoint
+from storefmt.names import TopicKind, kind_of
 from storefmt.offline.output_dir import OutDir, SparseFile, copy_file, progress_none, sparse_file
 from storefmt.offline.repair.placeholder import Slot, fill
 from storefmt.offline.repair.placement import Placement, parse_delays
-from storefmt.offline.repair.rebuild import Rebuilt, Shape, rebuild
+from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
 from storefmt.offline.repair.repair_plan import Hole, Plan
-from storefmt.offline.repair.topicsmade import topics_of
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
-from storefmt.offline.views.effective_log import ProgressCall, SolidLog
+from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
+
+QUEUE_COUNT_MAX: Final = 1 << 16
+"""A larger queue id counts as damage, because Java allocates memory by this number."""
+_USERS: Final = (TopicKind.ORDINARY, TopicKind.RETRY, TopicKind.DLQ)
+
+
+def topics_of(queues: Iterable[QueueKey], *, now_ms: int) -> TopicTable:
+    """Return a topic table with the users' topics that have these queues.
+
+    Args:
+        now_ms: version of the table.
+    """
+    counts: dict[str, int] = {}
+    for topic, queue_id in sorted(queues):
+        if kind_of(topic) in _USERS and queue_id < QUEUE_COUNT_MAX:
+            counts[topic] = max(counts.get(topic, 0), queue_id + 1)
+    topics = {
+        topic: TopicConfig(topic, read_queue_nums=count, write_queue_nums=count)
+        for topic, count in counts.items()
+    }
+    return TopicTable(topics, DataVersion(now_ms, 1))
+
 
 LEFT_BEHIND: Final = frozenset(
     {"abort", "lock", "checkpoint", "dispatch.json", "dispatch.json.bak", "dispatch.json.tmp"}
 )
-"""Files at the root that a broker makes anew."""
+"""Files in the root of a store that a broker makes anew."""
 COPIED_PARTS: Final = (
     "timerwheel", "timerlog", "timerwheel.snapshot", "batchconsumequeue", "compaction",
     "epochFileCheckpoint", "epochFileCheckpoint.bak",
 )  # fmt: skip
-"""State of 5.x that is copied as it is."""
+"""State files of 5.x, which are copied unchanged."""
 DEPTH_MAX: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One thing that was lost, changed or left out.
+    """One loss, change or omission of a repair.
 
     Attributes:
         action: ``lost`` (a message, or a state file that nothing brings back), ``replaced``
@@ -70,7 +96,7 @@ class Action:
 
 @dataclass(slots=True)
 class Repaired:
-    """What a repair did.
+    """The result of a repair.
 
     Attributes:
         lost_count: messages that are known to be lost; ``lost_size``: bytes of the log
@@ -87,26 +113,32 @@ def repair(
     store: Opened,
     out: OutDir,
     *,
-    shape: Shape | None = None,
+    shape: StoreShape | None = None,
     progress: ProgressCall = progress_none,
 ) -> Repaired:
     """Write a repaired copy of ``store``.
 
+    Args:
+        store: the damaged store.
+        out: the directory to write to.
+        shape: sizes of the files to write; None for those of the store.
+        progress: is called with the bytes that are done, and in total.
+
     Raises:
-        BadCall: a size in ``shape`` fits no file, or a name leads out of the copy.
-        StoreError: the disk refuses a read, or nothing of the log can be mended.
-        OSError: the disk refuses a write.
+        BadCall: a size in ``shape`` is not possible, or a name leads out of the copy.
+        StoreError: a file of the store cannot be read, or nothing of the log can be repaired.
+        OSError: the output cannot be written.
     """
-    return _Repair(store, out, shape or Shape()).run(progress)
+    return _Repair(store, out, shape or StoreShape()).run(progress)
 
 
 class _Repair:
-    def __init__(self, store: Opened, out: OutDir, shape: Shape) -> None:
+    def __init__(self, store: Opened, out: OutDir, shape: StoreShape) -> None:
         self._store = store
         self._out = out
         self._shape = shape
         self._report = Repaired()
-        self._log = SolidLog(store)
+        self._log = EffectiveLog(store)
         self._file_size = store.geometry.log_file_size
 
     def run(self, progress: ProgressCall) -> Repaired:
@@ -176,7 +208,7 @@ class _Repair:
                 self._lose(first, "there is no commit log", -1, count)
 
     def _copy_log(self, plan: Plan) -> None:
-        """Copy the files up to the end of the log; what is missing is made as a hole."""
+        """Copy the files up to the end of the log; a missing file becomes a hole."""
         size = self._file_size
         for base, span in self._log.files:
             name = self._store.span_name(span)
@@ -284,7 +316,7 @@ class _Repair:
                 self._act(action="copied", file=f"config/{name}", size=span.size)
 
     def _write_topics(self) -> None:
-        """Write topics.json anew where neither it nor its .bak can be read."""
+        """Write topics.json anew if neither it nor its .bak can be read."""
         built = self._report.rebuilt
         if self._store.config(TOPICS, DECODERS[TOPICS]).file:
             return
@@ -358,7 +390,7 @@ class _Repair:
 
 
 class _Patches:
-    """Writes into the files of the copied log, one open at a time."""
+    """Writes into the files of the copied log, of which one is open at a time."""
 
     def __init__(self, out: OutDir, file_size: int, stack: ExitStack) -> None:
         self._out = out
@@ -385,7 +417,7 @@ class _Patches:
         file.write(data, pos)
 
     def clear(self, log_offset: int, size: int) -> None:
-        """Make bytes zero that hold something."""
+        """Overwrite a range of the log with zeros."""
         file, pos = self._at(log_offset)
         for at in range(pos, pos + size, 1 << 20):
             count = min(1 << 20, pos + size - at)

@@ -1,12 +1,12 @@
-"""What a repair has to change in a log, found in one walk over it.
+"""Finds everything that a repair has to change in a log, in one pass over it.
 
     holes     damage, zeros between records, missing files   → placeholders or a blank
     fixes     a queue offset or log offset that cannot be     → eight bytes
     end       behind it nothing counts                        → zeros
 
-Rule: the store is only read. Which messages were in a hole is known from the gaps that
-it leaves in the queues, from old queue entries that point into it, and, where only the
-body is damaged, from the record itself.
+Rule: the store is only read. Three sources show which messages were in a hole: the gaps that it
+leaves in the queues, old queue entries that point into it, and the record itself if only its body
+is damaged.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
 from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
 from storefmt.offline.repair.placeholder import Slot, Stamp, slot_size
 from storefmt.offline.repair.placement import Placed, Placement, is_name
-from storefmt.offline.views.effective_log import ProgressCall, Solid, SolidLog
+from storefmt.offline.views.effective_log import EffectiveItem, EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage, End
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import QueueKey
@@ -30,19 +30,19 @@ MISSING_FILES_MAX: Final = 64
 _SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 _HEAD_SIZE: Final = 8
 TORN: Final = bytes(4)
-"""What no producer ends its properties with, but a page that was never written does."""
+"""Four zero bytes: properties never end so, unless their last page was never written."""
 
 
 @dataclass(slots=True)
 class Hole:
-    """Bytes of the log that hold no record any more.
+    """Bytes of the log that no longer contain a record.
 
     Attributes:
         start, end: log offsets.
         reason: a damage kind, or ``missing_file`` …
-        to_file_end: it ends where its file ends.
-        stamp: time and host of a neighbour; None until one is seen.
-        slots: the messages that are known to have been there.
+        to_file_end: whether it reaches to the end of its file.
+        stamp: time and host of a neighbour; None until a neighbour was read.
+        slots: the messages that are known to have been in it.
     """
 
     start: int
@@ -67,13 +67,15 @@ class Fix:
 
 
 class Plan:
-    """What is to be done about one log.
+    """The changes that one log needs.
 
     Args:
         file_size: bytes of a log file.
     """
 
-    def __init__(self, store: Opened, placement: Placement, log: SolidLog, file_size: int) -> None:
+    def __init__(
+        self, store: Opened, placement: Placement, log: EffectiveLog, file_size: int
+    ) -> None:
         self.holes: list[Hole] = []
         self.fixes: dict[tuple[int, str], Fix] = {}
         """By log offset of the record and field."""
@@ -95,10 +97,10 @@ class Plan:
         self._swallow = False
 
     def make(self, progress: ProgressCall) -> None:
-        """Walk the log and find everything.
+        """Read the log and find all holes and fixes.
 
         Raises:
-            StoreError: the disk refuses a read, or there is more damage than can be mended.
+            StoreError: a file cannot be read, or there is too much damage to repair.
         """
         pos = self._log.min_offset
         base = pos
@@ -112,8 +114,8 @@ class Plan:
             pos = self._take(solid)
         self._finish(base, pos)
 
-    def _take(self, solid: Solid) -> int:
-        """Deal with one item; return the log offset behind it."""
+    def _take(self, solid: EffectiveItem) -> int:
+        """Handle one item of the log; return the log offset behind it."""
         item, at = solid.item, solid.log_offset
         if isinstance(item, Record):
             return self._take_record(item, at)
@@ -178,7 +180,7 @@ class Plan:
         self._swallow = False
 
     def _is_usable(self, record: Record, at: int) -> bool:
-        """Tell whether a broker may see a record: hostile names would become its paths."""
+        """Return whether a broker may see a record; a hostile name would become a path."""
         if not self._is_named(record):
             return False
         return record.log_offset == at or not self._is_elsewhere(record)
@@ -190,15 +192,15 @@ class Plan:
         return "stale_copy" if self._is_named(record) else "bad_topic"
 
     def _is_elsewhere(self, record: Record) -> bool:
-        """Tell whether a record also lies where it says it does: this is an old copy."""
+        """Return whether the record also lies at its own log offset, so that this is a copy."""
         try:
             other = self._store.log.record_at(record.log_offset)
         except StoreError:
             return False
         return other == record
 
-    def _undamaged_head(self, solid: Solid, item: Damage) -> Record | None:
-        """Return the record of which only the body is damaged."""
+    def _undamaged_head(self, solid: EffectiveItem, item: Damage) -> Record | None:
+        """Return the record if only its body is damaged."""
         if item.error.kind not in _SIZE_HOLDS:
             return None
         data = self._store.log.open(solid.span).read(item.pos, item.size)
@@ -208,8 +210,8 @@ class Plan:
             return None
         return record if self._is_named(record) else None
 
-    def _is_blank(self, solid: Solid, left: int) -> bool:
-        """Tell whether a blank is there that fits the size its file should have."""
+    def _is_blank(self, solid: EffectiveItem, left: int) -> bool:
+        """Return whether there is a blank that fits the size that the file should have."""
         head = self._store.log.open(solid.span).read(solid.pos, _HEAD_SIZE)
         size, magic = head[:4], head[4:]
         return size == left.to_bytes(4, "big") and magic == MAGIC_BLANK.to_bytes(
@@ -217,7 +219,7 @@ class Plan:
         )
 
     def _close_file(self, base: int, pos: int) -> None:
-        """Close a file that is not the last: its records must lead to its end."""
+        """Complete a file that is not the last, whose records must reach to its end."""
         self._swallow = False
         end = base + self._file_size
         if pos < end:
@@ -264,7 +266,7 @@ class Plan:
         self._starts.append(start)
 
     def _place(self, placed: Placed) -> None:
-        """Note what the place of a record in its queue tells about what was lost."""
+        """Note which messages before a record are lost, from its place in its queue."""
         if placed.copy or placed.log_offset in self._taken_back:
             return
         mine = self._hole_at(placed.log_offset)
@@ -291,9 +293,9 @@ class Plan:
             return None
 
     def _take_back(self, slot: Slot, entry: CqEntry) -> bool:
-        """Correct a record that an old entry claims but that names another queue.
+        """Correct a record that names another queue than the old entry that points at it.
 
-        Only where no other old entry claims it, too.
+        Nothing is corrected if another old entry points at the record, too.
         """
         at = entry.log_offset
         try:
@@ -312,7 +314,7 @@ class Plan:
         return True
 
     def _owner(self, record: Record, at: int) -> Record | None:
-        """Return the record with its right topic and queue, where an old entry tells them."""
+        """Return the record with its right topic and queue, if an old entry shows them."""
         for topic, queue_id in self._store.queues():
             if len(topic) == len(record.topic):
                 entry = self._old_entry((topic, queue_id), record.queue_offset)
@@ -355,7 +357,7 @@ class Plan:
         return next((hole for hole in between if hole.room >= _slot_size(slot, hole)), None)
 
     def _old_tail(self, key: QueueKey) -> None:
-        """Find the lost messages behind the last one of a queue: old entries tell."""
+        """Find the lost messages at the end of a queue, by its old entries."""
         view, row = self._store.queue(*key), self._placement.rows.get(key)
         start = row.next if row is not None and row.next is not None else view.start_offset
         first, count = -1, 0
@@ -374,7 +376,7 @@ class Plan:
             self.beyond.append((Slot(*key, first), count))
 
     def _is_beyond(self, entry: CqEntry) -> bool:
-        """Tell whether an old entry is of a record behind the end, and no garbage."""
+        """Return whether an old entry is sound and points at a record behind the end."""
         reach = self.end + MISSING_FILES_MAX * self._file_size
         return (
             RECORD_SIZE_MIN <= entry.size <= self._file_size

@@ -1,29 +1,33 @@
-"""Verification of the log by whole windows: what is in order is passed by numpy at once.
+"""Checks whole windows of the log with numpy, so that records in order need no other check.
 
     window ──scan_log (CRC)──> heads as one array ──> plain? ──> counted, entries marked
                                                         └ no ──> the checks record by record
 
-Rule: a record is plain when every check of ``check_log`` and ``check_queues`` would pass;
-nothing is ever *found* here. All others go, one by one and in log order, through those
-checks, so the findings are the same with and without numpy. What is no whole record is
-left to the walk that can describe it. Only ``check_log`` imports this, when it is worth it.
+Rule: a record is plain if every check of ``check_log`` and ``check_queues`` would pass. This
+module makes no findings: all other records go through those checks one by one, in log order, so
+the findings are the same with and without numpy. The scan that describes damage handles bytes
+that are not a complete record. ``check_log`` imports this module only for large logs.
+
+Properties are found for many records at once (``texts_of``, ``find_tags``), and queue entries are
+compared by the queue (``match``): a claim is what one record says about its entry.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats import layout
+from storefmt.formats.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
+from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import MAGIC_V2, TOPIC_SIZE_V1_MAX, Record, decode_record
-from storefmt.formats.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, PROPERTIES_SIZE_MAX, TAGS
 from storefmt.formats.scan import scan_log
 from storefmt.formats.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
 from storefmt.names import SCHEDULE_TOPIC
-from storefmt.offline.verify.bulk_queues import Claims, Marked, match
-from storefmt.offline.verify.bulk_tags import codes_of, find_tags, texts_of
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.outliers import CLOCK_SLACK_MS
 from storefmt.offline.views.matching import Marks, Matching
@@ -35,11 +39,191 @@ from storefmt.store_file import StoreFile
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+_NAME: Final = TAGS.encode()
+_NAMED: Final = len(_NAME) + 1
+_SEPARATOR: Final = 2
+_SIZE_MAX: Final = 32
+"""Codes of longer tags are computed one by one."""
+
+
+class Texts(NamedTuple):
+    """Properties of some records: those of record ``rows[k]`` are ``data[start[k]:end[k]]``.
+
+    A separator precedes each of them; the bytes between them have no meaning.
+    """
+
+    rows: Ints
+    data: bytes
+    start: Ints
+    end: Ints
+
+
+class Tags(NamedTuple):
+    """The position of each record's tag; an empty range if there is none."""
+
+    start: Ints
+    end: Ints
+    odd: npt.NDArray[np.bool_]
+
+
+def texts_of(view: npt.NDArray[np.uint8], pos: Ints, sizes: Ints) -> Iterator[Texts]:
+    """Yield the properties at these positions (above 0) in groups of similar size.
+
+    Properties at the very end of ``view`` may be left out. At most twice their bytes are copied:
+    a small part of the window, which stays in the cache of the core.
+    """
+    like = np.frexp(sizes)[1]
+    for kind in np.unique(like).tolist():
+        rows = np.flatnonzero(like == kind)
+        width = int(sizes[rows].max()) + 1
+        rows = rows[pos[rows] - 1 + width <= len(view)]
+        if not len(rows):
+            continue
+        table = np.lib.stride_tricks.sliding_window_view(view, width)[pos[rows] - 1]
+        table[:, 0] = _SEPARATOR
+        start = np.arange(len(rows)) * width + 1
+        data = table.tobytes() + bytes(_SIZE_MAX)
+        yield Texts(rows, data, start, start + sizes[rows])
+
+
+def find_tags(texts: Texts) -> Tags:
+    """Return the positions of the tags."""
+    view = np.frombuffer(texts.data, dtype=np.uint8)
+    names = np.flatnonzero(view == 1) - len(_NAME)
+    names = names[names >= 0]
+    for number, letter in enumerate(_NAME):
+        names = names[view[names + number] == letter]
+    # What is looked for behind the last one lies in no properties.
+    names = np.append(names, [len(view), len(view)])
+    separators = np.append(np.flatnonzero(view == _SEPARATOR), len(view))
+    at = np.searchsorted(names, texts.start)
+    first = names[at]
+    has_tag = first + _NAMED <= texts.end
+    start = np.where(has_tag, first + _NAMED, texts.end)
+    end = np.minimum(separators[np.searchsorted(separators, start)], texts.end)
+    odd = (names[at + 1] + _NAMED <= texts.end) | (start == end) | (view[first - 1] != _SEPARATOR)
+    return Tags(start, end, has_tag & odd)
+
+
+def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
+    """Return the code of each tag ``data[start[k]:end[k]]``; ``data`` is that of ``Texts``."""
+    sizes = end - start
+    width = min(int(sizes.max(initial=1)), _SIZE_MAX)
+    view = np.frombuffer(data, dtype=np.uint8)
+    table = np.lib.stride_tricks.sliding_window_view(view, width)[start]
+    codes = np.zeros(len(start), dtype=np.int32)
+    is_plain = sizes <= width
+    for number in range(width):
+        letters, inside = table[:, number], sizes > number
+        codes = np.where(inside, codes * 31 + letters, codes)
+        is_plain &= ~inside | (letters < 128)
+    found: Ints = codes.astype(np.int64)
+    for row in np.flatnonzero(~is_plain).tolist():
+        found[row] = tags_code(data[start[row] : end[row]].decode("utf-8", "replace"))
+    return found
+
+
+QUEUE_SPAN_MAX: Final = 1 << 16
+SPARE: Final = 64
+"""Entries that are read beyond eight times the claimed ones; claims of a queue lie close."""
+DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
+_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+assert _ENTRY.itemsize == ENTRY_SIZE
+
+
+class Marked(NamedTuple):
+    """Entries of a queue that belong to records of a window, relative to ``first``."""
+
+    key: QueueKey
+    first: int
+    more: npt.NDArray[np.uint16]
+
+
+class Claims(NamedTuple):
+    """Claims: what some records say about their entries, as one column for each field."""
+
+    queue: Ints
+    """A number of the queue."""
+    queue_offset: Ints
+    log_offset: Ints
+    size: Ints
+    tags_code: Ints
+    delayed_ms: Ints
+    """Store time of a message that waits for its level, 0 of any other."""
+
+
+def match(
+    claims: Claims,
+    key_of: Callable[[int], QueueKey],
+    view_of: Callable[[QueueKey], QueueView | None],
+) -> tuple[Flags, list[Marked]]:
+    """Return which claims agree with their entries, and those entries.
+
+    Args:
+        key_of: returns the queue of a number.
+        view_of: returns the queue's view, None for a queue that is missing or not checked.
+    """
+    fits = np.zeros(len(claims.queue), dtype=bool)
+    if not len(fits):
+        return fits, []
+    order = np.argsort(claims.queue, kind="stable")
+    queues, offsets = claims.queue[order], claims.queue_offset[order]
+    starts = np.flatnonzero(np.diff(queues, prepend=queues[0] - 1))
+    first = np.minimum.reduceat(offsets, starts)
+    row_counts = np.diff(starts, append=len(order))
+    most = np.minimum(8 * row_counts + SPARE, QUEUE_SPAN_MAX)
+    # An offset may be any number: one more than it may be none.
+    spans = np.minimum(np.maximum.reduceat(offsets, starts) - first, most - 1) + 1
+    keys = [key_of(number) for number in queues[starts].tolist()]
+    parts = [
+        _entries(view_of(key), low, span)
+        for key, low, span in zip(keys, first.tolist(), spans.tolist(), strict=True)
+    ]
+    counts = np.fromiter(map(len, parts), np.int64, len(parts)) // ENTRY_SIZE
+    more = offsets - np.repeat(first, row_counts)
+    there = more < np.repeat(counts, row_counts)
+    places = more + np.repeat(counts.cumsum() - counts, row_counts)
+    rows = order[there]
+    found = np.frombuffer(b"".join(parts), dtype=_ENTRY)[places[there]]
+    fits[rows] = _same(found, Claims(*(column[rows] for column in claims)))
+    return fits, _marked(keys, first, starts, more, fits[order])
+
+
+def _entries(view: QueueView | None, first: int, count: int) -> bytes:
+    span = None if view is None else view.file_of(first)
+    return b"" if view is None or span is None else view.read(span, first, count)
+
+
+def _same(entries: npt.NDArray[np.void], claims: Claims) -> Flags:
+    code = entries["tags_code"].astype(np.int64)
+    late = code - claims.delayed_ms
+    same: Flags = (claims.delayed_ms > 0) & (late >= 0) & (late <= DELAY_MS_MAX)
+    same |= code == claims.tags_code
+    same &= code > EXT_ADDRESS_MAX
+    same &= entries["log_offset"] == claims.log_offset
+    same &= entries["size"] == claims.size
+    return same
+
+
+def _marked(
+    keys: list[QueueKey], first: Ints, starts: Ints, more: Ints, fits: Flags
+) -> list[Marked]:
+    # Only what lies within QUEUE_SPAN_MAX of the first one fits.
+    kept = more[fits].astype(np.uint16)
+    ends = np.add.reduceat(fits, starts, dtype=np.int64).cumsum().tolist()
+    begins = [0, *ends[:-1]]
+    return [
+        Marked(key, low, kept[begin:end])
+        for key, low, begin, end in zip(keys, first.tolist(), begins, ends, strict=True)
+        if end > begin
+    ]
+
+
 WINDOW_SIZE: Final = 4 << 20
 RECORDS_MIN: Final = 4
 """Windows with fewer records are not worth it: large messages, damage, the end."""
 COUNT_MIN: Final = 2
-"""Records of a window that are passed at least, before its last one."""
+"""Least number of records before the last one of a window that is worth checking."""
 TOPICS_MAX: Final = 100_000
 TOPIC_SIZE_MAX: Final = 255
 NO_NAME: Final = -1
@@ -68,10 +252,11 @@ class Window:
     """Whole records of one window of a file, and which of them are plain.
 
     Attributes:
-        data: the bytes; empty where another process had them.
-        pos: position of the window in the file; ``starts``: of the records in ``data``.
-        plain: nothing is odd about the record itself or its queue entry.
-        odd_neighbours: some record differs from both of its neighbours.
+        data: the bytes; empty if another process read them.
+        pos: position of the window in the file.
+        starts: positions of the records in ``data``.
+        plain: for each record, whether the record and its queue entry pass every check.
+        odd_neighbours: whether some record differs from both of its neighbours.
         marked: the queue entries of the plain records.
     """
 
@@ -95,7 +280,7 @@ class Window:
         return decode_record(file.read(self.pos + start, end - start), check_crc=False)
 
     def up_to(self, stop: int) -> "Window":
-        """Return it ending with the first record at or behind ``stop``, or whole."""
+        """Return the window up to the first record at or behind ``stop``, or all of it."""
         number = int(np.searchsorted(self.starts, stop - self.pos))
         if not COUNT_MIN <= number < len(self.starts):
             return self
@@ -105,11 +290,11 @@ class Window:
 
 @dataclass(slots=True)
 class Bulk:
-    """Judges windows of one store.
+    """Checks windows of one store.
 
     Attributes:
         deep: bodies are decompressed later, so compressed records are not plain.
-        batch_queues: (topic, queue id) of queues that are not looked into.
+        batch_queues: (topic, queue id) of batch consume queues, which are not checked.
     """
 
     matching: Matching
@@ -119,7 +304,7 @@ class Bulk:
     _topics: "Topics" = field(default_factory=lambda: Topics())
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
-        """Return the window at a position of a file, as ``window``, its entries marked."""
+        """Check the window at a position of a file, mark its entries and return it."""
         file = self.matching.store.log.open(span)
         found = self.window(file.read(pos, self.window_size), pos, base)
         if found is not None:
@@ -127,13 +312,13 @@ class Bulk:
         return found
 
     def mark(self, window: Window) -> None:
-        """Mark the entries that records of ``window`` have."""
+        """Mark the queue entries of the plain records of ``window``."""
         for key, first, more in window.marked:
             if self.matching.view(key) is not None:
                 _mark(self.matching.marks[key], more.astype(np.int64) + first)
 
     def window(self, data: bytes, pos: int, base: int) -> Window | None:
-        """Return the records at the start of ``data``, None where they are too few.
+        """Check the records at the start of ``data``; None if they are too few.
 
         Args:
             data: bytes of the file from ``pos`` on; a record should start there.
@@ -170,8 +355,8 @@ class Bulk:
             marked=marked,
         )
 
-    def _whole(self, data: bytes, starts: Ints, shape: "Shape", v4: Flags) -> int:
-        """Return how many records from the first on are whole."""
+    def _whole(self, data: bytes, starts: Ints, shape: "FieldPositions", v4: Flags) -> int:
+        """Return how many records from the first on are complete."""
         bad = np.flatnonzero(~shape.good)
         count = int(bad[0]) if len(bad) else len(starts)
         for number in np.flatnonzero(~v4[:count]).tolist():
@@ -182,7 +367,7 @@ class Bulk:
                 return int(number)
         return count
 
-    def _topic_numbers(self, data: bytes, shape: "Shape", v4: Flags) -> Ints:
+    def _topic_numbers(self, data: bytes, shape: "FieldPositions", v4: Flags) -> Ints:
         """Return the number of each topic, up to the first that is no text."""
         spans = zip(shape.topic_pos.tolist(), shape.topic_end.tolist(), strict=True)
         topics = [data[start:end] for start, end in spans]
@@ -194,7 +379,7 @@ class Bulk:
 
     def _fields_good(
         self, view: npt.NDArray[np.uint8], heads: npt.NDArray[np.void], starts: Ints,
-        shape: "Shape", origin: int,
+        shape: "FieldPositions", origin: int,
     ) -> Flags:  # fmt: skip
         store_ms, flags = heads["store_ms"], heads["sys_flag"]
         good: Flags = heads["log_offset"] == starts + origin
@@ -213,7 +398,7 @@ class Bulk:
         good &= ~torn
         return good
 
-    def _tags(self, view: npt.NDArray[np.uint8], shape: "Shape", plain: Flags) -> Ints:
+    def _tags(self, view: npt.NDArray[np.uint8], shape: "FieldPositions", plain: Flags) -> Ints:
         """Return the code of each tag; records whose tag needs a closer look are not plain."""
         rows = np.flatnonzero(plain)
         codes = np.zeros(len(plain), dtype=np.int64)
@@ -255,9 +440,9 @@ class Bulk:
 
 
 class Topics(dict[bytes, int]):
-    """The number of each topic that was met: ``names[number]`` is a good name.
+    """Gives each topic of a log a number; ``names[number]`` is a valid name.
 
-    ``NO_NAME`` is that of a text that is no name of a topic, ``NO_TEXT`` that of other bytes.
+    ``NO_NAME`` stands for a text that is not a valid topic name, ``NO_TEXT`` for other bytes.
     """
 
     def __init__(self) -> None:
@@ -281,8 +466,8 @@ class Topics(dict[bytes, int]):
 
 
 @dataclass(slots=True)
-class Shape:
-    """Where the variable parts of IPv4 records lie, and whether their lengths add up."""
+class FieldPositions:
+    """Positions of the variable parts of IPv4 records, and whether their lengths add up."""
 
     topic_pos: Ints
     topic_end: Ints
@@ -290,9 +475,9 @@ class Shape:
     end: Ints
     good: Flags
 
-    def part(self, count: int) -> "Shape":
+    def part(self, count: int) -> "FieldPositions":
         """Return the first ``count`` rows."""
-        return Shape(
+        return FieldPositions(
             self.topic_pos[:count],
             self.topic_end[:count],
             self.properties_pos[:count],
@@ -309,7 +494,7 @@ def _heads(view: npt.NDArray[np.uint8], starts: Ints) -> npt.NDArray[np.void]:
 
 def _shape(
     view: npt.NDArray[np.uint8], starts: Ints, heads: npt.NDArray[np.void], v4: Flags
-) -> Shape:
+) -> FieldPositions:
     ends = starts + heads["size"]
     body_end = starts + _HEAD.itemsize + heads["body_size"].astype(np.int64)
     good = v4 & (heads["body_size"] >= 0) & (body_end + 3 <= ends)
@@ -325,12 +510,12 @@ def _shape(
     at = np.where(good, topic_end, starts)
     size = view[at].astype(np.int64) << 8 | view[at + 1]
     good &= (size <= PROPERTIES_SIZE_MAX) & (topic_end + 2 + size == ends)
-    # Hosts of IPv6 make another shape: those records are decoded one by one.
-    return Shape(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
+    # Records with IPv6 hosts have another layout; they are decoded one by one.
+    return FieldPositions(topic_pos, topic_end, topic_end + 2, ends, good | ~v4)
 
 
 def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
-    """Return whether the record between two others says something of its own."""
+    """Return whether some record differs from both neighbours in host or time."""
     if not v4.all():
         return True
     host = heads["store_host"].astype(np.int64) << 32 | (

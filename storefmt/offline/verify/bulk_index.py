@@ -1,11 +1,11 @@
-"""A whole index file judged by numpy: in order in every entry and slot, or not.
+"""Checks a whole index file with numpy: it is in order in every entry and slot, or not.
 
     entries, a chunk at a time: hash, log offset, time; ``previous`` is the entry of the same
     slot before it, in this chunk or (``newest``) in an earlier one
     slots: each is the newest entry of its slot
 
-Rule: nothing is found here; a file that is not plainly in order is looked at entry by
-entry by ``check_index``, which imports this only when it is worth it.
+Rule: this module makes no findings. ``check_index`` checks a file that is not in order entry by
+entry, and imports this module only for large files.
 """
 
 from array import array
@@ -34,14 +34,15 @@ def is_plain(
     Args:
         newest: a zero for each slot; zeros again where the answer is no.
         log_end: entries must lie before it; None for no such limit.
-        any_count: the header may be behind: a broker runs, or was killed.
+        any_count: accept a header that counts fewer entries, as while a broker runs or after a
+            kill.
     """
     slots = np.frombuffer(newest, dtype=np.int32)
     try:
         good = _header_plain(view) and _entries_plain(view, slots, log_end, any_count)
         good = good and _slots_plain(view, slots, any_count)
     except StoreError:
-        # Whoever looks closely will say what it is.
+        # The check entry by entry reports what is wrong.
         good = False
     if not good:
         slots[:] = 0

@@ -1,27 +1,214 @@
-"""Verification, part 4: the index files.
+"""Verification, part 4: the index files, in themselves and against the records of the log.
 
     entry n:  hash, log offset, time, previous = entry that its slot held before n
     slot:     the newest entry of its chain
 
-Rule: an index file is written in one order, so every ``previous`` and every slot follows
-from the hashes before it: replaying them finds a wrong hash, link or slot at its byte,
-and needs one number a slot. A loop is a ``previous`` that is not the expected one.
+Rule: an index file is written in one order, so the hashes before an entry determine its
+``previous``, and all hashes determine the slots. Replaying the hashes finds the byte of a wrong
+hash, link or slot, and needs one number for each slot. A loop in a chain is a ``previous`` that
+is not the expected one. ``KeyCheck`` compares the entries with the keys of the records.
 
 Source: store/index/IndexFile.java#putKey, store/index/IndexService.java#buildIndex.
 """
 
 from array import array
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from storefmt.errors import NotInStore, RecordDamaged
-from storefmt.formats.index import ENTRY, HEADER, IndexEntry, IndexHeader, entry_pos, slot_pos
-from storefmt.offline.verify.check_keys import KeyCheck
+from storefmt.formats import layout
+from storefmt.formats.index import (
+    ENTRY,
+    HEADER,
+    IndexEntry,
+    IndexHeader,
+    entry_pos,
+    index_key,
+    slot_pos,
+    time_diff_s,
+)
+from storefmt.formats.javahash import index_key_hash
+from storefmt.formats.message import Record
+from storefmt.formats.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY
+from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.geometry import usual_size
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.opened import Opened
+
+_TIME_POS: Final = layout.INDEX_ENTRY.part("log_offset").struct().size
+_HINT: Final = "queries by key may miss messages; delete the file, a broker builds it again"
+_TIME_HINT: Final = "queries by key and time may miss it, unless the record's store time is damaged"
+
+
+@dataclass(slots=True)
+class _Group:
+    """The entries that an index file has for one record, and their times in seconds."""
+
+    number: int
+    log_offset: int
+    hashes: "Counter[int]"
+    seconds: list[int]
+
+
+@dataclass(slots=True)
+class KeyCheck:
+    """Compares index files with the keys of the records in the log."""
+
+    store: Opened
+    findings: Findings
+    views: list[IndexView]
+    holes: list[tuple[int, int]]
+
+    def run(self) -> None:
+        """Check each file; a record at the end of a file may have keys in the next one."""
+        for view in self.views:
+            if view.entry_count > 1:
+                self._check_file(view)
+
+    def _check_file(self, view: IndexView) -> None:
+        groups = list(self._borders(view))
+        first, last = groups[0], groups[1]
+        walk = self._records(view.header.begin_log_offset, view.header.end_log_offset)
+        ahead = next(walk, None)
+        for group in _groups(view):
+            while ahead is not None and ahead[0] < group.log_offset:
+                self._missing(view, ahead[0], ahead[1])
+                ahead = next(walk, None)
+            if ahead is not None and ahead[0] == group.log_offset:
+                border = group.log_offset in (first, last)
+                self._compare(view, group, ahead[1], border)
+                ahead = next(walk, None)
+            elif not self._is_known_gone(group.log_offset):
+                self._stray(view, group)
+
+    def _borders(self, view: IndexView) -> Iterator[int]:
+        yield view.entry(1).log_offset
+        yield view.entry(view.entry_count - 1).log_offset
+
+    def _records(self, start: int, end: int) -> Iterator[tuple[int, Record]]:
+        for span, pos, item in self.store.log.walk(start, end + 1, check_crc=False):
+            if isinstance(item, Record):
+                yield span.start + pos, item
+
+    def _compare(self, view: IndexView, group: _Group, record: Record, border: bool) -> None:
+        wanted = _hashes(record)
+        # 5.x also indexes the tag; 4.9 brokers never ask for it.
+        strange = group.hashes - wanted - _tag_hash(record)
+        if strange:
+            self._add(
+                "index_entry_wrong", view, group.number, f"key hash {min(strange)}",
+                f"a hash of a key of the record at log offset {group.log_offset}",
+            )  # fmt: skip
+        elif wanted - group.hashes and not border:
+            self._missing(view, group.log_offset, record)
+        self._compare_times(view, group, record.store_ms)
+
+    def _compare_times(self, view: IndexView, group: _Group, store_ms: int) -> None:
+        usual = time_diff_s(store_ms, begin_ms=view.header.begin_ms)
+        for number, seconds in enumerate(group.seconds, group.number):
+            if number == 1 and seconds in self._first_seconds(view, store_ms, seconds):
+                continue
+            expected = 0 if number == 1 else usual
+            if number == 1 or seconds != expected:
+                self._add(
+                    "index_entry_wrong", view, number, str(seconds),
+                    f"{expected}, for the record at log offset {group.log_offset}",
+                    field="time_diff_s",
+                )  # fmt: skip
+
+    def _first_seconds(self, view: IndexView, store_ms: int, found: int) -> tuple[int, ...]:
+        """Return what the first entry of a file may say: it counts from the end of the file before.
+
+        ``found`` is among it where that file may have expired.
+        """
+        files = self.store.index_files
+        place = files.index(view)
+        if place > 0:
+            return 0, time_diff_s(store_ms, begin_ms=files[place - 1].header.end_ms)
+        return (0,) if self.store.log.min_offset == 0 else (found,)
+
+    def _missing(self, view: IndexView, log_offset: int, record: Record) -> None:
+        if not _hashes(record):
+            return
+        self.findings.error(
+            "key_not_indexed",
+            view.name,
+            field="key_hash",
+            found="no entry",
+            expected=f"the keys of the record at log offset {log_offset}",
+            hint=_HINT,
+            severity=Severity.WARNING,
+        )
+
+    def _stray(self, view: IndexView, group: _Group) -> None:
+        try:
+            self.store.log.record_at(group.log_offset, check_crc=False)
+        except (NotInStore, RecordDamaged):
+            self._add(
+                "index_entry_wrong", view, group.number, f"log offset {group.log_offset}",
+                "the start of a record",
+            )  # fmt: skip
+
+    def _is_known_gone(self, log_offset: int) -> bool:
+        log = self.store.log
+        if log_offset < log.min_offset or log_offset >= log.end or not log.has_file(log_offset):
+            return True
+        return any(start <= log_offset < end for start, end in self.holes)
+
+    def _add(
+        self,
+        kind: str,
+        view: IndexView,
+        number: int,
+        found: str,
+        expected: str,
+        *,
+        field: str = "key_hash",
+    ) -> None:
+        slot_count = view.shape.slot_count if view.shape else 0
+        at = entry_pos(number, slot_count=slot_count)
+        self.findings.error(
+            kind,
+            view.name,
+            pos=at + (_TIME_POS if field == "time_diff_s" else 0),
+            field=field,
+            found=found,
+            expected=expected,
+            hint=_TIME_HINT if field == "time_diff_s" else _HINT,
+            size=4 if field == "time_diff_s" else ENTRY.size,
+        )
+
+
+def _groups(view: IndexView) -> Iterator[_Group]:
+    group: _Group | None = None
+    for number, entry in view.entries():
+        if group is None or entry.log_offset != group.log_offset:
+            if group is not None:
+                yield group
+            group = _Group(number, entry.log_offset, Counter(), [])
+        group.hashes[entry.key_hash] += 1
+        group.seconds.append(entry.time_diff_s)
+    if group is not None:
+        yield group
+
+
+def _hashes(record: Record) -> "Counter[int]":
+    if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+        return Counter()
+    properties = record.properties
+    unique = properties.get(UNIQUE_KEY)
+    keys = [unique] if unique else []
+    keys += [key for key in properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
+    return Counter(index_key_hash(index_key(record.topic, key)) for key in keys)
+
+
+def _tag_hash(record: Record) -> "Counter[int]":
+    return Counter([index_key_hash(index_key(record.topic, f"T#{record.tags or ''}"))])
+
 
 REBUILD: Final = "delete the file; a broker indexes again what it recovers, queries scan until then"
 
@@ -37,9 +224,11 @@ def check_index(
     """Check every index file and return the bytes in use.
 
     Args:
-        holes: (start, end) of the log that could not be read, by start.
-        deep: hold the entries against the records.
-        bulk: pass files that are in order with numpy.
+        store: the opened store.
+        findings: receives what is wrong.
+        holes: (start, end) log offsets of bytes that could not be read, by start.
+        deep: also compare every entry with its record, and every key with the index.
+        bulk: check whole files with numpy first.
     """
     size, whole = 0, []
     usual = usual_size(store.tree.index)
@@ -73,8 +262,8 @@ class IndexCheck:
 
     Attributes:
         log_end: end of the log in bytes.
-        open_end: a broker may be writing to the file: what is odd is worth knowing only.
-        bulk: look at whole files with numpy first.
+        open_end: a broker may be writing to the file, so that deviations are only ``info``.
+        bulk: check whole files with numpy first.
     """
 
     store: Opened
@@ -85,7 +274,7 @@ class IndexCheck:
     bulk: bool = False
 
     def run(self) -> bool:
-        """Check header, entries and slots; return whether entries can be read at all."""
+        """Check header, entries and slots; return whether the entries can be read."""
         view = self.view
         if view.shape is None:
             header = IndexHeader.decode(view.file.read(0, HEADER.size))
@@ -114,7 +303,7 @@ class IndexCheck:
         return True
 
     def _is_plain(self, view: IndexView, newest: "array[int]") -> bool:
-        """Return whether the whole file is in order; ``newest`` is left as it was if not."""
+        """Return whether the whole file is in order; if not, ``newest`` is unchanged."""
         from storefmt.offline.verify.bulk_index import is_plain
 
         log_end = self.log_end if self.store.log.spans else None
@@ -135,7 +324,7 @@ class IndexCheck:
             )  # fmt: skip
 
     def _check_times(self, view: IndexView) -> None:
-        """Hold the times of the header against the records of the first and last entry."""
+        """Compare the times of the header with the records of the first and last entry."""
         if self.store.aborted or view.entry_count <= 1:
             return
         last = view.entry_count - 1
@@ -231,7 +420,7 @@ class IndexCheck:
                 self._add("index_slot", slot_pos(slot), "entry", 0, number, 4)
 
     def _is_newer(self, view: IndexView, number: int) -> bool:
-        """Return whether a broker that runs has put the entry in since the header was read."""
+        """Return whether a running broker has added the entry since the header was read."""
         if not self.store.aborted:
             return False
         header = IndexHeader.decode(view.file.read(0, HEADER.size))

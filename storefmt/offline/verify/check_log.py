@@ -1,10 +1,10 @@
-"""Verification, part 2: the commit log record by record.
+"""Verification, part 2: the commit log, record by record.
 
-Rule: a record that cannot be decoded is one finding, with the bytes up to the next one
-that can; a record that can be decoded is checked field by field and then against its
-queue, or passed with its whole window where all of them are in order (``bulk``). Damage
-behind everything that the queues know is an open or stale tail, not a loss: a broker that
-runs is writing there, one that recovered leaves old bytes there.
+Rule: bytes that cannot be decoded, up to the next record that can, are one finding. A record that
+can be decoded is checked field by field and then against its queue; or a whole window is passed
+if all of its records are in order (``bulk``). Damage behind every record that the queues know is
+an open or stale tail and not a loss: a running broker writes there, and a recovery leaves old
+bytes there.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,13 +15,12 @@ from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.hosts import port_of
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import inflate
-from storefmt.offline.verify.check_queues import QueueCheck
+from storefmt.offline.verify.check_queues import ConsumeQueueCheck
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.outliers import Neighbours
 from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
-from storefmt.offline.views.opened import Opened
-from storefmt.offline.views.places import field_at
+from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import check_topic_name
 
@@ -32,20 +31,20 @@ INFLATED_SIZE_MAX: Final = 64 << 20
 _TOPIC_SIZE_MAX: Final = 255
 RECORDS_TOLD: Final = 4096
 BETWEEN_WINDOWS: Final = 64
-"""Records and damages that are walked one by one before windows are tried again."""
+"""Records and damages that are read one by one before whole windows are tried again."""
 _RESUMES_MAX: Final = 1000
-"""How often the walk of one file follows a broker that writes as it is read."""
+"""How often the check of one file resumes while a running broker writes to it."""
 _TORN: Final = bytes(4)
-"""What no producer ends its properties with, but a page that was never written does."""
+"""Four zero bytes: properties never end so, unless their last page was never written."""
 _RECOVER: Final = "a broker that recovers cuts the log here"
 _CARE: Final = "the body is as it was sent; do not trust this field"
 
 
-class Windows(Protocol):
-    """Judges windows: ``bulk.Bulk`` in this process, ``judged.Judged`` in others."""
+class WindowSource(Protocol):
+    """Checks windows: ``bulk.Bulk`` in this process, ``WorkerWindows`` in other processes."""
 
     def at(self, span: FileSpan, pos: int, base: int) -> "Window | None":
-        """Return the window at a position, None where that is not worth it."""
+        """Return the checked window at a position, None if checking it is not worthwhile."""
 
 
 @dataclass(slots=True)
@@ -53,28 +52,28 @@ class LogCheck:
     """Walks the log of one store.
 
     Attributes:
-        queues: told of every record; knows where the queues end.
+        queues: is given every record; knows where the queues end.
         deep: also decompress the bodies.
-        records, size: whole records seen, and bytes of log in use.
-        holes: (start, end) in the log of all that could not be read, for those who
-            point there.
-        bulk: passes whole windows of records that are in order; None without numpy.
-        on_done: told ``size`` now and then.
+        records: complete records that were read.
+        size: bytes of the log in use.
+        holes: (start, end) log offsets of bytes that could not be read, for later checks.
+        bulk: checks whole windows; None without numpy.
+        on_done: is called with ``size`` now and then.
     """
 
     store: Opened
     findings: Findings
-    queues: QueueCheck
+    queues: ConsumeQueueCheck
     deep: bool = False
     records: int = 0
     size: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
-    bulk: Windows | None = None
+    bulk: WindowSource | None = None
     on_done: Callable[[int], None] = lambda done: None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
     def run(self) -> None:
-        """Walk every file."""
+        """Check every file."""
         log = self.store.log
         used = [span.start for span in log.spans if log.open(span).first_data() is not None]
         newest = max(used, default=-1)
@@ -91,7 +90,7 @@ class LogCheck:
                 start = self._walk_from(span, base, start, may_end)
 
     def _walk_from(self, span: FileSpan, base: int, start: int, may_end: bool) -> int | None:
-        """Walk to the end; return where to go on when a broker wrote more meanwhile."""
+        """Check to the end; return where to resume if a broker has written more meanwhile."""
         item: LogItem | None = None
         for pos, item in self._items(span, base, start):
             if isinstance(item, Record):
@@ -127,7 +126,7 @@ class LogCheck:
         self.queues.record(span, pos, record, base + pos)
 
     def _items(self, span: FileSpan, base: int, start: int) -> Iterator[tuple[int, LogItem]]:
-        """Yield what lies in a file, but for the records that ``bulk`` passes."""
+        """Yield the items of a file without the records that ``bulk`` has passed."""
         file, pos = self.store.log.open(span), start
         while True:
             if self.bulk is not None:
@@ -144,19 +143,19 @@ class LogCheck:
             else:
                 return
 
-    def _pass_windows(self, bulk: Windows, span: FileSpan, pos: int, base: int) -> int:
-        """Check windows as long as they begin with good records; return where they end."""
+    def _pass_windows(self, bulk: WindowSource, span: FileSpan, pos: int, base: int) -> int:
+        """Check windows while they begin with good records; return where they end."""
         while True:
             window = bulk.at(span, pos, base)
             if window is None:
                 return pos
-            # The walk must see what ends the file: the last record, or what is behind it.
+            # The scan must see the end of the file: the last record, or the bytes behind it.
             count = len(window.starts) - 1
             self._check_window(span, window, base, count)
             pos += int(window.starts[count])
 
     def _check_window(self, span: FileSpan, window: "Window", base: int, count: int) -> None:
-        """Check the first ``count`` records of a window: those that are not plain one by one."""
+        """Check those of the first ``count`` records of a window that are not plain."""
         file = self.store.log.open(span)
         if window.odd_neighbours:
             for number in range(count):
@@ -260,7 +259,7 @@ class LogCheck:
         )
 
     def _is_record_now(self, span: FileSpan, pos: int, base: int) -> bool:
-        """Return whether a broker that runs has written the record meanwhile."""
+        """Return whether a running broker has completed the record meanwhile."""
         if not self.store.aborted:
             return False
         again = next(walk_file(self.store.log.open(span), base=base, start=pos), None)
@@ -331,7 +330,7 @@ class LogCheck:
         hint: str = _CARE,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Add a finding about one field of a record that is whole otherwise."""
+        """Add a finding about one field of a record that is otherwise complete."""
         at, size = field_at(self.store, span, pos, record, name)
         self.findings.error(
             kind,

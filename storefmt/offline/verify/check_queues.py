@@ -3,10 +3,10 @@
     log -> queue   ``record``: is entry k of the record's queue this record?
     queue -> log   ``finish``: what do the entries point at that no record has?
 
-Rule: one damage gives one finding, at the bytes that are wrong. Where a record and an
-entry disagree, a record that an entry points at has a wrong field; an entry that points
-at nothing of its own is wrong itself. What lies behind damage or in a missing file was
-told already and is not told again entry by entry.
+Rule: one damage gives one finding, at the bytes that are wrong. If a record and an entry disagree
+and the entry points at the record, a field of the record is wrong; an entry that points at no
+record of its queue is wrong itself. Entries that point into damage or into a missing file give
+no finding of their own, because that damage has been reported.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.verify.entries import REBUILD, EntryPass, entry_place
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.info import dispatched_end
 from storefmt.offline.views.matching import Expected, Matching, copies_of, has_entry
 from storefmt.offline.views.opened import Opened
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 
 
-class QueueCheck:
-    """Holds every record of the log against the queues.
+class ConsumeQueueCheck:
+    """Compares every record of the log with the consume queues.
 
     Attributes:
-        end: log offset behind the last record that any queue knows, when the check began.
+        end: log offset behind the last record that any queue knew when the check began.
     """
 
     def __init__(self, store: Opened, findings: Findings) -> None:
@@ -45,7 +45,7 @@ class QueueCheck:
         self.end = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
 
     def bulk(self, deep: bool) -> "Bulk":
-        """Return what passes whole windows of records by the same rules; needs numpy."""
+        """Return a checker of whole windows that applies the same rules; needs numpy."""
         from storefmt.offline.verify.bulk import Bulk
 
         return Bulk(self._matching, deep, frozenset(self.store.tree.batch_queues))
@@ -74,7 +74,7 @@ class QueueCheck:
                     )
                 )
 
-    def finish(self, holes: list[tuple[int, int]], config: StoreConfig) -> None:
+    def finish(self, holes: list[tuple[int, int]], config: ConfigTables) -> None:
         """Check the entries that no record claimed, and the records without an entry.
 
         Args:

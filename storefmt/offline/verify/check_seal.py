@@ -1,8 +1,8 @@
-"""Verification, part 5: the log against the checksums that ``store seal`` made.
+"""Verification, part 5: the log against the checksums of ``store seal``.
 
-Rule: a part that is not as it was sealed is one finding. Where a single bit explains it,
-the finding names its byte and field: a CRC-32 tells which bit of a record was flipped.
-What a broker wrote after the seal is checked as in any store.
+Rule: a segment that has changed since it was sealed is one finding. If a single flipped bit
+explains the change, the finding names its byte and field, because a CRC-32 shows which bit of a
+record was flipped. Records that a broker wrote after the seal are checked as in any store.
 
 Source: ours, see ``storefmt.offline.verify.seal``.
 """
@@ -31,10 +31,13 @@ _HINT: Final = "take the record from a slave or a backup, or turn the bit back i
 def check_seal(
     store: Opened, findings: Findings, directory: Path, *, worker_count: int = 1
 ) -> None:
-    """Hold every log file against its checksums in ``directory``, where there are any.
+    """Compare every log file with its checksums in ``directory``, if there are any.
 
     Args:
-        worker_count: processes that share the files.
+        store: the opened store.
+        findings: receives what is wrong.
+        directory: the directory with the checksums.
+        worker_count: number of processes that share the files.
     """
     if not directory.is_dir():
         return
@@ -135,7 +138,7 @@ def _tell(
 
 
 def _field(data: bytes, pos: int) -> str:
-    """Return the name of the field at a byte of a good record or blank."""
+    """Return the name of the field that contains a byte of a good record or blank."""
     magic = int.from_bytes(data[_MAGIC], "big", signed=True)
     declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
     if magic == MAGIC_BLANK:
@@ -150,7 +153,7 @@ def _field(data: bytes, pos: int) -> str:
 
 
 def _check_behind(store: Opened, findings: Findings, span: FileSpan, sealed: Sealed) -> None:
-    """Check that behind the sealed part there is a record of later, or nothing."""
+    """Check that a later record, or nothing, follows the sealed part."""
     file = store.log.open(span)
     base = span.start
     item = next(walk_file(file, base=base, start=sealed.size), (0, None))[1]

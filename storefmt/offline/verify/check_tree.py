@@ -1,8 +1,8 @@
-"""Verification, part 1: names, sizes and gaps of the files; abort file, checkpoint, config.
+"""Verification, part 1: names, sizes and gaps of files; abort file, checkpoint and config.
 
-Rule: a row of files has one size and no gaps. A 4.9 broker refuses to start over a log or
-queue file of another size and over any file in these directories that it does not know;
-it passes over strangers elsewhere, so those are only told.
+Rule: the files of a log or of a queue have one size and no gaps. A 4.9 broker refuses to start if
+a log or queue file has another size, or if it does not know a file in these directories. It
+ignores unknown files elsewhere, so those are only reported as ``info``.
 
 Source: store/MappedFileQueue.java#load, store/DefaultMessageStore.java#loadConsumeQueue,
 store/StoreCheckpoint.java (4.9.7).
@@ -25,7 +25,7 @@ _REBUILD: Final = "move the queue away; a broker rebuilds it from the log after 
 
 
 def check_tree(store: Opened, findings: Findings) -> None:
-    """Check everything about a store that can be seen without reading log or queues."""
+    """Check everything that needs no reading of the log or of the queues."""
     _check_strangers(store, findings)
     _check_log_files(store, findings)
     for key in store.queues():
@@ -154,7 +154,7 @@ def _check_checkpoint(store: Opened, findings: Findings) -> None:
                 found="no file",
                 expected=f"{CHECKPOINT_SIZE} bytes",
                 hint=hint,
-                # A broker that runs writes its first one after a while.
+                # A running broker writes its first checkpoint after a while.
                 severity=Severity.INFO if store.aborted else Severity.WARNING,
             )
         return

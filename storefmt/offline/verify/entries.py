@@ -1,4 +1,4 @@
-"""Queue to log: the entries that no record claimed while the log was walked.
+"""Explains the queue entries for which the check of the log found no record.
 
 before the log      expired with it; normal at the start of a queue
 into a hole         the damage was told
@@ -16,8 +16,7 @@ from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
 from storefmt.offline.verify.findings import Findings
 from storefmt.offline.views.matching import Expected, Matching, copies_of
-from storefmt.offline.views.opened import Opened
-from storefmt.offline.views.places import field_at
+from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.queues import QueueView
 
 BLOCK_ENTRIES: Final = 4096
@@ -31,7 +30,7 @@ _HINTS: Final = {
 
 @dataclass(slots=True)
 class _Run:
-    """Entries one after the other with the same trouble: told in one finding."""
+    """Entries in a row with the same problem, which become one finding."""
 
     kind: str = ""
     first: int = 0
@@ -41,7 +40,7 @@ class _Run:
 
 @dataclass(slots=True)
 class EntryPass:
-    """Goes through the entries of every queue.
+    """Checks the entries of every queue.
 
     Attributes:
         holes: (start, end) of the log that could not be read, by start.
@@ -85,7 +84,7 @@ class EntryPass:
         key = (view.topic, view.queue_id, queue_offset)
         wanted = self.matching.by_entry.get(key)
         if entry.is_filler and wanted is not None:
-            # A record that lost its entry to a filler is told by ``missing``.
+            # ``missing`` reports a record whose entry was overwritten by a filler.
             return
         if entry.is_free or entry.is_filler:
             if entry.is_free or self._live:
@@ -168,11 +167,11 @@ class EntryPass:
             )
 
     def _is_there_now(self, view: QueueView, queue_offset: int, entry: CqEntry) -> bool:
-        """Return whether the record is there by now: a broker that runs writes on."""
+        """Return whether a running broker has written the record meanwhile."""
         try:
             record = self.store.log.record_at(entry.log_offset)
         except StoreError:
-            # No record there: exactly what the caller is about to report.
+            # There is no record, which is what the caller is about to report.
             return False
         own = (record.topic, record.queue_id, record.queue_offset)
         return own == (view.topic, view.queue_id, queue_offset) or _is_copy(

@@ -1,12 +1,12 @@
-"""What a verification found: one finding a damage, with file, byte and what to do.
+"""The findings of a verification: each names a file, a byte and what to do next.
 
     error     a message is lost, wrong or unreachable, or a broker would not start    ok: no
     warning   not as a broker leaves it, but every message can still be read          ok: no
     info      worth knowing, and normal: abort file, strangers, an open tail          ok: yes
 
-Rule: ``ok`` is false as soon as one finding is an error or a warning. The findings of one
-kind in one file are counted after the first ``SAME_KIND_MAX``, so that a file of garbage
-gives a report that can be read.
+Rule: ``ok`` is false if any finding is an error or a warning. The findings of one kind in one
+file are only counted after the first ``SAME_KIND_MAX``, so that the report about a file of garbage
+stays readable.
 """
 
 from collections import Counter
@@ -27,14 +27,14 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is not as it should be.
+    """One deviation from a sound store.
 
     Attributes:
-        kind: what is wrong, a word for programs (``bad_crc``, ``queue_hole`` …).
-        file: path relative to the store; a missing file is named as it should be.
+        kind: what is wrong, as a word for programs (``bad_crc``, ``queue_hole`` …).
+        file: path relative to the store; a missing file has the name that it should have.
         pos: position in that file, bytes.
         field: the field of the layout that is wrong; empty for none.
-        found, expected: values as text; empty where there is nothing to say.
+        found, expected: values as text; empty if there is no value to show.
         hint: what to do next.
         size: bytes from ``pos`` on that are concerned; 0 where that is not known.
         count: records, entries or files concerned.
@@ -115,7 +115,7 @@ class Findings:
         )
 
     def merge(self, other: "Findings") -> None:
-        """Add what another one has collected, about files that this one knows not."""
+        """Add the findings of another collection, which are about other files."""
         self.found += other.found
         self._counts.update(other._counts)
 
@@ -125,7 +125,7 @@ class Findings:
         return all(finding.severity is Severity.INFO for finding in self.found)
 
     def all(self) -> list[Finding]:
-        """Return the findings, and one more for each kind that was too frequent to list."""
+        """Return the findings, and a summary for each kind that was too frequent to list."""
         rest = [
             Finding(
                 kind=kind,

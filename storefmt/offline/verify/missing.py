@@ -1,4 +1,4 @@
-"""Records that no entry points at: told per queue and run of entries.
+"""Explains the records that have no queue entry, by queue and run of entries.
 
 queue without a directory      lost, or its topic was deleted
 before its first file          that file is missing
@@ -25,7 +25,7 @@ from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.names import TopicKind, kind_of
 from storefmt.offline.verify.entries import REBUILD, missing_place
 from storefmt.offline.verify.findings import Findings, Severity
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.matching import Expected, Matching, is_entry_of
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
@@ -39,7 +39,7 @@ _UNLISTED: Final = (
 
 @dataclass(slots=True)
 class MissingEntries:
-    """Explains the records that are left in a ``Matching`` when all entries were seen.
+    """Explains the records that are left in a ``Matching`` after all entries were read.
 
     Attributes:
         queue_end: log offset behind the last record that any queue knows.
@@ -49,14 +49,14 @@ class MissingEntries:
     store: Opened
     findings: Findings
     matching: Matching
-    config: StoreConfig
+    config: ConfigTables
     queue_end: int
     holes: list[tuple[int, int]]
     _made_again: dict[str, int] = field(default_factory=dict)
-    """Topics that were deleted and made again: log offset of the first record since then."""
+    """Topics that were deleted and made again, with the log offset of their first new record."""
 
     def run(self) -> None:
-        """Tell about each run of records without an entry."""
+        """Add a finding for each run of records without an entry."""
         for expected in self.matching.by_entry.values():
             self._note_made_again(expected)
         by_place = attrgetter("topic", "queue_id", "queue_offset")
@@ -86,12 +86,12 @@ class MissingEntries:
             self._made_again[expected.topic] = max(known, first.log_offset)
 
     def _entry_of_record(self, view: QueueView, queue_offset: int) -> CqEntry | None:
-        """Return an entry that a record of the log has, None for any other."""
+        """Return the entry if it belongs to a record of the log, else None."""
         has = self.matching.marks[(view.topic, view.queue_id)].has(queue_offset)
         return next(iter(view.entries(queue_offset, 1)))[1] if has else None
 
     def _is_of_deleted_topic(self, expected: Expected) -> bool:
-        """Tell whether a record without an entry was sent before its topic was deleted."""
+        """Return whether a record without an entry was sent before its topic was deleted."""
         view = self.matching.view(expected.key)
         if view is not None:
             last = self._entry_of_record(view, view.max_offset - 1)
@@ -215,7 +215,7 @@ class MissingEntries:
         )
 
 
-def is_known_topic(topic: str, config: StoreConfig) -> bool:
-    """Return whether a topic is there: not deleted, as far as the config can tell."""
+def is_known_topic(topic: str, config: ConfigTables) -> bool:
+    """Return whether a topic exists (was not deleted), as far as the config shows it."""
     known = topic in config.topics.topics or not config.topics_known
     return known or kind_of(topic) in _UNLISTED

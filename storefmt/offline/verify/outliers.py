@@ -1,10 +1,10 @@
-"""Records that differ from both neighbours in what neighbours share.
+"""Finds records whose host or time differs from both of their neighbours.
 
     store_host  A A B A A       a broker does not change its address for one record
     store_ms    1 2 9999999 4   its clock does not run ahead for one record
 
-Rule: nothing else in a record tells that these fields are wrong (the CRC covers the body
-alone). Only a record between two that agree is told; a real change stays.
+Rule: nothing else in a record shows that these fields are wrong, because the CRC covers only the
+body. Only a record between two records that agree is reported; a lasting change is not.
 """
 
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ CLOCK_SLACK_MS: Final = 60_000
 
 
 class Outlier(NamedTuple):
-    """A field of a record that its neighbours say something else about."""
+    """A field of a record that differs from the same field of both neighbours."""
 
     span: FileSpan
     pos: int
@@ -26,14 +26,14 @@ class Outlier(NamedTuple):
 
 
 class Neighbours:
-    """Looks at three records in a row."""
+    """Compares three records in a row."""
 
     def __init__(self) -> None:
         self._before: Record | None = None
         self._middle: tuple[FileSpan, int, Record] | None = None
 
     def next(self, span: FileSpan, pos: int, record: Record) -> list[Outlier]:
-        """Take the next record of the log; return what is odd about the one before it."""
+        """Take the next record of the log; return the outliers of the record before it."""
         found: list[Outlier] = []
         if self._before is not None and self._middle is not None:
             found = _compare(self._before, self._middle, record)
@@ -43,7 +43,7 @@ class Neighbours:
         return found
 
     def skip_to(self, before: Record, middle: tuple[FileSpan, int, Record]) -> None:
-        """Go on behind two records in a row; those up to them were compared elsewhere."""
+        """Continue behind two records in a row; earlier records were compared elsewhere."""
         span, pos, record = middle
         self._before = before
         self._middle = (span, pos, record._replace(body=b""))

@@ -1,14 +1,14 @@
-"""Windows of a log that others have judged: ``bulk`` over the cores, or over a cluster.
+"""Verification of the log in parallel: worker processes, or a Spark cluster, check windows.
 
-    piece 0 | piece 1 | piece 2 …        each by a worker: first record of it, then window
-    ──window──window─┤─window──window─>  after window; the walk takes a window where it
-                                         begins at the very record that the walk is at
+    part 0 | part 1 | part 2 …           each by a worker: first record of it, then windows
+    ──window──window─┤─window──window─>  after window; the walk takes a window only where the
+                                         window begins at the record that the walk has reached
 
-Rule: what the workers say is never looked for, only met: the walk follows the records from
-the start of each file, and where no judged window begins it judges for itself, up to the
-next one. So damage, or bytes in a body that look like a record, change nothing. Only the
-judgement of a window (CRC, fields, queue entries) is done elsewhere; all that has a state
-(neighbours, marks, records without an entry, findings) stays in one process, in log order.
+Rule: the walk follows the records from the start of each file. Where no window of a worker
+begins, the walk checks the log itself, up to the next window that fits. So damage, or bytes in
+a body that look like a record, change no finding. Workers check a window by itself (CRC, fields,
+queue entries). Everything that has a state (neighbours, marks, records without an entry,
+findings) stays in one process, in log order.
 """
 
 from collections import deque
@@ -24,37 +24,39 @@ from storefmt.offline.views.matching import Matching
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import FileSpan, Tree
 
-PIECE_SIZE: Final = 32 << 20
+LOG_PART_SIZE: Final = 32 << 20
 
 
-class Piece(NamedTuple):
-    """A part of a log file: records that start from ``start`` to before ``end``."""
+class LogPart(NamedTuple):
+    """A part of a log file: the records that start in ``start`` <= position < ``end``."""
 
     number: int
-    """Of the file, from 0."""
+    """Number of the log file, from 0."""
     start: int
     end: int
 
 
-Judging = Callable[[list[Piece], Bulk], Generator[list[Window], None, None]]
-"""Has pieces judged as ``bulk`` would, and gives the windows of each in their order."""
+WindowChecking = Callable[[list[LogPart], Bulk], Generator[list[Window], None, None]]
+"""Takes parts of the log and yields the checked windows of each part, in order."""
 
 
-class Judged:
-    """Gives windows as ``Bulk`` does, most of them from others.
+class WorkerWindows:
+    """Returns windows as ``Bulk`` does; workers have checked most of them.
+
+    Use it in a ``with`` block, which closes the generator that ``checking`` returned.
 
     Args:
-        bulk: judges what they did not.
-        judging: has them judge. Use it in a ``with``, which closes what this returns.
+        bulk: checks the windows that no worker has checked.
+        checking: starts the workers.
     """
 
-    def __init__(self, store: Opened, bulk: Bulk, *, judging: Judging) -> None:
+    def __init__(self, store: Opened, bulk: Bulk, *, checking: WindowChecking) -> None:
         self._store = store
         self._bulk = bulk
         self._numbers = {span: number for number, span in enumerate(store.log.spans)}
         self._windows: deque[tuple[int, Window]] = deque()
-        self._pieces = deque(pieces(store))
-        self._results = judging(list(self._pieces), bulk)
+        self._parts = deque(log_parts(store))
+        self._results = checking(list(self._parts), bulk)
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Return the window at a position of a file; None where that is not worth it."""
@@ -76,10 +78,10 @@ class Judged:
         self._results.close()
 
     def _go_to(self, place: tuple[int, int]) -> None:
-        """Drop what lies before ``place``; wait for the piece that holds it."""
-        while self._pieces and self._pieces[0][:2] <= place:
-            piece = self._pieces.popleft()
-            self._windows += ((piece.number, window) for window in next(self._results))
+        """Drop the windows before ``place``; wait for the part of the log that holds it."""
+        while self._parts and self._parts[0][:2] <= place:
+            part = self._parts.popleft()
+            self._windows += ((part.number, window) for window in next(self._results))
         while self._windows and self._place(0) < place:
             self._windows.popleft()
 
@@ -88,47 +90,47 @@ class Judged:
         return file, window.pos
 
 
-def by_processes(worker_count: int) -> Judging:
-    """Return what has pieces judged by processes of this machine."""
+def by_processes(worker_count: int) -> WindowChecking:
+    """Return a ``WindowChecking`` that uses processes of this machine."""
 
-    def judging(pieces: list[Piece], bulk: Bulk) -> Generator[list[Window], None, None]:
-        make = partial(judge_of, bulk.matching.store.tree, bulk.deep, bulk.window_size)
-        return map_files(judge, pieces, make=make, worker_count=worker_count)
+    def checking(parts: list[LogPart], bulk: Bulk) -> Generator[list[Window], None, None]:
+        make = partial(bulk_of, bulk.matching.store.tree, bulk.deep, bulk.window_size)
+        return map_files(check_part, parts, make=make, worker_count=worker_count)
 
-    return judging
+    return checking
 
 
-def pieces(store: Opened) -> Iterator[Piece]:
-    """Yield the parts of the log that are no holes."""
+def log_parts(store: Opened) -> Iterator[LogPart]:
+    """Yield the parts of the log that hold data; holes of the files are left out."""
     for number, span in enumerate(store.log.spans):
         file = store.log.open(span)
         behind = 0
         for first, last in file.extents():
-            start = max(behind, first - first % PIECE_SIZE)
-            for pos in range(start, last, PIECE_SIZE):
-                yield Piece(number, pos, min(pos + PIECE_SIZE, span.size))
-                behind = pos + PIECE_SIZE
+            start = max(behind, first - first % LOG_PART_SIZE)
+            for pos in range(start, last, LOG_PART_SIZE):
+                yield LogPart(number, pos, min(pos + LOG_PART_SIZE, span.size))
+                behind = pos + LOG_PART_SIZE
 
 
-def judge_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
-    """Return a judge of one store's windows that shares nothing with another."""
+def bulk_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
+    """Return a ``Bulk`` for one store that shares no state with another ``Bulk``."""
     matching = Matching(Opened(tree))
     return Bulk(matching, deep, frozenset(tree.batch_queues), window_size)
 
 
-def judge(bulk: Bulk, piece: Piece) -> list[Window]:
-    """Return the windows of one piece, without their bytes.
+def check_part(bulk: Bulk, part: LogPart) -> list[Window]:
+    """Check one part of the log and return its windows, without their bytes.
 
-    Where records are large, or damaged, a window's worth of log is left out.
+    Where records are large or damaged, the bytes of one window are passed over.
     """
     log = bulk.matching.store.log
-    span, base = log.spans[piece.number], log.bases[piece.number]
+    span, base = log.spans[part.number], log.bases[part.number]
     file = log.open(span)
     windows: list[Window] = []
-    pos, is_start = piece.start, piece.start == 0
-    while pos < piece.end:
+    pos, is_start = part.start, part.start == 0
+    while pos < part.end:
         if not is_start:
-            found = next_start(file.read, pos, base=base, end=piece.end, data_after=file.data_after)
+            found = next_start(file.read, pos, base=base, end=part.end, data_after=file.data_after)
             if found is None:
                 break
             pos = found
@@ -137,7 +139,7 @@ def judge(bulk: Bulk, piece: Piece) -> list[Window]:
         if window is None:
             pos += bulk.window_size
         else:
-            window = window.up_to(piece.end)
+            window = window.up_to(part.end)
             windows.append(replace(window, data=b""))
             pos += int(window.starts[-1])
     return windows

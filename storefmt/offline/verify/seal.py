@@ -1,15 +1,15 @@
-"""Checksums of whole records, kept beside a store: with them no flipped bit stays unseen.
+"""Checksums of whole records, stored beside a store, which reveal every flipped bit.
 
     checksums/00000000000000262144      one file a log file, under its name
 
     0      8          16             24                           -4
     | id   | log_offset | sealed_size | size, crc | size, crc | … | crc of all before |
 
-Rule: the segments follow each other from the start of the log file: records, the blank at
-its end, and damage that was there when it was sealed. The format of RocketMQ covers only
-bodies by a CRC; here every byte counts. A broker looks at no directory it does not know.
-What a broker writes later lies behind ``sealed_size`` and is sealed by the next run; a
-segment that changed is never sealed again.
+Rule: the segments follow each other from the start of the log file: records, the blank at its end,
+and damage that existed when it was sealed. RocketMQ's own CRC covers only the body of a record;
+these checksums cover every byte. A broker ignores the directory. Records that a broker writes
+later lie behind ``sealed_size``, and the next run seals them. A segment that has changed is never
+sealed again.
 """
 
 import os
@@ -103,7 +103,7 @@ def _damaged(what: str, kind: DamageKind) -> RecordDamaged:
 
 @dataclass(frozen=True, slots=True)
 class SealResult:
-    """What became of the checksums of one log file.
+    """The result of sealing one log file.
 
     Attributes:
         result: ``sealed``, ``extended``, ``unchanged``, or ``differs``: bytes that were
@@ -126,15 +126,16 @@ def seal(
     jobs: int | None = 1,
     progress: ProgressCall = progress_none,
 ) -> Iterator[SealResult]:
-    """Write checksums of every log file into ``target``, and yield what became of each.
+    """Write the checksums of every log file into ``target``, and yield a result for each.
 
     Args:
         target: ``checksums`` in the store, or another directory.
-        jobs: processes that share the files where the log is large; None for one a core.
+        jobs: processes that share the files of a large log; None for one on each core.
 
     Raises:
-        BadCall: the target is no directory of checksums.
-        StoreError: the disk refuses a read. OSError: it refuses a write.
+        BadCall: the target is not a directory of checksums.
+        StoreError: a file of the store cannot be read.
+        OSError: a checksum file cannot be written.
     """
     out = _target(target)
     spans, done = store.log.spans, 0
@@ -154,7 +155,7 @@ def seal(
 
 
 def _seal_file(store: Opened, task: tuple[int, Path]) -> SealResult | None:
-    """Seal the log file of a number into a path; None where it holds nothing."""
+    """Seal one log file, given by its number; None if the file is empty."""
     number, path = task
     span, base = store.log.spans[number], store.log.bases[number]
     file, name = store.log.open(span), store.span_name(span)
@@ -184,10 +185,10 @@ def read_sealed(path: Path) -> Sealed:
 
 
 def changed(file: StoreFile, sealed: Sealed) -> Iterator[tuple[Segment, int]]:
-    """Yield each segment that is not as it was sealed, with the CRC it has now.
+    """Yield each segment that has changed since it was sealed, with its present CRC.
 
     Raises:
-        StoreError: the disk refuses a read.
+        StoreError: the file cannot be read.
     """
     window, start = b"", 0
     for part in sealed:
@@ -250,7 +251,7 @@ def _target(path: Path) -> OutDir:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a whole new file in place of the old one, or leave the old one."""
+    """Replace a file by a complete new one, or leave the old one."""
     spare = path.with_name(f"{path.name}{_SPARE}")
     try:
         file = SparseFile(spare, size=len(data))
@@ -265,7 +266,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def flipped_bit(found: int, expected: int, size: int) -> int | None:
-    """Return the bit (from the first byte on, highest bit first) whose flip explains a CRC.
+    """Return the number of the bit (highest bit of a byte first) whose flip explains a CRC.
 
     Args:
         found, expected: CRC-32 of ``size`` bytes as they are and as they were.

@@ -1,11 +1,11 @@
-"""Verification of a whole store: every file, every record, every entry, both ways.
+"""Verifies a whole store: every file, every record, every queue and index entry.
 
     names, sizes, config ──> log, record by record ──> queues both ways ──> index ──> offsets
     check_tree               check_log                 check_queues         check_index
                              check_seal
 
-Rule: read-only and bounded in memory; damage is a finding and never an error, so that a
-report is complete. ``ok`` means no error and no warning (see ``storefmt.offline.verify.findings``).
+Rule: verification only reads, and its memory is bounded. Damage is a finding and never an error,
+so that every report is complete. ``ok`` means no error and no warning (see ``findings``).
 """
 
 import time
@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Final
 from storefmt.errors import StoreError
 from storefmt.offline.parallel import workers_for
 from storefmt.offline.verify.check_index import check_index
-from storefmt.offline.verify.check_log import LogCheck, Windows
-from storefmt.offline.verify.check_queues import QueueCheck
+from storefmt.offline.verify.check_log import LogCheck, WindowSource
+from storefmt.offline.verify.check_queues import ConsumeQueueCheck
 from storefmt.offline.verify.check_seal import check_seal
 from storefmt.offline.verify.check_tree import check_tree
 from storefmt.offline.verify.findings import Findings, Report, Severity
 from storefmt.offline.verify.seal import CHECKSUMS
-from storefmt.offline.views.config import OFFSETS, StoreConfig, read_config
+from storefmt.offline.views.config import OFFSETS, ConfigTables, read_config
 from storefmt.offline.views.opened import Opened
 
 if TYPE_CHECKING:
-    from storefmt.offline.verify.parallel_verify import Judging
+    from storefmt.offline.verify.parallel_verify import WindowChecking
 
 BULK_SIZE_MIN: Final = 16 << 20
 """Logs of less, in bytes, are verified before numpy is loaded."""
@@ -41,37 +41,38 @@ def verify(
     bulk: bool | None = None,
     checksums: Path | None = None,
     jobs: int | None = 1,
-    judging: "Judging | None" = None,
+    checking: "WindowChecking | None" = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Return everything that is wrong with a store.
+    """Verify a store and return the report.
 
     Args:
-        bulk: pass what is in order by whole windows, with numpy; None for whether numpy is
-            there and the log is large enough. The findings are the same.
-        jobs: processes to use where the log is large; None for one a core. Numpy is needed
-            for the log itself; the report is the same.
-        judging: has the windows of the log judged elsewhere, see ``judged``; None for ``jobs``.
-        progress: told the bytes of log that are done, and all of them, now and then.
-        checksums: directory that ``store seal`` made; the store's own where None.
-        deep: also decompress bodies, and hold every index entry against its record and
-            every key of every record against the index.
+        store: the opened store.
+        bulk: check whole windows with numpy; None to do so if numpy is installed and the log
+            is large. The findings are the same.
+        jobs: processes for a large log; None for one on each core. Without numpy one process
+            reads the log; the report is the same.
+        checking: checks windows of the log elsewhere, see ``parallel_verify``; None for ``jobs``.
+        progress: is called now and then with the bytes of log that are done, and in total.
+        checksums: directory of ``store seal``; None for the one inside the store.
+        deep: also decompress bodies, compare every index entry with its record, and every key
+            of every record with the index.
 
     Raises:
-        StoreError: the disk refuses a read, or the store disappears while it is read.
+        StoreError: a file cannot be read, or the store disappears while it is read.
     """
     started_s = time.monotonic()
     findings = Findings()
     config = read_config(store)
     check_tree(store, findings)
-    queues = QueueCheck(store, findings)
+    queues = ConsumeQueueCheck(store, findings)
     size = store.log.end - store.log.min_offset
-    if judging is not None:
+    if checking is not None:
         bulk = True
     elif bulk is None:
         bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
     worker_count = workers_for(store.log.data_size, jobs)
-    with _windows(store, queues, bulk, deep, worker_count, judging) as windows:
+    with _windows(store, queues, bulk, deep, worker_count, checking) as windows:
         log = LogCheck(
             store,
             findings,
@@ -97,25 +98,25 @@ def verify(
 
 def _windows(
     store: Opened,
-    queues: QueueCheck,
+    queues: ConsumeQueueCheck,
     bulk: bool,
     deep: bool,
     worker_count: int,
-    judging: "Judging | None",
-) -> AbstractContextManager[Windows | None]:
+    checking: "WindowChecking | None",
+) -> AbstractContextManager[WindowSource | None]:
     if not bulk:
         return nullcontext()
     windows = queues.bulk(deep)
-    if worker_count == 1 and judging is None:
+    if worker_count == 1 and checking is None:
         return nullcontext(windows)
     # As ``bulk``, it needs numpy.
-    from storefmt.offline.verify.parallel_verify import Judged, by_processes
+    from storefmt.offline.verify.parallel_verify import WorkerWindows, by_processes
 
-    return Judged(store, windows, judging=judging or by_processes(worker_count))
+    return WorkerWindows(store, windows, checking=checking or by_processes(worker_count))
 
 
-def _check_offsets(store: Opened, config: StoreConfig, findings: Findings) -> None:
-    """Tell about groups that stand behind the end of a queue; admins do that on purpose."""
+def _check_offsets(store: Opened, config: ConfigTables, findings: Findings) -> None:
+    """Report groups whose offset lies behind the end of a queue; admins may do so on purpose."""
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
             try:

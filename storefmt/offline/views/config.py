@@ -1,7 +1,7 @@
-"""The state files of ``config/``: read as a broker would, with what had to be passed over.
+"""The state files of ``config/``, read as a broker would read them.
 
-Rule: a file that cannot be read is replaced by its ``.bak``, as Java does, and the caller
-is told: stale offsets are better than none, but somebody has to know.
+Rule: a file that cannot be read is replaced by its ``.bak``, as Java does, and ``notes`` say so:
+old offsets are better than none, but a person has to know that they are old.
 """
 
 from collections.abc import Callable
@@ -47,11 +47,11 @@ _SINCE_BACKUP: Final[dict[str, str]] = {
     GROUPS: "groups and settings of groups that came since the .bak was written are forgotten",
     TOPICS: "topics and settings of topics that came since the .bak was written are forgotten",
 }
-"""What follows where only the .bak of a file is left."""
+"""The consequence when only the .bak of a file is left."""
 
 
 @dataclass(slots=True)
-class StoreConfig:
+class ConfigTables:
     """What ``config/`` holds; empty tables where a file is missing.
 
     Attributes:
@@ -67,9 +67,9 @@ class StoreConfig:
     notes: list[str] = field(default_factory=list)
 
 
-def read_config(store: Opened) -> StoreConfig:
-    """Read every state file of a store; damage becomes a note, never an error."""
-    found = StoreConfig()
+def read_config(store: Opened) -> ConfigTables:
+    """Read every state file of a store; a damaged file gives a note and never an error."""
+    found = ConfigTables()
     topics = store.config(TOPICS, TopicTable.decode)
     if topics.value is not None:
         found.topics, found.topics_known = topics.value, True
@@ -93,13 +93,13 @@ def read_config(store: Opened) -> StoreConfig:
 
 
 class LostFile(NamedTuple):
-    """A state file that is not there, though the store shows that it was.
+    """A state file that is missing, although the store shows that it existed.
 
     Attributes:
         name: of the file in ``config/``.
         instead: the .bak that is read in its place, relative to the store; empty for none.
         evidence: what in the store shows that there was such a file.
-        effect: who does what again, or what is forgotten.
+        effect: what is forgotten, or which work is done a second time.
     """
 
     name: str
@@ -111,7 +111,8 @@ class LostFile(NamedTuple):
 def lost_files(store: Opened) -> list[LostFile]:
     """Return the state files that are missing, with or without a .bak in their place.
 
-    A file that is there and cannot be read is damage, not a loss; see ``ConfigRead.problems``.
+    A file that exists and cannot be read counts as damage, not as lost; see
+    ``ConfigRead.problems``.
     """
     found: list[LostFile] = []
     nothing_left: set[str] = set()
@@ -128,7 +129,7 @@ def lost_files(store: Opened) -> list[LostFile]:
 
 
 def _without_trace(store: Opened, missing: set[str]) -> list[LostFile]:
-    """Return those of the missing files that the rest of the store says there were."""
+    """Return the missing files whose former existence the rest of the store shows."""
     found: list[LostFile] = []
     groups = _groups_online(store)
     reads = f"groups have retry topics: {_some(groups)}" if groups else ""
@@ -156,7 +157,7 @@ def _without_trace(store: Opened, missing: set[str]) -> list[LostFile]:
 
 
 def _groups_online(store: Opened) -> list[str]:
-    """Return the groups that had a consumer: a broker makes their retry topics then."""
+    """Return the groups that had a consumer, because a broker made their retry topics."""
     read = store.config(TOPICS, TopicTable.decode)
     listed = read.value.topics if read.value is not None else ()
     topics = {topic for topic in (*listed, *store.tree.topics) if topic.startswith(RETRY_PREFIX)}

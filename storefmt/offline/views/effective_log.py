@@ -1,12 +1,12 @@
-"""The commit log as it counts: files in the order of their records, up to the log's end.
+"""The effective commit log: files in the order of their records, up to the end of the log.
 
     file 0 … file n: record, record, damage, record …, damage, ghost, ghost
                                                        ^ end: nothing behind it counts
 
-Rule: a file is where its records say it is. A clean stop leaves every record dispatched:
-damage in the last file behind all that the queues know is then the tail that a recovery
-left there, and records behind it are ghosts. After a kill, or where no queue is left to
-tell, everything that can be read counts.
+Rule: the records of a file decide its place in the log. After a clean stop every record has been
+dispatched to the queues. So damage in the last file, behind every record that the queues know, is
+the tail that an earlier recovery left there, and records behind it are ghosts that do not count.
+After a kill, or where no queue is left as evidence, every readable record counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,11 +19,11 @@ from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import FileSpan
 
 ProgressCall = Callable[[int, int], None]
-"""Takes the bytes done and the bytes there are."""
+"""Is called with the bytes that are done and the bytes in total."""
 
 
-class Solid(NamedTuple):
-    """One item of the log; ``log_offset`` is where it really lies."""
+class EffectiveItem(NamedTuple):
+    """One item of the log; ``log_offset`` is its real position, whatever the record says."""
 
     span: FileSpan
     base: int
@@ -32,11 +32,11 @@ class Solid(NamedTuple):
 
     @property
     def log_offset(self) -> int:
-        """Where the item lies in the log, bytes."""
+        """The position of the item in the log, in bytes."""
         return self.base + self.pos
 
 
-class SolidLog:
+class EffectiveLog:
     """The log of one store, in order and up to its end.
 
     Attributes:
@@ -68,14 +68,16 @@ class SolidLog:
 
     def items(
         self, progress: ProgressCall, *, check_crc: bool = True, start: int = 0
-    ) -> Iterator[Solid]:
-        """Yield the items of the log; damage is one of them.
+    ) -> Iterator[EffectiveItem]:
+        """Yield the items of the log in order; damage is one kind of item.
 
         Args:
-            start: log offset of the first file to look at.
+            progress: is called with the bytes that are done and the bytes in total.
+            check_crc: compare bodies with their CRCs.
+            start: log offset of the first file to read.
 
         Raises:
-            StoreError: the disk refuses a read.
+            StoreError: a file cannot be read.
         """
         files = [
             (base, span) for base, span in self.files if base >= start and self._has_data(span)
@@ -89,7 +91,7 @@ class SolidLog:
                     break
                 if last and isinstance(item, Damage) and base + pos >= self.tail_from:
                     break
-                yield Solid(span, base, pos, item)
+                yield EffectiveItem(span, base, pos, item)
                 progress(done + pos, total)
                 if isinstance(item, Record | Damage):
                     self.end = base + pos + item.size

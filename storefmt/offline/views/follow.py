@@ -1,11 +1,12 @@
-"""A commit log followed while a broker writes it: each record once, as soon as it is whole.
+"""Follows a commit log while a broker writes it; each record comes once, when it is complete.
 
     poll ──> |record|record|record|0 0 0 …      what came since the last poll
                                   ^ position: the next poll begins here
 
-Rule: nothing is locked or held open between polls. Bytes that are no whole record may be one
-that is being written: they are waited for, and passed over, and told, only when whole
-records lie behind them. Files that retention deletes are told and passed over, too.
+Rule: nothing is locked or kept open between polls. Bytes that are not a complete record may be a
+record that the broker is writing, so ``poll`` waits for them. Only when complete records lie
+behind them, they are reported as ``Skipped`` and passed over. Files that retention deletes are
+reported and passed over in the same way.
 """
 
 from collections.abc import Iterator
@@ -20,12 +21,12 @@ from storefmt.paths import parse_log_file_name
 from storefmt.store_file import StoreFile
 
 POLLS_TO_WAIT: Final = 10
-"""How often damage with records behind it is looked at again before it is passed over."""
+"""How often damage with records behind it is read again before it is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A record where it really lies: file name and log offset."""
+    """A record with its real position: file name and log offset."""
 
     file: str
     log_offset: int
@@ -46,7 +47,7 @@ class Follower:
 
     Args:
         directory: ``commitlog`` of a store; it may be missing until the broker makes it.
-        log_offset: where to begin: a record's start, or the end of the log.
+        log_offset: where to begin (bytes): the start of a record, or the end of the log.
     """
 
     def __init__(self, directory: Path, log_offset: int) -> None:
@@ -55,7 +56,7 @@ class Follower:
         self._waited = 0
 
     def poll(self) -> Iterator[Found | Skipped]:
-        """Yield what came since the last poll.
+        """Yield the records that were written since the last poll.
 
         Raises:
             StoreError: the disk refuses a read.
@@ -78,7 +79,7 @@ class Follower:
                 return
 
     def _at_end_of(self, path: Path) -> bool:
-        """Return whether a file was read to its end, so that the next one may be there."""
+        """Return whether a file was read to its end, so that the next file may exist."""
         try:
             size = path.stat().st_size
         except FileNotFoundError:
@@ -86,7 +87,7 @@ class Follower:
         return self.log_offset >= (parse_log_file_name(path.name) or 0) + size
 
     def _file(self) -> tuple[Path | None, Skipped | None]:
-        """Return the file that holds the position, and what is missing before the next one."""
+        """Return the file at the position, and the gap before the next file if there is none."""
         try:
             found = sorted(
                 (start, path)

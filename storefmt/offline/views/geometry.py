@@ -1,13 +1,13 @@
-"""File sizes and slot counts of a store: they are in the broker's settings, not in the store.
+"""Finds the file sizes and slot counts of a store, which only the broker's settings contain.
 
     mappedFileSizeCommitLog     the size that most log files have
     mappedFileSizeConsumeQueue  the size that most queue files have
     maxHashSlotNum, maxIndexNum solved from  size = 40 + 4 * slots + 20 * entries
 
-Rule: for an index file many pairs of counts give the same size, and its header counts
-only what is used. The right pair is the one whose entries make sense: entry 1 lies at
-the header's first log offset, the last entry at its last, and each entry hangs in the
-chain of its own slot. Where a file cannot tell (empty, damaged), one of the same size can.
+Rule: many pairs of slot and entry counts give the same size of an index file, and its header only
+counts the used ones. The right pair is the one with which the entries make sense: entry 1 has the
+header's first log offset, the last entry has its last, and each entry is in the chain of its own
+slot. For a file that is empty or damaged, another file of the same size gives the answer.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ class IndexShape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Sizes in bytes, counts; 0 where there is no file to tell."""
+    """File sizes in bytes and counts; 0 where the store has no file of that kind."""
 
     log_file_size: int
     queue_file_size: int
@@ -69,19 +69,19 @@ def detect(tree: Tree, files: OpenFiles) -> tuple[Geometry, dict[int, IndexShape
 
 
 def usual_size(spans: Iterable[FileSpan], *, multiple: int = 1) -> int:
-    """Return the size that most files have, the larger one where two are as frequent."""
+    """Return the most frequent file size in bytes; of two equally frequent ones the larger."""
     counts = Counter(span.size for span in spans if span.size and span.size % multiple == 0)
     return max(counts, key=lambda size: (counts[size], size), default=0)
 
 
 def index_shapes(spans: Iterable[FileSpan], files: OpenFiles) -> dict[int, IndexShape]:
-    """Return the shape of the index files of each size, where one of them tells it."""
+    """Return the shape of the index files by file size, where one file of that size shows it."""
     votes: dict[int, Counter[IndexShape]] = {}
     for span in spans:
         try:
             shape = detect_shape(files.open(span.path))
         except StoreError:
-            # Whoever reads this file will say so; the others can still tell.
+            # The reader of this file reports the error; another file can still show the shape.
             continue
         if shape is not None:
             votes.setdefault(span.size, Counter())[shape] += 1
@@ -89,7 +89,7 @@ def index_shapes(spans: Iterable[FileSpan], files: OpenFiles) -> dict[int, Index
 
 
 def detect_shape(file: StoreFile) -> IndexShape | None:
-    """Return the shape of one index file, None where its content does not tell."""
+    """Return the shape of one index file, None if its content does not show it."""
     if file.size < HEADER.size:
         return None
     try:

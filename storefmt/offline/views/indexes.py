@@ -1,7 +1,7 @@
-"""One index file, opened: its header, slots, entries, and the chain of a key.
+"""One opened index file: its header, its slots, its entries and the chain of a key.
 
-Rule: what a chain says is a guess by hash. Whoever wants messages compares the record's
-own keys (``storefmt.offline.views.lookup``).
+Rule: a chain only contains hashes, so its entries are candidates. ``views.lookup`` compares the
+keys of the records themselves.
 
 Source: store/index/IndexFile.java#selectPhyOffset.
 """
@@ -42,7 +42,7 @@ class IndexView:
 
     Attributes:
         name: relative to the store.
-        shape: None where the number of slots could not be found out.
+        shape: None if the number of slots is unknown.
     """
 
     span: FileSpan
@@ -100,7 +100,7 @@ class IndexView:
             yield from enumerate(entries, first)
 
     def slots(self) -> Iterator[tuple[int, int]]:
-        """Yield (slot, newest entry) of each slot that is not zero; holes cost nothing."""
+        """Yield (slot, newest entry) of each slot that is not zero; holes are skipped."""
         end = min(slot_pos(self._shape.slot_count), self.span.size)
         pos = HEADER.size
         for first, last in self.file.extents(HEADER.size, end):
@@ -129,9 +129,9 @@ class IndexView:
     def offsets(
         self, topic: str, key: str, *, begin_ms: int, end_ms: int, count_max: int
     ) -> list[int]:
-        """Return log offsets (newest first) that may hold ``key``: clashes are among them.
+        """Return the log offsets (newest first) that may have ``key``, hash clashes included.
 
-        A chain that turns in a circle gives what it held up to there.
+        A chain that turns in a circle gives the offsets before the circle closes.
         """
         return select_offsets(
             _until_damaged(self.chain(topic, key)),

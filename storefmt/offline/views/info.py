@@ -1,6 +1,6 @@
-"""What a store holds, at a glance: sizes, time span, queues, groups with their lag, health.
+"""Summary of a store: sizes, time span, queues, consumer groups with their lag, health.
 
-Rule: nothing here walks the log: counts come from the queues, times from the first and
+Rule: nothing here scans the log. Counts come from the queues, and times come from the first and
 the last record of a file, so that a store of terabytes answers at once.
 """
 
@@ -12,7 +12,7 @@ from storefmt.errors import DamageKind, StoreError
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import address_text
 from storefmt.formats.message import Record
-from storefmt.offline.views.config import StoreConfig
+from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.geometry import Geometry
 from storefmt.offline.views.log_scan import Blank, Damage, last_record, walk_file
 from storefmt.offline.views.opened import Opened
@@ -36,7 +36,7 @@ class QueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class GroupInfo:
-    """Where a group stands in a queue; ``lag`` in messages, negative when it is ahead."""
+    """The position of a group in a queue; ``lag`` in messages, negative if it is ahead."""
 
     group: str
     topic: str
@@ -48,7 +48,7 @@ class GroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """A store at a glance; times in ms (0 for none), sizes and log offsets in bytes.
+    """Summary of a store; times in ms (0 for none), sizes and log offsets in bytes.
 
     Attributes:
         version: ``4.x`` or ``5.x``, by the files that only 5.x makes.
@@ -56,9 +56,9 @@ class StoreInfo:
         size: of all files; ``used_size`` of the log without what is not written yet.
         aborted: a broker runs on the store, or was killed.
         behind_size: bytes of the log that no queue has an entry for yet.
-        producers: addresses that the newest message of each queue came from, not of the
-            broker's own; a look at the ends, no list of all.
-        notes: what somebody should know, one sentence each.
+        producers: addresses that sent the newest message of each queue (queues of the broker's
+            own topics excepted); this is a sample and not a list of all producers.
+        notes: warnings for people, one sentence each.
     """
 
     version: str
@@ -108,8 +108,8 @@ class FileView:
     end_reason: str = ""
 
 
-def store_info(store: Opened, config: StoreConfig) -> StoreInfo:
-    """Return the store at a glance.
+def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
+    """Return the summary of a store.
 
     Raises:
         StoreError: a file cannot be read.
@@ -157,7 +157,7 @@ def store_files(store: Opened) -> Iterator[FileView]:
 
 
 def other_files(store: Opened) -> Iterator[FileView]:
-    """Yield every file that is not of the log."""
+    """Yield every file that is not a commit log file."""
     for key in store.queues():
         view = store.queue(*key)
         for span in view.files:
@@ -183,7 +183,7 @@ def other_files(store: Opened) -> Iterator[FileView]:
 
 
 def log_file(store: Opened, span: FileSpan) -> FileView:
-    """Return what one file of the log covers, by a look at its first and its last record."""
+    """Return what one commit log file covers, from its first and its last record."""
     file, base = store.log.open(span), store.log.base(span)
     data_end = file.data_end()
     last = last_record(file, base=base, end=data_end) if data_end else None
@@ -218,8 +218,8 @@ def _end_reason(file: StoreFile, base: int, pos: int) -> str:
     return "zero"
 
 
-def group_infos(store: Opened, config: StoreConfig) -> list[GroupInfo]:
-    """Return where each group of ``config`` stands; a queue that is not there ends at 0."""
+def group_infos(store: Opened, config: ConfigTables) -> list[GroupInfo]:
+    """Return the position of each group of ``config``; a missing queue counts as empty."""
     found = []
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
@@ -249,7 +249,7 @@ def _producers(store: Opened) -> list[str]:
             log_offset = view.entry(view.max_offset - 1).log_offset
             record = store.log.record_at(log_offset, check_crc=False)
         except StoreError:
-            # Empty, expired or damaged: another queue may tell.
+            # The queue is empty, expired or damaged; another queue may show it.
             continue
         if record.born_host != record.store_host:
             found.add(address_text(record.born_host))
@@ -294,7 +294,7 @@ def _time_of(store: Opened, view: QueueView, queue_offset: int) -> int:
     try:
         record = store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False)
     except StoreError:
-        # Expired, lost or damaged: there is no time to show, and verify tells why.
+        # The record is expired, lost or damaged, so there is no time to show; verify says why.
         return 0
     return record.store_ms
 

@@ -1,10 +1,10 @@
-"""The commit log of a store: a row of files, walked or read at one position.
+"""The commit log of an opened store: its files are scanned, or read at one position.
 
     00000000000000000000 | 00000000000000262144 | (missing) | 00000000000000786432
     ^ min_offset                                             … end ^ of the last record
 
-Rule: a file is where its records say it is, so that a file under a wrong name can still
-be read; its name is a finding of ``verify``. The row may have gaps and may start late.
+Rule: the records of a file decide its place in the log, so that a file with a wrong name can still
+be read; ``verify`` reports the name. Files may be missing, and the log may start late.
 
 Source: store/CommitLog.java, store/MappedFileQueue.java.
 """
@@ -85,7 +85,7 @@ class LogView:
 
     @cached_property
     def data_end(self) -> int:
-        """Log offset behind the last byte that is not zero; beyond ``end`` where damage is."""
+        """Log offset behind the last byte that is not zero; beyond ``end`` if there is damage."""
         for span in reversed(self.spans):
             size = self.open(span).data_end()
             if size:
@@ -94,7 +94,7 @@ class LogView:
 
     @cached_property
     def data_size(self) -> int:
-        """Bytes of the files that are no holes."""
+        """Bytes of the files without their holes."""
         return sum(last - first for span in self.spans for first, last in self.open(span).extents())
 
     @property
@@ -156,7 +156,7 @@ class LogView:
         )
 
     def has_file(self, log_offset: int) -> bool:
-        """Return whether a file is there that holds the byte at ``log_offset``."""
+        """Return whether a file exists that contains the byte at ``log_offset``."""
         number = bisect_right(self._places, log_offset, key=lambda place: place[0]) - 1
         if number < 0:
             return False
@@ -183,7 +183,7 @@ class LogView:
         if base < 0 or self.file_size <= 0 or base % self.file_size:
             return span.start
         second = self._claimed(span, size)
-        # One record alone may have a damaged field; two that agree are in the wrong file.
+        # A single record may have a damaged field; two records that agree show a wrong name.
         moved = self._is_moved(span, base) if second is None else second[1] == base + size
         return base if moved else span.start
 

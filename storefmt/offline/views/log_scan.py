@@ -1,10 +1,10 @@
-"""One commit log file of an opened store: ``storefmt.formats.scan`` with positions, and backwards.
+"""Scans one commit log file of an opened store, forwards with positions, and from its end.
 
     |record|record|damaged …|record|record|blank   |
                                    ^ last_record: found from the end, without a walk
 
-Rule: forwards, damage is an item with the bytes up to the next record that can be read;
-backwards, a magic counts when its record says that it lies exactly there.
+Rule: forwards, as ``storefmt.formats.scan``, damage is an item that reaches to the next readable
+record. Backwards, a magic counts if its record says that it lies exactly there.
 """
 
 import re

@@ -1,12 +1,12 @@
-"""Finding messages: by offset id, by the producer's unique key, by topic and key.
+"""Finds messages by offset id, by the producer's unique key, or by topic and key.
 
     id   -> an offset id that fits? -> the record there
          -> unique key: index of every topic -> else the whole log
     key  -> index files, newest first -> records that really have the key
          -> and the parts of the log that no index file covers
 
-Rule: an index only says where to look. Every hit is checked against the record, so
-that hash clashes are dropped; a damaged chain costs a scan, never a wrong answer.
+Rule: an index only gives candidates. Every candidate is compared with its record, so that hash
+clashes are dropped. A damaged chain makes a search slower and never gives a wrong answer.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def query_key(
             )
             list(view.chain(topic, key))
         except StoreError:
-            # A damaged file covers nothing: the log itself is read there.
+            # A damaged index file covers no part of the log, so the log itself is read there.
             continue
         covered.append((header.begin_log_offset, header.end_log_offset))
         for log_offset in offsets:
@@ -95,7 +95,7 @@ def query_key(
 
 
 def by_offset_id(store: Opened, message_id: str) -> Record | None:
-    """Return the record that an offset id names; None where it is none, or of another store."""
+    """Return the record that an offset id names; None if there is none in this store."""
     try:
         store_host, log_offset = parse_offset_id(message_id)
     except BadCall:
@@ -140,7 +140,7 @@ def gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def readable(store: Opened, log_offset: int) -> Record | None:
-    """Return the record at a log offset, None where none is whole there."""
+    """Return the record at a log offset, None if there is no complete record."""
     try:
         return store.log.record_at(log_offset)
     except (NotInStore, RecordDamaged):

@@ -1,10 +1,10 @@
-"""Which queue entry belongs to which record: one pass over the log, marks for the queues.
+"""Finds the queue entry of each record in one pass over the log, and marks the entries found.
 
     record (topic, queue, k) ──> entry k of the queue points back at it   mark k
                              └─> it does not                              keep ``Expected``
 
-Rule: memory is bounded: one bit an entry, a few windows of queues, and at most
-``EXPECTED_MAX`` records without their entry one by one; more of them are only counted.
+Rule: memory is bounded: one bit for each entry, a few windows of queues, and at most
+``EXPECTED_MAX`` records without an entry, one by one; more of them are only counted.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfoWrapper, #multiDispatchLmqQueue,
 store/CommitLog.java#checkMessageAndReturnSize (tags code of delayed messages).
@@ -61,7 +61,7 @@ class Overflow:
 
 
 class Marks:
-    """One bit for each entry of a queue: some record has it."""
+    """One bit for each entry of a queue: set if a record was found for the entry."""
 
     __slots__ = ("bits", "start")
 
@@ -94,7 +94,7 @@ class Marks:
 
 
 class Matching:
-    """Looks up the entry of each record and remembers which entries were met."""
+    """Looks up the entry of each record and remembers which entries have a record."""
 
     def __init__(self, store: Opened) -> None:
         self.store = store
@@ -115,7 +115,7 @@ class Matching:
         return self._views[key]
 
     def match(self, expected: Expected) -> CqEntry | None:
-        """Return the entry of a record and mark it; None, and remember, where it has none."""
+        """Return the entry of a record and mark it; None, and remember the record, if none."""
         key = expected.key
         view = self.view(key)
         entry = None if view is None else self._entry(view, expected.queue_offset)
@@ -128,7 +128,7 @@ class Matching:
         return None
 
     def forget(self, expected: Expected) -> None:
-        """Drop a record that was explained."""
+        """Forget a record whose missing entry has been explained."""
         self.by_entry.pop((*expected.key, expected.queue_offset), None)
         if self.by_log.get(expected.log_offset) is expected:
             del self.by_log[expected.log_offset]
@@ -168,7 +168,7 @@ class Matching:
 
 
 def is_entry_of(entry: CqEntry, expected: Expected) -> bool:
-    """Return whether an entry points at a record; a filler points at log offset 0 but is none."""
+    """Return whether ``entry`` is the one that is expected; a filler never is."""
     return entry.log_offset == expected.log_offset and entry.size > 0 and not entry.is_filler
 
 

@@ -1,10 +1,10 @@
-"""A store directory, opened: its files found, its sizes worked out, its views at hand.
+"""An opened store directory: its list of files, its file sizes, and its views.
 
     Opened ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
           └── config(name, decode) ── checkpoint ── aborted
 
-Rule: opening lists names and reads a few index entries; everything else is read when it
-is asked for. The listing is taken once: what a running broker adds later is not seen.
+Rule: opening lists names and reads a few index entries; everything else is read on demand. The
+list of files is taken once, so files that a running broker adds later are not seen.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
+from storefmt.formats import layout
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
+from storefmt.formats.message import MAGIC_V2, Record
 from storefmt.formats.scan import log_files
 from storefmt.offline.views.geometry import detect
 from storefmt.offline.views.indexes import IndexView
@@ -32,7 +34,7 @@ CONFIG_SIZE_MAX: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class ConfigRead(Generic[T]):
-    """What became of one file of ``config/``.
+    """The result of reading one file of ``config/``.
 
     Attributes:
         value: None where neither the file nor its ``.bak`` could be read.
@@ -62,7 +64,8 @@ class Opened:
         """Open the store directory at ``path`` (storePathRootDir of a broker).
 
         Raises:
-            NotAStore: nothing is there, or nothing that a broker made, or a Raft log (DLedger).
+            NotAStore: the directory is missing, was not made by a broker, or has a Raft log
+                (DLedger).
             StoreError: a directory in it cannot be listed.
         """
         root = path if isinstance(path, Path) else Path(path)
@@ -84,7 +87,7 @@ class Opened:
         return cls(read_tree(root))
 
     def close(self) -> None:
-        """Close every file; views may be used again, which opens them again."""
+        """Close every file; a view that is used afterwards opens its files again."""
         self.open_files.close()
 
     def __enter__(self) -> Self:
@@ -95,7 +98,7 @@ class Opened:
 
     @property
     def aborted(self) -> bool:
-        """Whether a broker runs on the store, or died while it did."""
+        """Whether the file ``abort`` exists: a broker runs on the store, or was killed."""
         return self.paths.abort.exists()
 
     def queues(self) -> list[QueueKey]:
@@ -143,7 +146,7 @@ class Opened:
         ]
 
     def checkpoint(self) -> Checkpoint | None:
-        """Return the checkpoint, None where there is none.
+        """Return the checkpoint, None if the store has none.
 
         Raises:
             RecordDamaged: the file is too short.
@@ -189,8 +192,8 @@ class Opened:
 
 
 def _refuse_dledger(root: Path) -> None:
-    """Raise NotAStore where the log is a Raft log: in ``commitlog/`` is none, or its beginning."""
-    # It has an index/ of its own, as a store has.
+    """Raise NotAStore if the store has a Raft log; ``commitlog/`` has at most its beginning."""
+    # The directory of a Raft log has an index/ of its own, as a store has.
     if root.name.startswith(DIRECTORY_PREFIX) and (root / "data").is_dir():
         raise NotAStore(f"{root}: the Raft log of a DLedger store, try {root.parent}")
     try:
@@ -206,3 +209,25 @@ def _refuse_dledger(root: Path) -> None:
         f"is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
         "records, `store repair` of OUT a store"
     )
+
+
+def field_at(store: Opened, span: FileSpan, pos: int, record: Record, name: str) -> tuple[int, int]:
+    """Return (position in the file, size) of one field of a record, both in bytes.
+
+    Args:
+        store: the opened store.
+        span: the log file that contains the record.
+        pos: position of the record in the file.
+        record: the decoded record.
+        name: the field, as ``storefmt.formats.layout`` names it.
+    """
+    declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
+    try:
+        data = store.log.open(span).read(pos, record.size)
+        for found in declared.spans(data):
+            if found.field.name == name:
+                return pos + found.pos, found.size
+    except StoreError:
+        # The record changed since it was read; the start of the record is precise enough.
+        return pos, record.size
+    return pos, record.size

@@ -1,12 +1,11 @@
-"""One consume queue, opened: a row of files of 20-byte entries.
+"""One opened consume queue: a row of files with entries of 20 bytes.
 
     file 0        file 6000      file 12000
     |e0 … e299|   |e300 … e599|  |e600 … e640|00000|
     ^ min_offset (entries behind the start of the log)  ^ max_offset
 
-Rule: an all-zero entry was never written; the queue ends behind its last entry that is
-not zero. Files that are missing leave entries that are not there: ``entries`` steps over
-them. Nothing here looks into the log: ``verify`` does.
+Rule: an all-zero entry was never written, and the queue ends behind its last entry that is not
+zero. ``entries`` skips the entries of missing files. Nothing here reads the log; ``verify`` does.
 
 Source: store/ConsumeQueue.java#correctMinOffset, #getMaxOffsetInQueue.
 """
@@ -46,7 +45,7 @@ class QueueView:
     ) -> None:
         self.topic = topic
         self.queue_id = queue_id
-        # A name that is no multiple of an entry cannot be placed; verify says so.
+        # A name that is not a multiple of the entry size has no place; verify reports it.
         self.files = [span for span in spans if span.start % ENTRY_SIZE == 0]
         self.ext = ext
         self._open = open_files

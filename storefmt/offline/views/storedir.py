@@ -1,4 +1,4 @@
-"""A store directory for those who only want to read it: the door of this package.
+"""The entry point of this package: a store directory, opened read-only.
 
     with StoreDir.open("/data/rocketmq/store") as store:
         for item in store.records():
@@ -15,7 +15,7 @@ from functools import cached_property
 from storefmt.config.tables import GroupTable, TopicTable
 from storefmt.formats.message import Record
 from storefmt.offline.views import lookup
-from storefmt.offline.views.config import StoreConfig, read_config
+from storefmt.offline.views.config import ConfigTables, read_config
 from storefmt.offline.views.info import (
     FileView,
     GroupInfo,
@@ -37,7 +37,7 @@ class StoreDir(Opened):
         return self.log.spans
 
     def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogItem]:
-        """Yield what lies in the commit log, in log order; damage is an item, no error.
+        """Yield the items of the commit log in order; damage is an item and not an error.
 
         Args:
             start: log offset (bytes) to begin at, ``end`` to stop before.
@@ -74,7 +74,7 @@ class StoreDir(Opened):
         )
 
     @cached_property
-    def state(self) -> StoreConfig:
+    def state(self) -> ConfigTables:
         """The state files of ``config/``, read once."""
         return read_config(self)
 
@@ -91,7 +91,7 @@ class StoreDir(Opened):
         return self.state.offsets
 
     def group_offsets(self) -> list[GroupInfo]:
-        """Return where each group stands in each of its queues, with its lag."""
+        """Return the position and the lag of each group in each of its queues."""
         return group_infos(self, self.state)
 
     def delay_offsets(self) -> dict[int, int]:
@@ -99,9 +99,9 @@ class StoreDir(Opened):
         return self.state.delay_offsets
 
     def info(self) -> StoreInfo:
-        """Return the store at a glance."""
+        """Return the summary of the store."""
         return store_info(self, self.state)
 
     def files(self) -> list[FileView]:
-        """Return every file with what it covers."""
+        """Return every file with the part of the store that it covers."""
         return list(store_files(self))

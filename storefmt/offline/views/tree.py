@@ -1,4 +1,4 @@
-"""What lies in a store directory: which file is what, and what belongs to nobody.
+"""Lists a store directory: the kind of each file, and strangers that no broker makes.
 
     <root>/commitlog/<20 digits>                       log files, by start
            consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TypeAlias
 from storefmt.errors import StoreError
 from storefmt.formats.dledger import DIRECTORY_PREFIX
 from storefmt.paths import StorePaths, parse_log_file_name
-from storefmt.remote_file import FarPath
+from storefmt.remote_file import RemotePath
 
 KNOWN_AT_ROOT: Final = frozenset(
     {
@@ -40,11 +40,11 @@ KNOWN_AT_ROOT: Final = frozenset(
         "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger",
     }
 )  # fmt: skip
-"""Names beside the log that a 4.9 or 5.x broker makes."""
+"""Names in the root of a store that a broker of 4.9 or 5.x makes."""
 
 V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
-_Entry: TypeAlias = "os.DirEntry[str] | FarPath"
+_Entry: TypeAlias = "os.DirEntry[str] | RemotePath"
 
 
 class FileSpan(NamedTuple):
@@ -61,7 +61,7 @@ class FileSpan(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """A file or directory that no broker makes at this place."""
+    """A file or directory that no broker makes in this place."""
 
     path: Path
     place: str
@@ -156,7 +156,7 @@ def _numbered(tree: Tree, directory: Path, place: str) -> list[FileSpan]:
 
 def _entries(directory: Path) -> Sequence[_Entry]:
     try:
-        if isinstance(directory, FarPath):
+        if isinstance(directory, RemotePath):
             return sorted(directory.iterdir())
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -169,7 +169,7 @@ def _entries(directory: Path) -> Sequence[_Entry]:
 
 
 def _path(entry: _Entry) -> Path:
-    return entry if isinstance(entry, FarPath) else Path(entry.path)
+    return entry if isinstance(entry, RemotePath) else Path(entry.path)
 
 
 def _span(entry: _Entry, start: int) -> FileSpan | None:

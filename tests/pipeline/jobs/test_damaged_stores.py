@@ -16,8 +16,7 @@ from pipeline.jobs.extract import extract_local
 from storefmt.formats.message import Record
 from storefmt.offline.analyse.rewind import moves_to
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By
-from storefmt.offline.analyse.timespan import filled
+from storefmt.offline.analyse.tally import By, filled
 from storefmt.offline.analyse.trace import trace as trace_store
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden

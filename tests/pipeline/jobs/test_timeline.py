@@ -5,8 +5,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs.timeline import rows_of, timeline, timeline_local
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Wanted
-from storefmt.offline.analyse.timespan import filled
+from storefmt.offline.analyse.tally import By, Wanted, filled
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 

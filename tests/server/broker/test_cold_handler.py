@@ -18,7 +18,7 @@ from remoting.headers import (
     ViewMessage,
 )
 from server.broker.cold_handler import READS_PER_SLICE, each
-from server.store.disk.disk import nowait
+from server.store.disk import nowait
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import fill, forget
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import mapped
+from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from server.store.queues.queue import ConsumeQueue
 from server.store.results import GetStatus

@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storefmt.config.fastjson import DEPTH_MAX, ObjectKey, dumps, java_double, loads, object_key
+from storefmt.config.fastjson import (
+    DEPTH_MAX,
+    ObjectKey,
+    dialect_of,
+    dumps,
+    java_double,
+    loads,
+    object_key,
+)
+from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged
+from tests.storefmt.corpus import STORES
+from tests.storefmt.vectors import DATA
 
 SCALARS = st.one_of(
     st.none(),
@@ -278,3 +289,24 @@ def test_pretty_layout_is_that_of_the_config_files() -> None:
 
 def test_null_is_left_out_of_objects_and_kept_in_lists() -> None:
     assert dumps({"a": None, "b": [None]}) == '{"b":[null]}'
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_every_golden_file_comes_back_character_for_character(corpus, name: str) -> None:
+    for file_name, text in corpus(name).expected["configText"].items():
+        if not file_name.startswith("timercheck"):
+            assert written_again(text) == text, file_name
+        assert file_name.removesuffix(".bak") in MEANINGS
+
+
+def test_every_text_of_the_real_managers_comes_back_character_for_character() -> None:
+    paths = sorted((DATA / "config5").iterdir())
+    assert len(paths) == 6
+
+    for path in paths:
+        assert written_again(path.read_text()) == path.read_text()
+
+
+def written_again(text: str) -> str:
+    """Return the text of the same value in the layout of the library that wrote ``text``."""
+    return dumps(loads(text), pretty="\n" in text, dialect=dialect_of(text))

@@ -10,7 +10,6 @@ from storefmt.formats.batchqueue import (
     BatchQueueEntry,
     decode_entries,
     encode_entry,
-    entry_of,
 )
 from storefmt.formats.message import decode_record
 from tests.storefmt.broken import ANY_BYTES, FUZZ, survives
@@ -67,17 +66,6 @@ def test_entry_points_at_its_record_and_covers_its_messages(queue_id: int) -> No
         assert record.properties["INNER_BASE"] == str(entry.base_queue_offset)
     low, high = expected_of("five")["queue_min_max"][queue_id]
     assert (entries[0].base_queue_offset, entries[-1].end_queue_offset) == (low, high)
-
-
-def test_every_queue_offset_is_found_in_its_entry() -> None:
-    entries = entries_of(1)
-
-    for entry in entries:
-        for queue_offset in range(entry.base_queue_offset, entry.end_queue_offset):
-            assert entry_of(entries, queue_offset) is entry
-    assert entry_of(entries, -1) is None
-    assert entry_of(entries, entries[-1].end_queue_offset) is None
-    assert entry_of([], 0) is None
 
 
 def test_entry_equals_the_declared_layout() -> None:

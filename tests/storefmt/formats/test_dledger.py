@@ -23,8 +23,6 @@ from storefmt.formats.dledger import (
     encode_index,
     find_directories,
     iter_records,
-    looks_like_entries,
-    parse_state,
     walk_entries,
 )
 from storefmt.formats.message import RECORD_SIZE_MIN
@@ -132,8 +130,7 @@ def test_directory_of_a_member_is_found(tmp_path: Path) -> None:
     assert sorted(path.name for path in found.data.iterdir()) == [
         f"{base:020d}" for base in range(0, 4 * FILE_SIZE, FILE_SIZE)
     ]
-    assert parse_state(found.checkpoint.read_text()) == {"committedIndex": 22, "endIndex": 22}
-    assert parse_state(found.current_term.read_text()) == {"voteLeader": "n0", "currTerm": 0}
+    assert {"committedIndex=22", "endIndex=22"} <= set(found.checkpoint.read_text().splitlines())
     assert found.index.is_dir()
 
 
@@ -144,23 +141,6 @@ def test_records_of_a_directory_come_in_order_over_all_files(tmp_path: Path) -> 
 
     assert [entry for entry, _ in found] == walked()
     assert [record.log_offset for _, record in found] == [e.record_offset for e, _ in found]
-
-
-def test_entries_are_told_from_bare_records(corpus) -> None:
-    bare = (corpus("basic").root / "commitlog" / f"{0:020d}").read_bytes()[:100]
-
-    assert not looks_like_entries(bare)
-    assert not looks_like_entries(bytes(100))
-    assert not looks_like_entries(data_files()[0][:55])
-    assert all(looks_like_entries(data[:56]) for data in data_files().values())
-
-
-def test_state_keeps_what_is_no_number() -> None:
-    assert parse_state("# c\n a=-5\nb=٣\nc\n\nd=" + "9" * 20) == {
-        "a": -5,
-        "b": "٣",
-        "d": "9" * 20,
-    }
 
 
 def test_entry_equals_the_declared_layout() -> None:

@@ -9,8 +9,7 @@ from storefmt.errors import NotAStore
 from storefmt.formats.dledger import find_directories, iter_records
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.carve import Carver, files_to_carve
-from storefmt.offline.repair.carveout import CarvedLog
+from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
 from storefmt.offline.repair.repair import Repaired, repair
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify

@@ -17,7 +17,7 @@ from storefmt.formats.message import Record
 from storefmt.formats.scan import walk
 from storefmt.offline import Report, StoreDir, verify
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.verify.findings import Severity
 from tests.storefmt.offline.stores import state_of
 from tests.storefmt.offline.tiny import (
@@ -330,7 +330,7 @@ def test_derived_files_come_back_as_they_were(
     derived = derived_of(store)
     whole = {file: file.read_bytes() for file in derived}
     wanted = contents(store)
-    shape = Shape(
+    shape = StoreShape(
         queue_file_size=QUEUE_FILE_SIZE,
         index_slot_count=INDEX_SLOT_COUNT,
         index_entry_count=INDEX_ENTRY_COUNT,

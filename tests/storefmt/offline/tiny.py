@@ -14,7 +14,7 @@ from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import blank, encode_record
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.rebuild import Shape, rebuild
+from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
 
 LOG_FILE_SIZE = 1024
@@ -35,7 +35,7 @@ def tiny_store(root: Path) -> Path:
         rebuild(
             opened,
             OutDir.make(root / "derived", source=store),
-            shape=Shape(
+            shape=StoreShape(
                 queue_file_size=QUEUE_FILE_SIZE,
                 index_slot_count=INDEX_SLOT_COUNT,
                 index_entry_count=INDEX_ENTRY_COUNT,

@@ -11,7 +11,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from server.store.commitlog import read_in_slices as pieces
-from server.store.disk.disk import mapped
+from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
 from tests.server.broker.desk import Desk, running

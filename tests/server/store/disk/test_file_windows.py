@@ -11,8 +11,8 @@ import pytest
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import Found, LogWalk
 from server.store.config import StoreConfig
+from server.store.disk import file_windows
 from server.store.disk.disk import RealDisk
-from server.store.disk.disk import file_windows as windows
 from server.store.disk.file_windows import Windows
 from tests.server.store.stores import START_MS, abandon, message, open_store, small_config
 
@@ -24,8 +24,8 @@ DATA = random.Random(7).randbytes(SIZE)
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "WINDOW_SIZE", PART)
-    monkeypatch.setattr(windows, "BRIDGE_SIZE", BRIDGE)
+    monkeypatch.setattr(file_windows, "WINDOW_SIZE", PART)
+    monkeypatch.setattr(file_windows, "BRIDGE_SIZE", BRIDGE)
 
 
 class NotedFile:
@@ -178,7 +178,7 @@ def test_a_thread_hands_over_the_error_of_its_read(
 def test_a_walk_finds_every_record_wherever_parts_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_size: int
 ) -> None:
-    monkeypatch.setattr(windows, "WINDOW_SIZE", part_size)
+    monkeypatch.setattr(file_windows, "WINDOW_SIZE", part_size)
     config = small_config(tmp_path / "store")
     count = 120
     store = open_store(config)

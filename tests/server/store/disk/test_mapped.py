@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import DiskFile, RealDisk, mapped
+from server.store.disk import mapped
+from server.store.disk.disk import DiskFile, RealDisk
 from server.store.disk.mapped import SPAN_MAX
 
 SIZE = 4 << 20

@@ -7,8 +7,7 @@ import pytest
 from storefmt.offline import StoreDir
 from storefmt.offline.analyse import tally as tally_module
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import OTHERS, By, Wanted
-from storefmt.offline.analyse.timespan import BUCKETS_MS, bucket_for, filled
+from storefmt.offline.analyse.tally import BUCKETS_MS, OTHERS, By, Wanted, bucket_for, filled
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, store_of
 

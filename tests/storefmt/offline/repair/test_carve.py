@@ -9,8 +9,7 @@ import pytest
 from storefmt.errors import BadCall, NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.carve import Carver, files_to_carve
-from storefmt.offline.repair.carveout import CarvedLog
+from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir

@@ -10,7 +10,7 @@ from storefmt.formats.consumequeue import decode_entries
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutDir
 from storefmt.offline.repair.placement import parse_delays
-from storefmt.offline.repair.rebuild import Rebuilt, Shape, rebuild
+from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
@@ -42,7 +42,7 @@ def same_data(left: Path, right: Path) -> bool:
                 return True
 
 
-def rebuilt(path: Path, out: Path, shape: Shape | None = None) -> Rebuilt:
+def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> Rebuilt:
     with StoreDir.open(path) as store:
         return rebuild(store, OutDir.make(out, source=path), shape=shape)
 
@@ -72,7 +72,7 @@ def test_nothing_of_the_old_files_is_needed_but_their_sizes(
     shutil.copytree(path, real)
     shutil.rmtree(path / "consumequeue")
     shutil.rmtree(path / "index")
-    shape = Shape(
+    shape = StoreShape(
         queue_file_size=int(conf["mappedFileSizeConsumeQueue"]),
         index_slot_count=int(conf["maxHashSlotNum"]),
         index_entry_count=int(conf["maxIndexNum"]),
@@ -110,7 +110,7 @@ def test_a_delay_queue_gets_due_times_of_other_levels(golden: Golden, tmp_path: 
     path = golden.store("ipv6")
     later = " ".join(f"{ms // 1000 + 1}s" for ms in parse_delays(DELAY_LEVELS).values())
 
-    rebuilt(path, tmp_path / "out", Shape(delay_levels=later))
+    rebuilt(path, tmp_path / "out", StoreShape(delay_levels=later))
 
     name = next(iter(files_of(path, "consumequeue/SCHEDULE_TOPIC_XXXX")))
     old, new = (decode_entries((root / name).read_bytes()) for root in (path, tmp_path / "out"))
@@ -135,7 +135,7 @@ def test_sizes_that_fit_no_file_are_refused(
 ) -> None:
     path = golden.store("ipv6")
     with pytest.raises(BadCall):
-        rebuilt(path, tmp_path / "out", Shape(queue_file_size=size, index_slot_count=slots))
+        rebuilt(path, tmp_path / "out", StoreShape(queue_file_size=size, index_slot_count=slots))
 
 
 def test_out_must_be_new_and_apart(golden: Golden, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.verify.test_bulk import CRASHED, damage
 from tests.storefmt.offline.verify.test_large import sparse_store
 
-judged_module = pytest.importorskip(
+parallel_module = pytest.importorskip(
     "storefmt.offline.verify.parallel_verify", reason="numpy is needed"
 )
 
@@ -41,10 +41,10 @@ HEAD_SIZE = 88
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small logs be worth several processes, and give them pieces of their own."""
+    """Let small logs be worth several processes, and cut them into parts."""
     monkeypatch.setattr(parallel, "PARALLEL_SIZE_MIN", 0)
     monkeypatch.setattr(parallel, "COUNTING_SIZE_MIN", 0)
-    monkeypatch.setattr(judged_module, "PIECE_SIZE", 48 << 10)
+    monkeypatch.setattr(parallel_module, "LOG_PART_SIZE", 48 << 10)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def one(*args: object, **named: object) -> object:
         return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
 
-    monkeypatch.setattr(judged_module, "map_files", one)
+    monkeypatch.setattr(parallel_module, "map_files", one)
 
 
 def report_of(path: Path, jobs: int, *, deep: bool = False) -> Report:
@@ -118,7 +118,7 @@ def test_most_windows_come_from_the_pieces(golden: Golden, monkeypatch: pytest.M
     monkeypatch.setattr(Bulk, "at", at)
     path = golden.store("basic")
     with StoreDir.open(path) as store:
-        file_count, piece_count = len(store.log.spans), len(list(judged_module.pieces(store)))
+        file_count, piece_count = len(store.log.spans), len(list(parallel_module.log_parts(store)))
         verify(store, bulk=True, jobs=2)
 
     # The end of each file is looked at here: it holds too few records for a window.

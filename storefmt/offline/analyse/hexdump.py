@@ -1,10 +1,10 @@
-"""Bytes of a store with their names: what a hexdump shows, from the declared layouts.
+"""Names the bytes of a store by the declared layouts, for a hexdump.
 
     record 297161 ── size │ magic │ body_crc │ … │ properties KEYS │ properties TAGS
     any file + pos ── the entry, slot, header or record that holds this byte
 
-Rule: every byte is in exactly one ``Named``, in order and without a gap, also where a
-record is damaged: what no field claims any more is called ``?``.
+Rule: every byte is in exactly one ``Named``, in order and without gaps. In a damaged record the
+bytes that belong to no field have the name ``?``.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from storefmt.store_file import StoreFile
 
 UNKNOWN: Final = "?"
 UNKNOWN_SIZE: Final = 64
-"""Bytes that are shown where nothing is known about them."""
+"""How many bytes are shown where no layout applies."""
 _FIXED: Final = {
     "consumequeue": layout.CONSUME_QUEUE_ENTRY,
     "batchconsumequeue": layout.BATCH_QUEUE_ENTRY,
@@ -59,7 +59,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The names of some bytes of one file.
+    """A range of one file with the names of its bytes.
 
     Attributes:
         file: relative to the store; ``base``: log offset of its first byte, -1 for others.

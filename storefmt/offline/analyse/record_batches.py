@@ -1,9 +1,10 @@
-"""Counting records by whole batches: the fast way of ``storefmt.offline.analyse.stats``.
+"""Counts records and store times by whole Arrow batches, for ``stats`` and ``events``.
 
     RecordBatch ──filter──> key columns ──group_by──> a few rows a batch ──> Tallies
 
-Rule: the same numbers as the slow way, ten times as fast; nothing else may import this
-module, so that commands which count nothing load neither numpy nor pyarrow.
+Rule: the results equal those of the record by record way, at ten times the speed. Only functions
+of ``stats`` and ``events`` (and Spark jobs) import this module, so that commands which count
+nothing load neither numpy nor pyarrow.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from storefmt.arrow.columns import iter_batches
 from storefmt.offline.analyse.tally import By, Counting, Key, Tallies, Tally, Wanted
+from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap
 
 _KEYS: Final = {
     By.TOPIC: ("topic",),
@@ -36,7 +38,16 @@ def count_batches(
     bucket_ms: int,
     on_done: Callable[[int], None],
 ) -> None:
-    """Add every record of some log files to ``tallies``; see ``stats.count_records``."""
+    """Add every record of some log files to ``tallies``.
+
+    Args:
+        paths: commit log files.
+        by: what to count by.
+        tallies: receives the counts.
+        wanted: which records count.
+        bucket_ms: length of a time span, with ``By.TIME``.
+        on_done: is called now and then with the bytes of log that are done.
+    """
     names = dict.fromkeys(("topic", "store_size", "store_timestamp", *_KEYS[by]))
     done = 0
     for batch in iter_batches(
@@ -90,3 +101,24 @@ def _add(tallies: Tallies, batch: Any, by: By, wanted: Wanted, bucket_ms: int) -
 
 
 _SUMS: Final = ("size_count", "size_sum", "ms_min", "ms_max")
+
+
+COLUMNS: Final = ("commit_log_offset", "store_timestamp")
+
+
+def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
+    """Return the store times of one batch that has ``COLUMNS``."""
+    # A time beyond the calendar is null.
+    whole = batch.filter(batch.column("store_timestamp").is_valid())
+    if not whole.num_rows:
+        return StoreTimes()
+    offsets = whole.column("commit_log_offset").to_numpy()
+    times = whole.column("store_timestamp").cast(pa.int64()).to_numpy() // 1000
+    spans = np.diff(times)
+    at = np.flatnonzero((spans < 0) | (spans >= pause_ms))
+
+    def mark(row: int) -> RecordTime:
+        return RecordTime(int(offsets[row]), int(times[row]))
+
+    gaps = tuple(TimeGap(mark(row), mark(row + 1)) for row in at.tolist())
+    return StoreTimes(mark(0), mark(len(times) - 1), gaps)
