@@ -72,7 +72,7 @@ $(VENV)/.shell: requirements/shell.lock pyproject.toml | $(VENV)/python
 	@$(SELF) >&2
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(wildcard storefmt/*.pyx storefmt/*.pxd) | $(VENV)/python
+$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(wildcard storefmt/*/*.pyx storefmt/*/*.pxd) | $(VENV)/python
 	@echo "installing the tools and Spark into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/dev.lock >&2
 	@$(SELF) >&2
