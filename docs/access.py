@@ -30,7 +30,7 @@ from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
 from server.broker.files.live_settings import CHANGEABLE, without_meaning
-from server.namesrv.gate import ADMIN_CODES, BROKER_CODES
+from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 
 PEER: Final = "192.0.2.1"

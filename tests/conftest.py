@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden, shared_directory
@@ -25,6 +26,9 @@ MARKS = pytest.StashKey[dict[str, frozenset[str]]]()
 LEFT_OUT = pytest.StashKey[Counter[tuple[str, str]]]()
 """How many tests of which tier and kind do not run."""
 
+# A busy machine may stop a process for longer than any deadline, and slowness is no failure here.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that;
 # the programs under test must hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -21,8 +21,8 @@ from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig, namesrv_config
-from server.namesrv.gate import make_door, make_gate
 from server.namesrv.kvconfig import KvConfig
+from server.namesrv.request_gate import make_door, make_gate
 from server.namesrv.state import NamesrvState
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.commandline import Printing, gather, read_flags

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from remoting.errors import BadCall
+from server.runtime.event_loop import new_loop
 from server.runtime.limits import raise_descriptor_limit
 from server.runtime.settings import SettingsError
-from server.runtime.turns import new_loop
 
 SWITCH_S: Final = 0.001
 """How long a thread runs before another one that waits may; 5 ms by default in Python."""

@@ -38,8 +38,8 @@ from server.namesrv import handlers as namesrv_handlers
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
+from server.runtime.event_loop import new_loop
 from server.runtime.registry import collect
-from server.runtime.turns import new_loop
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import broker_settings

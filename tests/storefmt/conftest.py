@@ -3,15 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from storefmt.formats import scan
 from tests.golden import Golden
 from tests.storefmt.corpus import Corpus
-
-# A busy machine may stop a process for longer than any deadline; what is slow is no fault here.
-settings.register_profile("storefmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("storefmt")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """What stands before every request of a broker: its accounts, or the rule of this machine.
 
 Rule: with ``aclEnable`` the accounts decide about every request, from everywhere. Without it
-whatever an administrator writes is taken from this machine only (``server.runtime.gate``).
+whatever an administrator writes is taken from this machine only (``server.runtime.admin_gate``).
 
 Source: broker/BrokerController.java#initialAcl.
 """
@@ -17,7 +17,7 @@ from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
 from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC, retry_topic
-from server.runtime.gate import LocalGate, address_list, warn_if_open
+from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged

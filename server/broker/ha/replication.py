@@ -44,7 +44,7 @@ from server.broker.ports import open_fast_port
 from server.broker.serving.group_commit import Ack
 from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
-from server.runtime.gate import address_list
+from server.runtime.admin_gate import address_list
 from server.runtime.hostaddress import is_loopback
 from server.runtime.service import Services
 from storefmt.errors import StoreError

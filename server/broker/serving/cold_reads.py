@@ -18,7 +18,7 @@ from typing import Final
 
 from server.broker.serving.group_commit import Turn
 from server.runtime.clock import Clock
-from server.runtime.turns import ServerLoop
+from server.runtime.event_loop import ServerLoop
 from server.store.commitlog.log_read import Begun, Pieces
 from server.store.disk.nowait import ColdRead
 

@@ -1,7 +1,7 @@
 """The name server's own settings: request codes 318 and 319.
 
 Rule: only keys of ``CHANGEABLE`` change while it runs, never a path, and only until the next
-start: no file is written. Who may ask is decided before (``server.namesrv.gate``).
+start: no file is written. Who may ask is decided before (``server.namesrv.request_gate``).
 (Java takes every key but two paths from everyone, and rewrites its -c file.)
 
 Source: namesrv/processor/DefaultRequestProcessor.java.

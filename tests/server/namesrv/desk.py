@@ -7,8 +7,8 @@ from remoting.frame import RawFrame
 from remoting.header import Header
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig
-from server.namesrv.gate import make_gate
 from server.namesrv.kvconfig import KvConfig
+from server.namesrv.request_gate import make_gate
 from server.namesrv.state import NamesrvState
 from server.runtime.dispatch import Dispatcher, UnknownCode
 from server.runtime.registry import collect

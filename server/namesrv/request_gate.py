@@ -15,7 +15,7 @@ from typing import Final
 
 from remoting.codes import RequestCode
 from server.namesrv.config import NamesrvConfig
-from server.runtime.gate import LocalGate, address_list, warn_if_open
+from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.hostaddress import is_loopback
 from server.runtime.request import Request
 

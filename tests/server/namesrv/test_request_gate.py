@@ -7,7 +7,7 @@ import pytest
 import server.namesrv.handlers
 from remoting.codes import RequestCode
 from server.namesrv.config import NamesrvConfig, namesrv_config
-from server.namesrv.gate import ADMIN_CODES, BROKER_CODES, make_door
+from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_door
 from server.runtime.registry import collect
 from server.runtime.settings import SettingsError, Value
 from tests.server.doubles import FakeConn

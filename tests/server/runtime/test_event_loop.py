@@ -4,7 +4,7 @@ import asyncio
 import selectors
 import socket
 
-from server.runtime.turns import ServerLoop, TurnSelector
+from server.runtime.event_loop import ServerLoop, TurnSelector
 
 
 def test_a_poll_right_after_a_find_is_left_out_once() -> None:

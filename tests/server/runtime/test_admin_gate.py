@@ -4,7 +4,7 @@ import pytest
 
 from remoting.command import Command
 from server.runtime.addresses import AddressList
-from server.runtime.gate import LocalGate, address_list, warn_if_open
+from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.runtime.settings import SettingsError
 from tests.server.doubles import FakeConn
