@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from benchmarks.bridgeload import report, say
 from mqclient import Message, MQClient, Producer
-from mqclient.client.routes import TEMPLATE_TOPIC
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.frame import encode_frame
 from remoting.headers import SendMessageV2
+from storefmt.names import AUTO_CREATE_TOPIC
 
 _LENGTH = struct.Struct(">i")
 
@@ -30,11 +30,11 @@ async def frame_of(namesrv: str, topic: str, body: bytes) -> tuple[str, bytes]:
     async with MQClient(namesrv, timeout_s=10.0) as client:
         stored = await Producer(client, "floor").send(Message(topic, body))
         # The name server learns of the new topic later; the template's broker is the same.
-        address = await client.master_of(replace(stored.queue, topic=TEMPLATE_TOPIC))
+        address = await client.master_of(replace(stored.queue, topic=AUTO_CREATE_TOPIC))
     header = SendMessageV2(
         producer_group="floor",
         topic=topic,
-        default_topic=TEMPLATE_TOPIC,
+        default_topic=AUTO_CREATE_TOPIC,
         default_topic_queue_nums=4,
         queue_id=stored.queue.queue_id,
         sys_flag=0,

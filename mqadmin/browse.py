@@ -14,10 +14,11 @@ from mqadmin.call import Call
 from mqadmin.errors import Usage
 from mqadmin.messages import MessageRow, row_of
 from mqadmin.places import choose_queue
-from mqadmin.reading import TOOLS_GROUP, Span, read, spans_of
+from mqadmin.reading import Span, read, spans_of
 from mqadmin.rows import Outcome, Row
 from mqadmin.wanted import Filter
 from mqclient.consumer.pull_consumer import PullConsumer
+from storefmt.names import TOOLS_GROUP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,13 @@ from mqadmin.topics import kind_of
 from mqclient.errors import ClientError, NoRoute, NotFound
 from remoting.bodies import ConsumerRunningInfo, TopicRouteData
 from storefmt.config.tables import TopicConfig
+from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 T = TypeVar("T")
 R = TypeVar("R")
-RETRY_PREFIX = "%RETRY%"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from mqadmin.topics import kind_of
 from mqadmin.versions import version_name
 from mqclient.errors import BrokerRefused
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from mqadmin.call import Call
@@ -44,7 +45,6 @@ CONFIGS: Final = (
     *("msgTraceTopicName", "slaveReadEnable", "traceOn", "traceTopicEnable", "useTLS"),
     *("autoCreateTopicEnable", "autoCreateSubscriptionGroup"),
 )
-HALF_TOPIC, DELAY_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "SCHEDULE_TOPIC_XXXX"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,7 @@ async def _evaluated(admin: "Admin", place: Place) -> tuple[Json, dict[str, floa
     own = {place.broker, place.cluster}
     topic_count = sum(kind_of(name, brokers_and_clusters=own) == "normal" for name in topics.topics)
     groups = [name for name in table.groups if not is_system(name)]
-    half, delayed = [await _counted(admin, place, name) for name in (HALF_TOPIC, DELAY_TOPIC)]
+    half, delayed = [await _counted(admin, place, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)]
     rates = {
         "InTps": _first(runtime, "putTps"),
         "OutTps": _first(runtime, "getTransferedTps"),

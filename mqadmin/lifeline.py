@@ -21,13 +21,12 @@ from mqadmin.rows import EpochMs, Row
 from mqclient.client import routes
 from mqclient.errors import NoRoute
 from mqclient.trace.trace_data import TraceRecord, read_records
-from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, TRACE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
     from mqclient.message import MessageExt
 
-TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 _STEP_OF: Final = {
     "Pub": "sent",
     "SubBefore": "delivered",

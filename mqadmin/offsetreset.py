@@ -24,11 +24,12 @@ from mqadmin.offsetchange import (
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
 from mqadmin.positions import Mark, Position, parse_position
-from mqadmin.reading import TOOLS_GROUP, message_at
+from mqadmin.reading import message_at
 from mqadmin.rows import WOULD_CHANGE, Outcome
 from mqclient.client import routes
 from mqclient.consumer.pull_consumer import PullConsumer
 from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:

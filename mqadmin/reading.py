@@ -10,7 +10,6 @@ after the other, so that a reader can go on where it broke.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from mqadmin.wanted import Filter
 from mqclient.consumer.pull import PullStatus
@@ -18,9 +17,6 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NotFound
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
-
-TOOLS_GROUP: Final = "TOOLS_CONSUMER"
-"""The group that every broker lets tools read as."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,11 @@ from mqadmin.metrics import Families, add_runtime
 from mqadmin.places import MASTER, Place
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
-from storefmt.names import TopicKind, kind_of
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-RETRY, DLQ = "%RETRY%", "%DLQ%"
 GROUP_STATISTICS: Final = {
     "rocketmq_consumer_tps": "GROUP_GET_NUMS",
     "rocketmq_consumer_message_size": "GROUP_GET_SIZE",
@@ -111,11 +110,11 @@ class Scrape:
                 return
         end = sum(at.max_offset for at in stats.values())
         where = {"cluster": place.cluster, "broker": place.broker}
-        if topic.startswith(RETRY):
+        if topic.startswith(RETRY_PREFIX):
             self.out.add("rocketmq_topic_retry_offset", end, **where, topic=topic)
             return
-        if topic.startswith(DLQ):
-            group = topic.removeprefix(DLQ)
+        if topic.startswith(DLQ_PREFIX):
+            group = topic.removeprefix(DLQ_PREFIX)
             self.out.add("rocketmq_topic_dlq_offset", end, **where, group=group)
             return
         self.out.add("rocketmq_producer_offset", end, **where, topic=topic)
@@ -179,7 +178,7 @@ class Scrape:
                 lag, read = lag + left, read + at.consumer_offset
                 if left and at.last_timestamp > 0:
                     delay_ms = max(delay_ms, self._now_ms() - at.last_timestamp)
-        name = {RETRY: "rocketmq_group_retrydiff", DLQ: "rocketmq_group_dlqdiff"}.get(
+        name = {RETRY_PREFIX: "rocketmq_group_retrydiff", DLQ_PREFIX: "rocketmq_group_dlqdiff"}.get(
             topic[: topic.find("%", 1) + 1] if topic.startswith("%") else "", "rocketmq_group_diff"
         )
         self.out.sum_up(

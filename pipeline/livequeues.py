@@ -27,9 +27,8 @@ from pipeline.liveoptions import EARLIEST, Edge, Live, Wanted, queue_text
 from pipeline.liveplan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
 from remoting.bodies import MessageQueue
 from storefmt.formats.message import Record, decode_records
+from storefmt.names import TOOLS_GROUP
 
-READ_GROUP: Final = "TOOLS_CONSUMER"
-"""The group of operators' tools; every broker has it."""
 _AT_ONCE: Final = 16
 _LOOK_COUNT: Final = 32
 _SIZES_COUNT: Final = 64
@@ -193,7 +192,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     near = await offsets.search_offset(client, queue, timestamp_ms=time_ms)
     # The broker gives a neighbour, and of many messages of one millisecond any.
     place = min(max(near, there.low), there.high - 1)
-    puller = Puller(client, READ_GROUP)
+    puller = Puller(client, TOOLS_GROUP)
     while place > there.low:
         first = max(there.low, place - _LOOK_COUNT + 1)
         stored = await _stored(puller, queue, first, place + 1 - first)

@@ -25,10 +25,10 @@ from mqclient.errors import ClientError
 from pipeline.errors import DataLost
 from pipeline.liveoptions import Live, queue_text
 from pipeline.liveplan import Range
-from pipeline.livequeues import READ_GROUP
 from pipeline.livetable import ORIGIN, live_schema
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX, batch_of
+from storefmt.names import TOOLS_GROUP
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
@@ -70,7 +70,7 @@ class RangeReader:
         self._live = live
         self._range = wanted
         self._position = wanted.start
-        self._puller = Puller(client, READ_GROUP)
+        self._puller = Puller(client, TOOLS_GROUP)
         self._subscription = Subscription.parse(live.filter, kind=live.filter_kind)
         self._origin: dict[str, str] = {}
 

@@ -18,6 +18,14 @@ SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
+AUTO_CREATE_TOPIC: Final = "TBW102"
+"""The template of topics that are created when they are used."""
+TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
+SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
+BENCHMARK_TOPIC: Final = "BenchmarkTest"
+OFFSET_MOVED_TOPIC: Final = "OFFSET_MOVED_EVENT"
+TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+"""The group that every broker lets operators' tools read as."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
@@ -57,11 +65,11 @@ _EXACT: Final[Mapping[str, TopicKind]] = {
     OP_HALF_TOPIC: TopicKind.OP,
     CHECK_MAX_TIME_TOPIC: TopicKind.CHECK_MAX,
     TIMER_TOPIC: TopicKind.TIMER,
-    "RMQ_SYS_TRACE_TOPIC": TopicKind.TRACE,
-    "OFFSET_MOVED_EVENT": TopicKind.OFFSET_MOVED,
-    "TBW102": TopicKind.AUTO_CREATE,
-    "SELF_TEST_TOPIC": TopicKind.SELF_TEST,
-    "BenchmarkTest": TopicKind.BENCHMARK,
+    TRACE_TOPIC: TopicKind.TRACE,
+    OFFSET_MOVED_TOPIC: TopicKind.OFFSET_MOVED,
+    AUTO_CREATE_TOPIC: TopicKind.AUTO_CREATE,
+    SELF_TEST_TOPIC: TopicKind.SELF_TEST,
+    BENCHMARK_TOPIC: TopicKind.BENCHMARK,
     "CHECKPOINT_TOPIC": TopicKind.CHECKPOINT,
 }
 # The longer prefix first, where one is the beginning of another.

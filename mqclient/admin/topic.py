@@ -12,6 +12,7 @@ from mqclient.client import responses, routes
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
+from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
     from storefmt.config.tables import TopicConfig, TopicTable
@@ -132,7 +133,7 @@ class TopicCalls(AdminCalls):
             RequestCode.UPDATE_AND_CREATE_TOPIC,
             headers.CreateTopic(
                 topic=config.topic_name,
-                default_topic=routes.TEMPLATE_TOPIC,
+                default_topic=AUTO_CREATE_TOPIC,
                 read_queue_nums=config.read_queue_nums,
                 write_queue_nums=config.write_queue_nums,
                 perm=config.perm,

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 from mqclient.errors import BadAnswer
 from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
 
-TEMPLATE_TOPIC: Final = "TBW102"
 """The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
 """Queues that a producer then asks for (defaultTopicQueueNums)."""

@@ -6,11 +6,12 @@ Source: client/producer/DefaultMQProducer.java (4.9.7).
 from dataclasses import dataclass
 from typing import Final
 
-from mqclient.client.routes import TEMPLATE_QUEUE_COUNT, TEMPLATE_TOPIC
+from mqclient.client.routes import TEMPLATE_QUEUE_COUNT
 from mqclient.client.settings import check_kind, check_range
 from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX
 from storefmt.formats.sysflag import Compression
+from storefmt.names import AUTO_CREATE_TOPIC
 
 _RANGES: Final = {
     "send_msg_timeout_ms": (1, 2**31),
@@ -57,7 +58,7 @@ class ProducerSettings:
     retry_response_codes: frozenset[int] = RETRIABLE
     retry_another_broker_when_not_store_ok: bool = False
     max_message_size: int = BODY_SIZE_MAX
-    create_topic_key: str = TEMPLATE_TOPIC
+    create_topic_key: str = AUTO_CREATE_TOPIC
     default_topic_queue_nums: int = TEMPLATE_QUEUE_COUNT
     send_latency_fault_enable: bool = False
     unit_mode: bool = False

@@ -31,10 +31,10 @@ from mqclient.producer.send_result import SendStatus
 from mqclient.trace.trace_data import MessageType, Trace, keys_of, record
 from storefmt.formats import sysflag
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
+from storefmt.names import TRACE_TOPIC
 
 LOG = logging.getLogger(__name__)
 
-TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 WAITING_MAX: Final = 2048
 BATCH_COUNT: Final = 100
 BATCH_SIZE: Final = 128_000

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pipeline.frames import commitlog
 from pipeline.reading import Reading
 from pipeline.tables import plan, read
+from storefmt.names import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,9 +32,9 @@ SCHEMA: Final = pa.schema(
         pa.field("last_stored", pa.timestamp("us", "UTC")),
     ]
 )
-BROKERS_OWN: Final = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC")
+BROKERS_OWN: Final = (SCHEDULE_TOPIC, HALF_TOPIC)
 """Topics where a message only waits; it has the same key where it goes."""
-OWN_PREFIXES: Final = ("%RETRY%", "%DLQ%")
+OWN_PREFIXES: Final = (RETRY_PREFIX, DLQ_PREFIX)
 _ORDER: Final = [("copies", "descending"), ("topic", "ascending"), ("uniq_key", "ascending")]
 
 

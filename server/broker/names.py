@@ -19,6 +19,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from storefmt.errors import BadCall
+from storefmt.names import (
+    AUTO_CREATE_TOPIC,
+    BENCHMARK_TOPIC,
+    CHECK_MAX_TIME_TOPIC,
+    DLQ_PREFIX,
+    HALF_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    TOOLS_GROUP,
+    TRACE_TOPIC,
+)
 from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_group_name, check_topic_name
 
 READ: Final = 4
@@ -51,20 +65,6 @@ def perm_text(perm: int) -> str:
     )
 
 
-AUTO_CREATE_TOPIC: Final = "TBW102"
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
-SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
-BENCHMARK_TOPIC: Final = "BenchmarkTest"
-OFFSET_MOVED_TOPIC: Final = "OFFSET_MOVED_EVENT"
-HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
-OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
-TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
-REPLY_TOPIC_SUFFIX: Final = "_REPLY_TOPIC"
-
-RETRY_PREFIX: Final = "%RETRY%"
-DLQ_PREFIX: Final = "%DLQ%"
-SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 
 SYSTEM_TOPICS: Final = frozenset({
@@ -80,7 +80,7 @@ SEND_REFUSED_TOPICS: Final = frozenset({
 """No client may send to these."""
 
 SYSTEM_GROUPS: Final = (
-    "TOOLS_CONSUMER",
+    TOOLS_GROUP,
     "FILTERSRV_CONSUMER",
     "SELF_TEST_C_GROUP",
     "CID_ONS-HTTP-PROXY",

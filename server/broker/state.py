@@ -34,7 +34,7 @@ from server.broker.files.live_settings import LiveSettings
 from server.broker.files.loads import Stored, built_in, filter_table
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
-from server.broker.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, some, topic_fault
+from server.broker.names import some, topic_fault
 from server.broker.pull.pull_check import PullChecks
 from server.broker.pull.pull_hold import Hold
 from server.broker.pull.puller import Puller, Waiting
@@ -56,7 +56,7 @@ from server.store.store import MessageStore
 from storefmt.config.tables import DataVersion, DelayOffsets, GroupTable
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import decode_record
-from storefmt.names import is_light
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, is_light
 
 LOG = logging.getLogger(__name__)
 

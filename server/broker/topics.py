@@ -25,7 +25,16 @@ from typing import Final
 from server.broker import names
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
 from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
-from storefmt.names import is_light
+from storefmt.names import (
+    AUTO_CREATE_TOPIC,
+    BENCHMARK_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    REPLY_SUFFIX,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    SYSTEM_PREFIX,
+    is_light,
+)
 
 SCHEDULE_QUEUE_COUNT: Final = 18
 BENCHMARK_QUEUE_COUNT: Final = 1024
@@ -71,13 +80,13 @@ class BuiltIn:
     def topics(self) -> list[TopicConfig]:
         """Return them in the order in which Java makes them."""
         open_perm = INHERIT | READ_WRITE
-        found = [topic_config(names.SELF_TEST_TOPIC, queue_count=1)]
+        found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
         if self.auto_create:
             found.append(
-                topic_config(names.AUTO_CREATE_TOPIC, queue_count=self.queue_count, perm=open_perm)
+                topic_config(AUTO_CREATE_TOPIC, queue_count=self.queue_count, perm=open_perm)
             )
         found += [
-            topic_config(names.BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
+            topic_config(BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
             topic_config(
                 self.cluster_name,
                 queue_count=CLUSTER_QUEUE_COUNT,
@@ -88,12 +97,12 @@ class BuiltIn:
                 queue_count=1,
                 perm=open_perm if self.broker_topic else INHERIT,
             ),
-            topic_config(names.OFFSET_MOVED_TOPIC, queue_count=1),
-            topic_config(names.SCHEDULE_TOPIC, queue_count=self.schedule_queue_count),
+            topic_config(OFFSET_MOVED_TOPIC, queue_count=1),
+            topic_config(SCHEDULE_TOPIC, queue_count=self.schedule_queue_count),
         ]
         if self.trace_topic is not None:
             found.append(topic_config(self.trace_topic, queue_count=1))
-        found.append(topic_config(self.cluster_name + names.REPLY_TOPIC_SUFFIX, queue_count=1))
+        found.append(topic_config(self.cluster_name + REPLY_SUFFIX, queue_count=1))
         return found
 
 
@@ -152,7 +161,7 @@ class Topics:
 
     def is_system(self, topic: str) -> bool:
         """True for a name that no request may create or delete."""
-        return topic in self.system_names or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
+        return topic in self.system_names or topic.startswith(SYSTEM_PREFIX)
 
     def put(self, topic: TopicConfig, *, now_ms: int) -> None:
         """Create a topic or replace its configuration; a light one is as it is."""
@@ -193,7 +202,7 @@ class Topics:
         pattern = self._topics.get(template)
         if pattern is None or not is_inherited(pattern.perm):
             return None
-        if template == names.AUTO_CREATE_TOPIC and not self.auto_create:
+        if template == AUTO_CREATE_TOPIC and not self.auto_create:
             return None
         count = max(0, min(queue_count, pattern.write_queue_nums))
         made = dataclasses.replace(

@@ -26,12 +26,13 @@ from mqadmin.things.route import RouteThing
 from mqadmin.things.topic import TopicThing
 from mqadmin.writes import Declined, Step, carry_out, plan
 from storefmt.config.tables import SubscriptionGroup
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-LEFT_BEHIND = ("%RETRY%", "%DLQ%")
+LEFT_BEHIND = (RETRY_PREFIX, DLQ_PREFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

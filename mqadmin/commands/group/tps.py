@@ -16,11 +16,12 @@ from mqadmin.rows import Outcome, Row
 from mqclient.client import routes
 from mqclient.errors import BrokerRefused, NoRoute
 from remoting.bodies import BrokerStatsData
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-OWN_TOPICS: Final = ("%RETRY%", "%DLQ%")
+OWN_TOPICS: Final = (RETRY_PREFIX, DLQ_PREFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

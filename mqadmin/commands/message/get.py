@@ -17,10 +17,11 @@ from mqadmin.findmessage import find_message, is_offset_id
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
-from mqadmin.reading import TOOLS_GROUP, message_at
+from mqadmin.reading import message_at
 from mqadmin.registry import command
 from mqadmin.rows import Outcome, one
 from mqclient.consumer.pull_consumer import PullConsumer
+from storefmt.names import TOOLS_GROUP
 
 PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
 

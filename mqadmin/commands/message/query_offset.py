@@ -11,10 +11,10 @@ from mqadmin.errors import NotFound, Usage
 from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
-from mqadmin.reading import TOOLS_GROUP
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome, one
 from mqclient.consumer.pull_consumer import PullConsumer
+from storefmt.names import TOOLS_GROUP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.namevalue import parse_name_value
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.places import choose_queue
-from mqadmin.reading import TOOLS_GROUP
 from mqadmin.registry import Needs, command
 from mqadmin.rows import Outcome, Row
 from mqadmin.times import parse_start, parse_time
@@ -30,6 +29,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
 
 HOLD_MS: Final = 15_000
 RETRY_S: Final = 1.0

@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 from mqadmin.call import Call
 from mqadmin.errors import NotFound
 from mqadmin.findmessage import find_message, is_offset_id
-from mqadmin.lifeline import (
-    TRACE_TOPIC,
-    LifeRow,
-    group_steps,
-    groups_of,
-    stored_steps,
-    traced_steps,
-)
+from mqadmin.lifeline import LifeRow, group_steps, groups_of, stored_steps, traced_steps
 from mqadmin.parameters import Kind, argument, option
 from mqadmin.registry import Java, JavaOption, Needs, command
 from mqadmin.rows import Outcome
+from storefmt.names import TRACE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -16,8 +16,9 @@ from enum import IntFlag
 from typing import Final
 
 from remoting.bodies import PlainAccessConfig
-from server.broker.names import RETRY_PREFIX, retry_topic
+from server.broker.names import retry_topic
 from server.runtime.addresses import AddressPattern, BadAddress
+from storefmt.names import RETRY_PREFIX
 
 KEY_SIZE_MIN: Final = 7
 """Access and secret keys have at least so many characters."""

@@ -26,7 +26,11 @@ from remoting.errors import RemotingError
 from server.broker.acl.accounts import Account, AclError, Perm, account_of, check_keys, check_perms
 from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
-from server.broker.names import (
+from server.runtime.addresses import AddressPattern, BadAddress
+from storefmt.config.fastjson import Json, Key
+from storefmt.config.tables import DataVersion
+from storefmt.errors import ConfigDamaged
+from storefmt.names import (
     CHECK_MAX_TIME_TOPIC,
     HALF_TOPIC,
     OP_HALF_TOPIC,
@@ -34,10 +38,6 @@ from server.broker.names import (
     SCHEDULE_TOPIC,
     TRACE_TOPIC,
 )
-from server.runtime.addresses import AddressPattern, BadAddress
-from storefmt.config.fastjson import Json, Key
-from storefmt.config.tables import DataVersion
-from storefmt.errors import ConfigDamaged
 
 LOG = logging.getLogger(__name__)
 

@@ -16,13 +16,14 @@ from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
-from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC, retry_topic
+from server.broker.names import retry_topic
 from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import REAL_TOPIC
+from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC
 
 Gate = Callable[[Request], None]
 

@@ -27,10 +27,11 @@ from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.header import parse_int
 from server.broker.acl.accounts import AclError, Perm
-from server.broker.names import RETRY_PREFIX, retry_topic
+from server.broker.names import retry_topic
 from storefmt.errors import RecordDamaged
 from storefmt.formats.batch import split_batch
 from storefmt.formats.properties import INNER_MULTI_DISPATCH, parse_properties
+from storefmt.names import RETRY_PREFIX
 
 TopicAt = Callable[[int], str | None]
 """Returns the topic of the message at a log offset, None where there is none."""

@@ -23,7 +23,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from server.broker.names import HALF_TOPIC, SCHEDULE_TOPIC, topic_fault
+from server.broker.names import topic_fault
 from server.broker.stored_properties import in_java_order, index_keys
 from server.store.commitlog.log_scan import Found
 from server.store.results import GetStatus, PutMessage
@@ -40,6 +40,7 @@ from storefmt.formats.properties import (
     UNIQUE_KEY,
     parse_properties,
 )
+from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
 

@@ -38,7 +38,6 @@ from typing import Final
 
 from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restored
-from server.broker.names import SCHEDULE_TOPIC
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import in_java_order
@@ -50,6 +49,7 @@ from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_records
 from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
+from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
 

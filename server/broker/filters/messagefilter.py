@@ -20,11 +20,11 @@ from server.broker.filters.sql import OPERANDS_MAX, Expression
 from server.broker.filters.table import Filter, FilterTable
 from server.broker.filters.tags import Accepts, accepts_subscription, is_tag_type
 from server.broker.filters.terms import Properties
-from server.broker.names import RETRY_PREFIX
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.message import MAGIC_V2
 from storefmt.formats.properties import RETRY_TOPIC, parse_properties
 from storefmt.formats.sysflag import BORN_HOST_V6, STORE_HOST_V6
+from storefmt.names import RETRY_PREFIX
 
 _SIZE: Final = struct.Struct(">i")
 _SIZE_SHORT: Final = struct.Struct(">H")

@@ -22,7 +22,6 @@ from server.broker.cold_handler import reads_cold
 from server.broker.files.live_settings import FILE_NAME
 from server.broker.files.saves import answer_when_saved
 from server.broker.ha.slave_synchronize import DELIVERED_KEY, LEVEL_KEY
-from server.broker.names import SCHEDULE_TOPIC
 from server.broker.state import Broker
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
@@ -32,6 +31,7 @@ from server.store.disk.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import decode_record
+from storefmt.names import SCHEDULE_TOPIC
 
 VERSION_TEXT = "V4_9_7"
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

@@ -23,7 +23,6 @@ from typing import Final, NamedTuple
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
-from server.broker import names
 from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
@@ -41,6 +40,7 @@ from server.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import DELAY, KEYS, TAGS, parse_properties
+from storefmt.names import OFFSET_MOVED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -350,8 +350,8 @@ class Puller:
             {TAGS: waiting.pull.consumer_group, DELAY: "0", KEYS: waiting.pull.consumer_group}
         )
         message = PutMessage(
-            names.OFFSET_MOVED_TOPIC,
-            names.OFFSET_MOVED_TOPIC.encode(),
+            OFFSET_MOVED_TOPIC,
+            OFFSET_MOVED_TOPIC.encode(),
             0,
             event.encode(),
             properties.encode(),

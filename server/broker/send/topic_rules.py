@@ -24,6 +24,7 @@ from server.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter
 from server.broker.topics import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, Topics
 from storefmt.config.tables import TopicConfig
 from storefmt.formats.sysflag import MULTI_TAGS
+from storefmt.names import RETRY_PREFIX
 
 LOG = logging.getLogger(__name__)
 
@@ -149,7 +150,7 @@ class Routes:
                 "%s sends to topic %s, whose permission is %s; stored all the same, as in Java",
                 conn.address, topic, perm_text(config.perm),
             )  # fmt: skip
-        is_retry = topic.startswith(names.RETRY_PREFIX)
+        is_retry = topic.startswith(RETRY_PREFIX)
         route = Route(
             config,
             topic,
@@ -157,7 +158,7 @@ class Routes:
             max(config.write_queue_nums, config.read_queue_nums),
             config.write_queue_nums,
             MULTI_TAGS if config.topic_filter_type == MULTI_TAG else 0,
-            topic.removeprefix(names.RETRY_PREFIX) if is_retry else None,
+            topic.removeprefix(RETRY_PREFIX) if is_retry else None,
             self._stats.counter(TOPIC_PUT_NUMS, topic),
             self._stats.counter(TOPIC_PUT_SIZE, topic),
         )
@@ -168,7 +169,7 @@ class Routes:
 
     def _create(self, send: SendFields, now_ms: int) -> TopicConfig:
         topic = send.topic
-        is_retry = topic.startswith(names.RETRY_PREFIX)
+        is_retry = topic.startswith(RETRY_PREFIX)
         sys_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if send.unit_mode else 0
         made = self._topics.create_by_template(
             topic,

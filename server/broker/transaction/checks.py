@@ -33,7 +33,6 @@ from typing import Final, NamedTuple
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET, Offsets
-from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.serving.refusal import Refused
 from server.broker.topics import Topics
@@ -65,6 +64,7 @@ from storefmt.formats.properties import (
     TRANSACTION_CHECK_TIMES,
     parse_properties,
 )
+from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC
 
 LOG = logging.getLogger(__name__)
 

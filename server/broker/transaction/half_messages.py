@@ -26,7 +26,7 @@ from typing import Final
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
-from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, topic_fault
+from server.broker.names import topic_fault
 from server.broker.stored_properties import in_java_order, index_keys
 from server.store.results import PutMessage, PutResult
 from storefmt.errors import BadCall
@@ -45,6 +45,7 @@ from storefmt.formats.properties import (
     parse_properties,
 )
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC
 
 GROUP: Final = "CID_RMQ_SYS_TRANS"
 """Under this name the progress of the checks is kept among the consumer offsets."""

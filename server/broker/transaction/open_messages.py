@@ -7,11 +7,11 @@ ms. Where more than that is open the answer says that it is not complete.
 from typing import Final, NamedTuple
 
 from server.broker.clients.offsets import Offsets
-from server.broker.names import HALF_TOPIC, OP_HALF_TOPIC
 from server.broker.transaction.half_messages import GROUP, QUEUE_ID, decided_offset
 from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.formats.message import Record, decode_records
+from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
 
 SCAN_COUNT_MAX: Final = 10_000
 """Records of each of the two topics that one look reads."""

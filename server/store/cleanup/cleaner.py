@@ -35,10 +35,10 @@ from server.store.queues.removal import Removed, RemoveJob
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.safe_point_file import SafePointFile
+from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
 
-SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 QUEUES_A_STEP: Final = 200
 """Expired queues that one step removes, so that no turn is long."""
 QUEUES_A_LOOK: Final = 2_000

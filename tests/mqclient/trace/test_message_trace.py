@@ -9,10 +9,11 @@ from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
-from mqclient.trace.message_trace import TRACE_TOPIC, MessageTrace
+from mqclient.trace.message_trace import MessageTrace
 from mqclient.trace.trace_data import MessageType, keys_of, record
 from remoting.bodies import ConsumeFromWhere
 from server.pytest_plugin import RocketMQ
+from storefmt.names import TRACE_TOPIC
 
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
 

@@ -17,12 +17,12 @@ import pytest
 from remoting.codes import RequestCode, ResponseCode
 from server.broker import app
 from server.broker.delay.schedule import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
-from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import Times
 from server.store.config import StoreConfig
 from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
+from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import TOPIC, running
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, message, small_config

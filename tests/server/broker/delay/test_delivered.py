@@ -12,11 +12,11 @@ import pytest
 
 from remoting.codes import ResponseCode
 from server.broker.delay.schedule import TAIL_SIZE_MAX, DelayLevels, DelayService, redirect
-from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import Times
 from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
+from storefmt.names import SCHEDULE_TOPIC
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 

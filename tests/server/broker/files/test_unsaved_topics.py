@@ -13,12 +13,12 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.broker.app import BrokerApp
-from server.broker.names import SCHEDULE_TOPIC
 from server.runtime.clock import SystemClock
 from storefmt.config.tables import TopicTable
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
+from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import GROUP, Desk, broker_settings, running, send
 from tests.waiting import until
 

@@ -5,12 +5,12 @@ import random
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from server.broker.serving.refusal import Refused
 from server.broker.transaction.checks import STEP_COUNT_MAX
 from server.broker.transaction.half_messages import check_times
 from server.store.errors import StoreFull
 from server.store.results import PutMessage
+from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from tests.server.broker.transaction.transactions import HOST, START_MS, TIMEOUT_MS, World
 
 TIMES = "TRANSACTION_CHECK_TIMES"

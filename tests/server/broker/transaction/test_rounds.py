@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.names import HALF_TOPIC
 from server.broker.transaction.half_messages import GROUP
 from server.runtime.clock import SystemClock
 from server.store.disk.nowait import ColdRead
+from storefmt.names import HALF_TOPIC
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import forget
 from tests.waiting import until

@@ -8,7 +8,6 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.clients.offsets import Offsets
-from server.broker.names import HALF_TOPIC
 from server.broker.serving.refusal import Refused
 from server.broker.topics import BuiltIn, Topics
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
@@ -20,6 +19,7 @@ from server.store.store import MessageStore
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record, decode_records
+from storefmt.names import HALF_TOPIC
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import abandon, flush, open_store, small_config
 
