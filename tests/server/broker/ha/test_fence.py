@@ -49,12 +49,12 @@ async def route(pair: Pair) -> dict[int, str]:
 
 def deaf_to_epochs(patch: pytest.MonkeyPatch) -> None:
     """Let name servers treat epochs as Java's do: nobody looks at them, nobody tells them."""
-    register = RouteTable.register
+    registering = RouteTable.registering
 
     def deaf(self: RouteTable, *words: object, **options: object) -> object:
-        return register(self, *words, **{**options, "epoch": 0})  # type: ignore[arg-type]
+        return registering(self, *words, **{**options, "epoch": 0})  # type: ignore[arg-type]
 
-    patch.setattr(RouteTable, "register", deaf)
+    patch.setattr(RouteTable, "registering", deaf)
 
 
 @asynccontextmanager
