@@ -10,8 +10,8 @@ from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset, UpdateConsumerOffset
-from server.broker.clients import Member
 from server.broker.clients.client_requests import notice
+from server.broker.clients.members import Member
 from server.broker.handlers import reset as reset_handler
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 from tests.server.doubles import FakeConn

@@ -10,7 +10,7 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from server.store.commitlog import read_in_slices as pieces
+from server.store.commitlog import log_read
 from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
@@ -149,7 +149,7 @@ def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_MINCORE", None)
-    monkeypatch.setattr(pieces, "PAUSES_MAX", 10**9)
+    monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
     async def run() -> tuple[Command, Command, int, bool]:
         async with running(tmp_path) as desk:
@@ -176,7 +176,7 @@ def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_MINCORE", None)
-    monkeypatch.setattr(pieces, "PAUSES_MAX", 10**9)
+    monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
     async def run() -> int:
         async with running(tmp_path) as desk:

@@ -9,7 +9,7 @@ import pytest
 
 from remoting.codes import ResponseCode
 from remoting.command import Command
-from server.broker.serving import group_commit as turns
+from server.broker.serving import group_commit
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Turn
 from server.broker.serving.overload import DISK_IS_BUSY, STALE_FOR_S, Overload
@@ -70,7 +70,7 @@ def turn_on(
     sync: bool,
     visible: Callable[[int], None] = lambda _: None,
     clock: FakeClock | None = None,
-    sends: turns.Sends | None = None,
+    sends: group_commit.Sends | None = None,
 ) -> Turn:
     clock = clock or FakeClock()
     turn = Turn(
@@ -183,7 +183,7 @@ def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -
 def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns, "FLUSH_AGAIN_S", 0)
+    monkeypatch.setattr(group_commit, "FLUSH_AGAIN_S", 0)
 
     async def run() -> tuple[list[tuple[int, int]], list[str]]:
         store, conn = Store(), FakeConn()

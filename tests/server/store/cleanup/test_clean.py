@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.cleanup import jobs as cleanjobs
+from server.store.cleanup import jobs
 from server.store.cleanup.jobs import DeleteLogJob
 from server.store.config import StoreConfig
 from server.store.disk.disk import DiskUsage, RealDisk, RealFile
@@ -424,7 +424,7 @@ def test_clock_and_ages_survive_a_restart(tmp_path: Path) -> None:
 def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleanjobs, "SLICE_SIZE", 1_000)
+    monkeypatch.setattr(jobs, "SLICE_SIZE", 1_000)
     cut: list[int] = []
     truncate = RealFile.truncate
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from server.store.queues import evicted_queues as queuecolumns
+from server.store.queues import evicted_queues
 from server.store.queues.evicted_queues import NONE, Numbers, QueueColumns
 
 
@@ -13,9 +13,9 @@ def numbers(synced: int, written: int, end: int, next_offset: int | None = None)
     return Numbers(0, 0, synced, written, end, waiting, next_offset or end)
 
 
-@pytest.mark.parametrize("room", [2, queuecolumns.FEW])
+@pytest.mark.parametrize("room", [2, evicted_queues.FEW])
 def test_slots_are_what_a_dict_would_hold(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
-    monkeypatch.setattr(queuecolumns, "FEW", room)
+    monkeypatch.setattr(evicted_queues, "FEW", room)
     chance = random.Random(1)
     columns, expected = QueueColumns(), dict[tuple[str, int], int]()
     for number in range(3_000):

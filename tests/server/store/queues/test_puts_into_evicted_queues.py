@@ -10,7 +10,7 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.errors import StoreFull
-from server.store.queues import queue_table as queuetable
+from server.store.queues import queue_table
 from server.store.results import PutRun, PutStatus, RunMessage
 from server.store.store import MessageStore
 from storefmt.formats.sysflag import TRANSACTION_PREPARED
@@ -33,10 +33,10 @@ QUEUES = 12
 
 @pytest.fixture(autouse=True)
 def few_awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queuetable, "AWAKE_IDLE_MAX", 2)
-    monkeypatch.setattr(queuetable, "AWAKE_PUT_MAX", 2)
-    monkeypatch.setattr(queuetable, "AWAKE_MAX", 2)
-    monkeypatch.setattr(queuetable, "SLACK", 1)
+    monkeypatch.setattr(queue_table, "AWAKE_IDLE_MAX", 2)
+    monkeypatch.setattr(queue_table, "AWAKE_PUT_MAX", 2)
+    monkeypatch.setattr(queue_table, "AWAKE_MAX", 2)
+    monkeypatch.setattr(queue_table, "SLACK", 1)
 
 
 def roomy(root: Path, *, sync: bool = False) -> StoreConfig:
@@ -155,12 +155,12 @@ def test_a_half_message_takes_no_place(tmp_path: Path) -> None:
 def test_a_queue_with_many_unwritten_entries_is_written(tmp_path: Path) -> None:
     store = open_store(roomy(tmp_path / "store"))
     queue_id = sleeping(store)
-    for number in range(queuetable.UNWRITTEN_MAX + 1):
+    for number in range(queue_table.UNWRITTEN_MAX + 1):
         put(store, queue_id, b"%d" % number)
         store.write(START_MS)
 
     assert list((tmp_path / "store/consumequeue" / TOPIC / str(queue_id)).iterdir())
-    assert len(bodies(store, TOPIC, queue_id)) == queuetable.UNWRITTEN_MAX + 2
+    assert len(bodies(store, TOPIC, queue_id)) == queue_table.UNWRITTEN_MAX + 2
     store.close(START_MS)
 
 
@@ -259,6 +259,6 @@ def test_a_store_does_what_a_dict_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, sync: bool
 ) -> None:
     # What was read stays awake, or has to rest at once; some have to cut their tails short.
-    monkeypatch.setattr(queuetable, "AWAKE_MAX", seed % 3 * QUEUES)
-    monkeypatch.setattr(queuetable, "TAILS_KEEP", 7 * QUEUES)
+    monkeypatch.setattr(queue_table, "AWAKE_MAX", seed % 3 * QUEUES)
+    monkeypatch.setattr(queue_table, "TAILS_KEEP", 7 * QUEUES)
     Model(roomy(tmp_path / "store", sync=sync), seed).run(400)

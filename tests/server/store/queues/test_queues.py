@@ -11,7 +11,7 @@ import pytest
 from server.store import upkeep
 from server.store.commitlog.dispatch import NEW_FILE_COST
 from server.store.config import StoreConfig
-from server.store.queues import queue_table as queuetable
+from server.store.queues import queue_table
 from server.store.queues.entry_backlog import CHUNK_SIZE
 from server.store.queues.queue import OPEN_FILES_MAX
 from server.store.queues.queue_table import AWAKE_IDLE_MAX
@@ -146,10 +146,10 @@ TURNS = 100
 
 @pytest.fixture
 def crowd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queuetable, "AWAKE_IDLE_MAX", 20)
-    monkeypatch.setattr(queuetable, "AWAKE_PUT_MAX", 20)
-    monkeypatch.setattr(queuetable, "AWAKE_MAX", 20)
-    monkeypatch.setattr(queuetable, "SLACK", 8)
+    monkeypatch.setattr(queue_table, "AWAKE_IDLE_MAX", 20)
+    monkeypatch.setattr(queue_table, "AWAKE_PUT_MAX", 20)
+    monkeypatch.setattr(queue_table, "AWAKE_MAX", 20)
+    monkeypatch.setattr(queue_table, "SLACK", 8)
 
 
 def roomy_config(root: Path) -> StoreConfig:
@@ -199,7 +199,7 @@ def test_tails_of_many_queues_are_cut_between_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Some for each of them, and some over.
-    monkeypatch.setattr(queuetable, "TAILS_KEEP", TURNS * 7 // 2)
+    monkeypatch.setattr(queue_table, "TAILS_KEEP", TURNS * 7 // 2)
     store = open_store(roomy_config(tmp_path / "store"))
     for turn in range(5):
         put_rounds(store, range(10 * turn, 10 * turn + 10))
@@ -272,7 +272,7 @@ def test_queues_made_again_during_a_round_are_for_the_next_one(
 def test_a_backlog_at_its_limit_makes_queues_go_to_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queuetable, "BACKLOG_MAX", 1)
+    monkeypatch.setattr(queue_table, "BACKLOG_MAX", 1)
     store = open_store(roomy_config(tmp_path / "store"))
 
     put_rounds(store, range(3))
@@ -285,7 +285,7 @@ def test_a_backlog_at_its_limit_makes_queues_go_to_their_files(
 
 @pytest.mark.usefixtures("crowd")
 def test_a_full_disk_keeps_what_rests_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queuetable, "BACKLOG_MAX", 1)
+    monkeypatch.setattr(queue_table, "BACKLOG_MAX", 1)
     disk = SimDisk()
     config = roomy_config(Path("/store"))
     store = open_store(config, disk=disk)

@@ -26,7 +26,7 @@ import pytest
 from server.store.commitlog.flush import SyncJob
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
-from server.store.queues import queue_table as queuetable
+from server.store.queues import queue_table
 from server.store.results import PutStatus
 from server.store.store import MessageStore
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
@@ -245,7 +245,7 @@ def explore(kind: str, seed: int) -> int:
     explorer.watch(disk)
     # In every other run queues rest between any two messages, as one of very many does.
     none = dict.fromkeys(("AWAKE_PUT_MAX", "AWAKE_MAX", "AWAKE_IDLE_MAX", "SLACK"), 0)
-    some = mock.patch.multiple(queuetable, **none)
+    some = mock.patch.multiple(queue_table, **none)
     chance = random.Random(seed)
     with some if seed % 2 else nullcontext():
         if kind == "stalls":

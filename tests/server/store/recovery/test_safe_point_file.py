@@ -6,8 +6,8 @@ from threading import Event
 
 import pytest
 
-from server.store import safefile
-from server.store.disk import RealDisk
+from server.store.disk.disk import RealDisk
+from server.store.recovery import safe_point_file
 from server.store.recovery.safe_point import SafePoint, read_safe_point, write_safe_point
 from server.store.recovery.safe_point_file import SafePointFile
 from storefmt.paths import StorePaths
@@ -38,7 +38,7 @@ def delete_many(
     """Delete a topic, and others while that is being written; return when all is done."""
     write = GatedWrite()
     write.fail_count = fail_count
-    monkeypatch.setattr(safefile, "write_safe_point", write)
+    monkeypatch.setattr(safe_point_file, "write_safe_point", write)
     file = SafePointFile(RealDisk(), StorePaths(root), SafePoint())
     with ThreadPoolExecutor(COUNT + 1) as threads:
         done = [threads.submit(file.forget_topic, "first", 1)]
